@@ -148,8 +148,12 @@ export class Ledger implements FleetStore {
   /** Something to write with the batch. */
   add(step: WriteStep) {
     // A change that undid one that was missed has nothing to record: the gap lasts until the last of these.
-    const isGap = step.type === 'gap-close';
-    this.#steps.push(isGap ? { ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) } : step);
+    if (step.type === 'gap-close')
+      return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
+    const last = this.#steps.at(-1);
+    if (step.type !== 'gap-moment' || last?.type !== 'gap-moment') return void this.#steps.push(step);
+    const [startedMs, endedMs] = [Math.min(last.startedMs, step.startedMs), Math.max(last.endedMs, step.endedMs)];
+    this.#steps[this.#steps.length - 1] = { ...step, startedMs, endedMs };
   }
 
   /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */

@@ -4,6 +4,7 @@ import type { Bicycle } from '../api/bicycle.js';
 import { type Clock, sleep } from '../clock.js';
 import { parseJson } from '../json/parse.js';
 import type { Database, Value } from './database.js';
+import { utcOfMs } from './rows.js';
 
 /** Changes of one bicycle that came together. */
 export interface Happening {
@@ -17,10 +18,10 @@ export interface Happening {
   readonly changes: (readonly [field: string, json: string])[];
 }
 
-/** Rows of `changes` by id, from the first on and without the second. */
+/** What happened at the service from the first moment on, and before the second: UTC, as `changes` has it. */
 export interface Range {
-  readonly fromId: number;
-  readonly untilId: number;
+  readonly since: string;
+  readonly until: string;
 }
 
 export interface PastBicycle {
@@ -33,32 +34,22 @@ export interface PastBicycle {
 /** What is of the last statement, and not of the past. */
 const BOOKKEEPING = ['modified', 'concurrency_version'];
 
-/** The changes that were heard of in a time, in milliseconds since the epoch. */
-export async function findRange(
-  database: Database,
-  sinceMs = Number.NEGATIVE_INFINITY,
-  untilMs = Number.POSITIVE_INFINITY,
-): Promise<Range> {
-  const [ends] = await database.all('SELECT min(id) AS low, max(id) AS high FROM changes');
-  const low = Number(ends?.['low'] ?? 0);
-  const high = Number(ends?.['high'] ?? -1) + 1;
-  return { fromId: await findId(database, low, high, sinceMs), untilId: await findId(database, low, high, untilMs) };
+const THE_BEGINNING_MS = Date.parse('0001-01-01T00:00:00Z');
+const THE_END_MS = Date.parse('9999-12-31T00:00:00Z');
+
+/** A time in milliseconds since the epoch; all of it where one is left out. */
+export function rangeOf(sinceMs = THE_BEGINNING_MS, untilMs = THE_END_MS): Range {
+  return { since: utcOfMs(sinceMs), until: utcOfMs(untilMs) };
 }
 
-/** The first id that was received at that moment or later: found by halving, for times are recorded in their order. */
-async function findId(database: Database, first: number, end: number, momentMs: number): Promise<number> {
-  let [low, high] = [first, end];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const [row] = await database.all('SELECT received FROM changes WHERE id >= ? ORDER BY id LIMIT 1', [middle]);
-    if (row !== undefined && Date.parse(String(row['received'])) < momentMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+export async function hasChanges(database: Database, { since, until }: Range): Promise<boolean> {
+  return (
+    (await database.all('SELECT 1 AS one FROM changes WHERE at >= ? AND at < ? LIMIT 1', [since, until])).length > 0
+  );
 }
 
-/** The fleet as it was before the change with that id, those apart that were not there: how it is now, with everything since undone. */
-export async function readPast(database: Database, fromId: number): Promise<Map<string, PastBicycle>> {
+/** The fleet as it was, those apart that were not there: how it is now, with everything since undone. */
+export async function readPast(database: Database, { since }: Pick<Range, 'since'>): Promise<Map<string, PastBicycle>> {
   const fleet = new Map<string, PastBicycle>();
   for await (const rows of database.each('SELECT uuid, followed, gone, raw FROM bicycles')) {
     for (const { uuid, followed, gone, raw } of rows) {
@@ -67,8 +58,8 @@ export async function readPast(database: Database, fromId: number): Promise<Map<
       fleet.set(String(uuid), { bicycle, organization: String(followed ?? ''), isGone: gone !== null });
     }
   }
-  const sql = 'SELECT bicycle, field, old FROM changes WHERE id >= ? ORDER BY id DESC';
-  for await (const rows of database.each(sql, [fromId])) {
+  const sql = 'SELECT bicycle, field, old FROM changes WHERE at >= ? ORDER BY id DESC';
+  for await (const rows of database.each(sql, [since])) {
     for (const { bicycle: uuid, field, old } of rows) undo(fleet.get(String(uuid)), String(field), old ?? null);
   }
   return fleet;
@@ -85,12 +76,12 @@ function undo(past: PastBicycle | undefined, field: string, old: Value): void {
 /** What happened, one after the other. */
 async function* readHappenings(
   database: Database,
-  { fromId, untilId }: Range,
+  { since, until }: Range,
 ): AsyncGenerator<Happening, void, undefined> {
   const sql =
-    'SELECT at, received, bicycle, version, field, new, source FROM changes WHERE id >= ? AND id < ? ORDER BY id';
+    'SELECT at, received, bicycle, version, field, new, source FROM changes WHERE at >= ? AND at < ? ORDER BY id';
   let open: Happening | undefined;
-  for await (const rows of database.each(sql, [fromId, untilId])) {
+  for await (const rows of database.each(sql, [since, until])) {
     for (const row of rows) {
       const change = [String(row['field']), String(row['new'])] as const;
       const [bicycle, received, source] = [String(row['bicycle']), String(row['received']), String(row['source'])];

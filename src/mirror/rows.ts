@@ -14,7 +14,7 @@ const DECIMALS: ReadonlySet<string> = new Set(BICYCLE.numbers);
 /** Fields whose time stands in a column as it was sent, and in `…_utc`. */
 const TIMES: ReadonlySet<string> = new Set(BICYCLE.times);
 const INDEXED: ReadonlySet<string> = new Set(['name', 'serial_number', 'bleid', 'state']);
-const MOST_INDEXED_BYTES = 600;
+const MOST_INDEXED_CHARACTERS = 200;
 /** Fields of alerts that are kept as JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
 
@@ -83,10 +83,8 @@ function pushField(row: Value[], field: string, value: unknown): void {
 
 /** What an index of PostgreSQL can hold, of three such texts and a uuid; `raw` has the whole. */
 function indexable(value: Value): Value {
-  if (typeof value !== 'string' || value.length * 3 <= MOST_INDEXED_BYTES) return value;
-  const bytes = Buffer.from(value);
-  if (bytes.length <= MOST_INDEXED_BYTES) return value;
-  return `${bytes.toString('utf8', 0, MOST_INDEXED_BYTES).replace(/\uFFFD+$/, '')}…`;
+  const isLong = typeof value === 'string' && value.length > MOST_INDEXED_CHARACTERS;
+  return isLong ? `${value.slice(0, MOST_INDEXED_CHARACTERS)}…` : value;
 }
 
 function textValue(value: unknown): Value {

@@ -33,8 +33,6 @@ export interface Batch {
   readonly beats: boolean;
 }
 
-const NEAR_MS = 60_000;
-
 /** Rows that one statement deletes. */
 const PRUNED_ROWS = 10_000;
 
@@ -169,42 +167,15 @@ async function writeGap(database: Database, { organizations }: Writer, row: read
   );
 }
 
-async function store(
-  database: Database,
-  writer: Writer,
-  step: Exclude<WriteStep, { type: 'mark-gone' | 'verify' }>,
-): Promise<unknown> {
-  switch (step.type) {
-    case 'clear-listed':
-      return database.all(`DELETE FROM listed WHERE writer = ${keyOf(writer)}`);
-    case 'listed': {
-      // A list may show a bicycle twice.
-      const [key = ''] = writer.organizations;
-      const rows = [...new Set(step.uuids)].map((uuid) => [uuid, key, step.pass]);
-      return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
-    }
-    case 'gap-moment':
-      if (await widenGap(database, writer, step)) return;
-  }
-  return writeGap(database, writer, [utcOfMs(step.startedMs), utcOfMs(step.endedMs), step.reason, step.found]);
-}
+type Step = Exclude<WriteStep, { type: 'mark-gone' | 'verify' }>;
 
-/** Moments that are near each other are one row: false where there is none yet. */
-async function widenGap(
-  database: Database,
-  { organizations }: Writer,
-  { startedMs, endedMs, reason }: WriteStep & { type: 'gap-close' | 'gap-moment' },
-): Promise<boolean> {
-  const [started, ended] = [utcOfMs(startedMs), utcOfMs(endedMs)];
-  const near = `reason = ? AND started <= ? AND ended >= ? AND organization IN (${quoted(organizations)})`;
-  const values = [reason, utcOfMs(endedMs + NEAR_MS), utcOfMs(startedMs - NEAR_MS)];
-  const { utc } = DIALECTS[database.kind];
-  const widened = await database.all(
-    `UPDATE gaps SET started = CASE WHEN started > ? THEN cast(? AS ${utc}) ELSE started END,
-      ended = CASE WHEN ended < ? THEN cast(? AS ${utc}) ELSE ended END WHERE ${near} RETURNING 1 AS one`,
-    [started, started, ended, ended, ...values],
-  );
-  return widened.length > 0;
+async function store(database: Database, writer: Writer, step: Step): Promise<unknown> {
+  if (step.type === 'clear-listed') return database.all(`DELETE FROM listed WHERE writer = ${keyOf(writer)}`);
+  if (step.type !== 'listed')
+    return writeGap(database, writer, [utcOfMs(step.startedMs), utcOfMs(step.endedMs), step.reason, step.found]);
+  // A list may show a bicycle twice.
+  const rows = [...new Set(step.uuids)].map((uuid) => [uuid, writer.organizations[0] ?? '', step.pass]);
+  return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
 }
 
 /** Which of the writer's bicycles a whole reading did not show, and no message either since it began, which is its parameter. */

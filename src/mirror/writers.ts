@@ -1,7 +1,7 @@
 // One writer an organization (in SQLite one for the whole file): a lease with a heartbeat, so that a second one is refused and a dead one
 // replaced; and how far each writer has come.
 
-import { configError, type FleetError } from '../errors.js';
+import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
@@ -97,6 +97,13 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
   });
 }
 
+/** Another writer has taken over from one that was silent for too long. */
+export class Replaced extends FleetError {
+  constructor(message: string, hint: string) {
+    super('config', message, { hint });
+  }
+}
+
 /**
  * Checks, inside the transaction of a batch, that this is still the writer. Resolves with how far it has come. Throws a FleetError of kind
  * `config` where another one has taken over: a writer that slept must not write.
@@ -105,7 +112,7 @@ export async function keepLease(database: Database, { organizations, owner }: Wr
   const leases = await readLeases(database, organizations, true);
   const other = leases.find((lease) => lease.owner !== owner);
   if (other === undefined && leases.length === organizations.length) return leases[0]?.state;
-  throw configError(
+  throw new Replaced(
     `this writer was silent for too long, and ${other === undefined ? 'nobody' : nameOf(other)} keeps the mirror now`,
     'this one has written nothing since; run only one writer per organization',
   );

@@ -125,6 +125,19 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await until(to, `select new from changes where bicycle = '${uuid}'`, { new: '"after it"' });
   });
 
+  test('--standby of one that slept, and was replaced meanwhile, waits again', async () => {
+    const to = await newText();
+    const running = run(to, one, '--standby');
+    await isWhole(to, one);
+    const past = new Date(Date.now() - 12_000).toISOString();
+    const other = `update writers set owner = 'other', host = 'elsewhere', heartbeat = '${past}'`;
+    await withDatabase(to, (database) => database.all(other));
+    await running.until(() => running.stderr().includes('on elsewhere keeps the mirror now; waiting for its end'));
+    const [{ uuid = '' } = {}] = sandbox.bicycles(one);
+    sandbox.changeBicycle(uuid, { description: 'after it' });
+    await until(to, `select new from changes where bicycle = '${uuid}'`, { new: '"after it"' });
+  }, 60_000);
+
   test('--standby takes over from a writer that was killed, and nothing that was sent meanwhile is lost', async () => {
     const to = await newText();
     const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], { env, stdio: 'ignore' });

@@ -22,12 +22,12 @@ export interface PastOptions {
 /** Undefined where there is no mirror of this service, or nothing is recorded in it: the page goes without its slider. */
 export async function openPast(context: Context, { organizations, keep }: PastOptions): Promise<Past | undefined> {
   if (context.flags.mirror === false) return undefined;
-  const { findRange, readPast } = await import('../../mirror/past.js');
+  const { rangeOf, readPast } = await import('../../mirror/past.js');
   const mirror = await openChosen(context).catch(() => undefined);
   if (mirror === undefined) return undefined;
   const { database } = mirror;
   const close = () => mirror.close().catch(() => undefined);
-  const first = await database.all('SELECT min(received) AS first FROM changes').catch(() => []);
+  const first = await database.all('SELECT min(at) AS first FROM changes').catch(() => []);
   const fromMs = readTime(first[0]?.['first']);
   if (fromMs === undefined) {
     await close();
@@ -37,8 +37,7 @@ export async function openPast(context: Context, { organizations, keep }: PastOp
   /** One at a time: each reads the whole fleet. */
   const inTurn = queue();
   const read = async (atMs: number): Promise<Bicycle[]> => {
-    const { fromId } = await findRange(database, atMs);
-    const fleet = await readPast(database, fromId);
+    const fleet = await readPast(database, rangeOf(atMs));
     return [...fleet.values()].flatMap(({ bicycle, organization, isGone }) =>
       !isGone && isOwn.has(organization) && keep(bicycle) ? [bicycle] : [],
     );

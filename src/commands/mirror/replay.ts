@@ -6,7 +6,15 @@ import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
-import { findRange, type Happening, messageOf, playHappenings, type Range, readPast } from '../../mirror/past.js';
+import {
+  type Happening,
+  hasChanges,
+  messageOf,
+  playHappenings,
+  type Range,
+  rangeOf,
+  readPast,
+} from '../../mirror/past.js';
 import { IDLE_MS, readSince } from '../follow/flags.js';
 import type { Sink } from '../follow/loop.js';
 import type { Condition } from '../list/where.js';
@@ -41,8 +49,8 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
   await withMirror(
     context,
     async (mirror) => {
-      const range = await findRange(mirror.database, sinceMs, untilMs);
-      if (range.fromId >= range.untilId)
+      const range = rangeOf(sinceMs, untilMs);
+      if (!(await hasChanges(mirror.database, range)))
         return context.notice(
           sinceMs === undefined && untilMs === undefined
             ? 'No changes are recorded yet'
@@ -83,7 +91,7 @@ async function play(
 ): Promise<void> {
   const { clock } = context;
   const { database, organizations } = mirror;
-  const past = await readPast(database, range.fromId);
+  const past = await readPast(database, range);
   emit({
     type: 'remembered',
     bicycles: [...past.values()].flatMap(({ bicycle, isGone }) => (isGone ? [] : [bicycle])),

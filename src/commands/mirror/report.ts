@@ -18,10 +18,9 @@ export type Report = ReturnType<typeof openReport>;
 const PROGRESS_LINE_MS = 10_000;
 
 export function openReport(context: Context, stderr: Stderr, counters: Counters) {
-  const { clock, io } = context;
+  const { io } = context;
   let state: Follower | undefined;
-  const rate = openRate(() => clock.monotonicMs());
-  const draw = () => (state === undefined ? 'starting' : statusLine(state, counters, rate(counters.messages)));
+  const draw = () => (state === undefined ? 'starting' : statusLine(state, counters));
   const status = openProgress(context, { draw });
   // A service's log gets a line now and then while the list is read, and none afterwards.
   let reading: ReturnType<typeof openProgress> | undefined;
@@ -85,23 +84,9 @@ export function openReport(context: Context, stderr: Stderr, counters: Counters)
   };
 }
 
-/** Messages a second, since the last time that it was asked, at least a second ago. */
-function openRate(monotonicMs: () => number): (count: number) => number {
-  let before = { atMs: monotonicMs(), count: 0 };
-  let perSecond = 0;
-  return (count) => {
-    const atMs = monotonicMs();
-    if (atMs - before.atMs >= 1000) {
-      perSecond = ((count - before.count) * 1000) / (atMs - before.atMs);
-      before = { atMs, count };
-    }
-    return perSecond;
-  };
-}
-
-function statusLine(follower: Follower, counters: Counters, perSecond: number): string {
+function statusLine(follower: Follower, counters: Counters): string {
   const { isReading, progress } = follower.whole;
-  const traffic = `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} messages/s`;
+  const traffic = count(counters.messages, 'message');
   if (isReading && progress !== undefined) {
     const total = progress.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
     const share = total > 0 ? `, ${Math.min(100, Math.floor((progress.read / total) * 100))} %` : '';

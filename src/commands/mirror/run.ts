@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
+import { Replaced } from '../../mirror/writers.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
 import { chosenDatabase } from '../database.js';
 import { beginFollowing, seesAllOf } from '../follow/start.js';
@@ -33,6 +34,17 @@ export interface RunOptions extends OnceOptions {
 
 /** Keeps the mirror until it is stopped. Throws what ended it (cli.md, mirror). */
 export async function runMirror(context: Context, options: RunOptions): Promise<void> {
+  for (;;) {
+    try {
+      return await follow(context, options);
+    } catch (error) {
+      if (options.standby !== true || !(error instanceof Replaced)) throw error;
+      await context.notice(`${error.message}; waiting for its end`);
+    }
+  }
+}
+
+async function follow(context: Context, options: RunOptions): Promise<void> {
   const sseUrl = requireSseUrl(await context.settings());
   await open(context, options, true, async (session, client) => {
     const { signal, log, room, life } = session;

@@ -6,7 +6,7 @@ import { configError } from '../../errors.js';
 import { parseJson } from '../../json/parse.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { openMirror } from '../../mirror/open.js';
-import { findRange, type Happening, playHappenings, readPast } from '../../mirror/past.js';
+import { type Happening, playHappenings, rangeOf, readPast } from '../../mirror/past.js';
 import type { Recorded, Sandbox } from '../../sandbox/index.js';
 import { readSince } from '../follow/flags.js';
 
@@ -29,8 +29,8 @@ export async function withPast(
   try {
     const { database, organizations, baseUrl = '' } = mirror;
     if (organizations.length === 0) throw configError(`${showMirrorAddress(to)} holds no fleet yet`);
-    const range = await findRange(database, sinceMs);
-    const past = await readPast(database, range.fromId);
+    const range = rangeOf(sinceMs);
+    const past = await readPast(database, range);
     const departed = new Map(
       [...past].filter(([, { isGone }]) => isGone).map(([uuid, { bicycle }]) => [uuid, bicycle]),
     );
