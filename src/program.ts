@@ -166,12 +166,14 @@ export interface ProgramOptions {
 
 /** Builds the command line of `fleet`. `run` runs a command's action with its context. */
 export function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: ProgramOptions): Command {
+  const writeFitted = (text: string) => write(fit(text, helpWidth(screen)));
   const program: Command = createRoot('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => write(fit(text, helpWidth(screen))),
-      writeErr: write,
+      writeOut: writeFitted,
+      // The first page, where no command is named.
+      writeErr: writeFitted,
       outputError() {},
       getOutHelpWidth: () => helpWidth(screen),
       getErrHelpWidth: () => helpWidth(screen),

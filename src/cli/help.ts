@@ -171,7 +171,7 @@ export function firstPage(program: Command, groups: readonly (readonly string[])
     }),
   );
   const usage = embolden('Usage: fleet <command> [flags]');
-  const begin = `${MARGIN}flags of every command: fleet help flags; a walk through all of it: fleet demo`;
+  const begin = `${MARGIN}flags of every command: fleet help flags`;
   return [[usage], ...lines, [begin]].map((group) => `${group.join('\n')}\n`).join('\n');
 }
 

@@ -43,6 +43,10 @@ describe('the first page', () => {
     // With the prompt below it, in the smallest usual terminal.
     expect(lines.length).toBeLessThanOrEqual(24);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    for (const line of ['', '--help'])
+      expect(
+        (await fleet(line, 60)).stdout.split('\n').filter((one) => one.replace(/\u001b\[\d+m/g, '').length > 60),
+      ).toEqual([]);
   });
 
   it('has bold headings on a terminal that has colours', async () => {
