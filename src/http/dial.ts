@@ -1,4 +1,4 @@
-// Opens connections: names below localhost stay on this machine, and odd bytes that undici cannot handle are kept from it.
+// Opens connections: names below localhost stay on this machine, and a parser that is paused at the end of one does no harm.
 
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { Socket } from 'node:net';
@@ -75,61 +75,16 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
 
 /** Opens connections, TLS included, each in so many milliseconds. */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  return withWorkarounds(withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp as never }), sockets));
+  return withUnpausedEnd(withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp as never }), sockets));
 }
 
-/**
- * The same, without the interim answer `100 Continue`, which undici takes for the end of the connection, and with a parser that
- * outlives a connection that ends while it is paused.
- */
-export function withWorkarounds(connect: Connector): Connector {
+/** The same, with a parser that outlives a connection that ends while it is paused. */
+export function withUnpausedEnd(connect: Connector): Connector {
   return (options, callback) =>
     connect(options, (...result) => {
-      if (result[0] === null && result[1] !== null) {
-        skipContinue(result[1]);
-        unpauseAtEnd(result[1]);
-      }
+      if (result[0] === null && result[1] !== null) unpauseAtEnd(result[1]);
       callback(...result);
     });
-}
-
-const CONTINUE = 'HTTP/1.1 100';
-/** An interim answer with more than this is no interim answer. */
-const CONTINUE_LIMIT_BYTES = 16 * 1024;
-
-/**
- * RFC 9110 section 15.2: "A client MUST be able to parse one or more 1xx responses received prior to a final response, even if the
- * client does not expect one." Looks at the first bytes behind each request alone; nothing else that is read changes.
- */
-function skipContinue(socket: Socket): void {
-  const read = socket.read.bind(socket);
-  const write = socket.write.bind(socket) as (...input: unknown[]) => boolean;
-  let isAnswerAwaited = false;
-  let held: Buffer = Buffer.alloc(0);
-  socket.write = ((...input: unknown[]) => {
-    isAnswerAwaited = true;
-    return write(...input);
-  }) as typeof socket.write;
-  socket.read = (size?: number) => {
-    const chunk: Buffer | null = read(size);
-    if (!isAnswerAwaited || chunk === null) return chunk;
-    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-    // Interim answers are taken off; as long as it may be one, nothing is passed on.
-    while (mayBeContinue(held)) {
-      const end = held.length < CONTINUE.length ? -1 : held.indexOf('\r\n\r\n');
-      if (end === -1 && held.length < CONTINUE_LIMIT_BYTES) return null;
-      if (end === -1) break;
-      held = held.subarray(end + 4);
-    }
-    isAnswerAwaited = false;
-    const passed = held;
-    held = Buffer.alloc(0);
-    return passed.length === 0 ? null : passed;
-  };
-}
-
-function mayBeContinue(bytes: Buffer): boolean {
-  return CONTINUE.startsWith(bytes.toString('latin1', 0, CONTINUE.length).replace(/^HTTP\/1\.0/, 'HTTP/1.1'));
 }
 
 /**

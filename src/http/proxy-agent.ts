@@ -2,7 +2,7 @@
 
 import { isIP, type Socket } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { MAX_HEADER_BYTES, type Sockets, withSockets, withWorkarounds } from './dial.js';
+import { MAX_HEADER_BYTES, type Sockets, withSockets, withUnpausedEnd } from './dial.js';
 import { proxyToken } from './proxy.js';
 
 /** What a proxy gives that no connection could be made to. */
@@ -23,7 +23,7 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       new Pool(origin, {
         ...options,
         maxHeaderSize: MAX_HEADER_BYTES,
-        connect: withWorkarounds(explainRefusals(withSockets(options.connect as buildConnector.connector, sockets))),
+        connect: withUnpausedEnd(explainRefusals(withSockets(options.connect as buildConnector.connector, sockets))),
       }),
     clientFactory(origin, options: Pool.Options) {
       const dialOwn = withSockets(options.connect as buildConnector.connector, sockets);
