@@ -57,8 +57,6 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }
     search.focus();
   });
 
-  const least = percentInput('Minimum charge', (value) => change({ leastPercent: value }));
-  const most = percentInput('Maximum charge', (value) => change({ mostPercent: value }));
   const uncharged = element('p', 'note');
   const bars = {
     state: openBars('state', BICYCLE_STATES, toggle),
@@ -74,7 +72,6 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }
       'Charge',
       ...bars.charge.elements,
       element('div', { class: 'ticks', 'aria-hidden': 'true' }, ...['0', '20', '50', '80', '100'].map(tick)),
-      element('div', 'range', least, element('span', {}, 'to'), most, element('span', {}, '%')),
       uncharged,
     ),
     section('Silence', element('p', 'note', 'Last position heard'), ...bars.silence.elements),
@@ -85,8 +82,6 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }
       filter = wanted;
       reset.hidden = isEverything(filter);
       if (document.activeElement !== search) search.value = filter.text;
-      setPercent(least, filter.leastPercent);
-      setPercent(most, filter.mostPercent);
       const now = nowMs();
       const countsOf = (group: Group) => [countBy(fleet.all, group, now), countBy(matching, group, now)] as const;
       for (const group of GROUPS) bars[group].draw(...countsOf(group), filter.words[group]);
@@ -184,24 +179,4 @@ function drawBar({ button, count }: Bar, { whole, part, widest, isPressed }: Bar
   count.textContent = part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`;
   button.style.setProperty('--whole', `${((whole / widest) * 100).toFixed(2)}%`);
   button.style.setProperty('--part', `${((part / widest) * 100).toFixed(2)}%`);
-}
-
-function percentInput(label: string, onChange: (value: number | undefined) => void): HTMLInputElement {
-  const input = element('input', {
-    type: 'number',
-    min: 0,
-    max: 100,
-    step: 1,
-    inputmode: 'numeric',
-    'aria-label': `${label} in percent`,
-  });
-  input.addEventListener('change', () => {
-    const value = Number(input.value);
-    onChange(input.value === '' || !Number.isFinite(value) ? undefined : value);
-  });
-  return input;
-}
-
-function setPercent(input: HTMLInputElement, value: number | undefined): void {
-  if (document.activeElement !== input) input.value = value === undefined ? '' : String(value);
 }

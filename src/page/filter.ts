@@ -5,14 +5,11 @@ import { type Bicycle, type Fleet, GROUPS, type Group, groupOf } from './fleet.j
 export interface Filter {
   /** The words that are shown, by group; all of them where a group is not named. */
   readonly words: Readonly<Partial<Record<Group, ReadonlySet<string>>>>;
-  /** Percent, both ends included; bicycles without a charge are left out when either is given. */
-  readonly leastPercent: number | undefined;
-  readonly mostPercent: number | undefined;
   /** In the name, the serial number, the bleid or the uuid, whatever the case. */
   readonly text: string;
 }
 
-export const EVERYTHING: Filter = { words: {}, leastPercent: undefined, mostPercent: undefined, text: '' };
+export const EVERYTHING: Filter = { words: {}, text: '' };
 
 export type SortField = 'name' | 'state' | 'charge' | 'seen';
 
@@ -29,23 +26,18 @@ export interface View {
   readonly south: number;
 }
 
-export function isEverything({ words, leastPercent, mostPercent, text }: Filter): boolean {
-  return Object.keys(words).length === 0 && leastPercent === undefined && mostPercent === undefined && text === '';
+export function isEverything({ words, text }: Filter): boolean {
+  return Object.keys(words).length === 0 && text === '';
 }
 
 /** All bicycles that pass at a moment, in the order in which they came. */
 export function filterFleet(bicycles: readonly Bicycle[], filter: Filter, nowMs: number): Bicycle[] {
-  const { leastPercent = Number.NEGATIVE_INFINITY, mostPercent = Number.POSITIVE_INFINITY } = filter;
-  const hasPercent = filter.leastPercent !== undefined || filter.mostPercent !== undefined;
   const text = filter.text.trim().toLowerCase();
   const isPressed = (bicycle: Bicycle, group: Group) =>
     filter.words[group]?.has(groupOf(bicycle, group, nowMs)) ?? true;
-  return bicycles.filter((bicycle) => {
-    const { percent } = bicycle;
-    if (!GROUPS.every((group) => isPressed(bicycle, group))) return false;
-    if (hasPercent && (percent === null || percent < leastPercent || percent > mostPercent)) return false;
-    return bicycle.searchText.includes(text);
-  });
+  return bicycles.filter(
+    (bicycle) => GROUPS.every((group) => isPressed(bicycle, group)) && bicycle.searchText.includes(text),
+  );
 }
 
 /** Of these, the ones inside a part of the world. */

@@ -72,20 +72,19 @@ function serveFiles(
 }
 
 function metricsOf(counts: { published: number; failed: number }, last: Published | undefined): Metric[] {
-  const gauges: [name: string, help: string, value: number, labels?: string][] =
-    last === undefined
-      ? []
-      : [
-          ['vehicles', 'Vehicles in the feed.', last.vehicles],
-          ['updated_timestamp_seconds', 'Time until which the feed is valid.', last.updatedMs / 1000],
-          ['ttl_seconds', 'How long the feed is valid.', last.ttlMs / 1000],
-          ...Object.entries(last.leftOut).map(
-            ([reason, count]) => ['left_out', 'Vehicles left out of the feed.', count, `{reason="${reason}"}`] as const,
-          ),
-        ].map(([name, help, value, labels]) => [name, help, value, labels] as [string, string, number, string?]);
+  const gauges: Metric[] = [
+    ['fleet_gbfs_vehicles', 'Vehicles in the feed.', 'gauge', last?.vehicles ?? 0],
+    [
+      'fleet_gbfs_updated_timestamp_seconds',
+      'Time until which the feed is valid.',
+      'gauge',
+      (last?.updatedMs ?? 0) / 1000,
+    ],
+    ['fleet_gbfs_ttl_seconds', 'How long the feed is valid.', 'gauge', (last?.ttlMs ?? 0) / 1000],
+  ];
   return [
     ['fleet_gbfs_published_total', 'Feeds published.', 'counter', counts.published],
     ['fleet_gbfs_failed_total', 'Feeds that could not be published.', 'counter', counts.failed],
-    ...gauges.map(([name, help, value, labels]): Metric => [`fleet_gbfs_${name}`, help, 'gauge', value, labels]),
+    ...(last === undefined ? [] : gauges),
   ];
 }

@@ -43,8 +43,9 @@ export async function readSystem(
     if ('value' in parsed) system[name] = parsed.value;
     else problems.push(`${from}: ${name}: ${parsed.reason} (${parsed.hint})`);
   };
-  const fields = file === undefined ? {} : await readFields({ flags, io, ...context }, file);
-  for (const [name, value] of Object.entries(fields)) take(file ?? '', name, value);
+  if (file !== undefined)
+    for (const [name, value] of Object.entries(await readFields({ flags, io, ...context }, file)))
+      take(file, name, value);
   for (const [name, value] of Object.entries(set)) take('--set', name, value);
   const isMissing = (name: SystemName) =>
     system[name] === undefined &&
