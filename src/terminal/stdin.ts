@@ -80,23 +80,12 @@ export async function* readLines(
   flag: string,
   emptyHint: string,
 ): AsyncGenerator<string, void, undefined> {
-  const { io, signal, clock } = context;
+  const { signal, clock } = context;
   const isStdin = path === '-';
-  const onAbort = () => void io.stdin.destroy(signal.reason);
-  if (isStdin) signal.addEventListener('abort', onAbort, { once: true });
   let isEmpty = true;
-  try {
-    for await (const line of linesOf(
-      isStdin ? readChunks(io.stdin) : await chunksOfFile(),
-      isStdin ? 'stdin' : path,
-      true,
-    )) {
-      isEmpty &&= line.trim() === '';
-      yield line;
-    }
-    signal.throwIfAborted();
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+  for await (const line of isStdin ? readStdinLines(context, true) : linesOf(await chunksOfFile(), path, true)) {
+    isEmpty &&= line.trim() === '';
+    yield line;
   }
   if (isEmpty) throw usageError(`${isStdin ? 'stdin' : path} is empty`, emptyHint);
 
@@ -115,11 +104,21 @@ export async function* readLines(
 }
 
 /**
- * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws a FleetError of kind `usage`
- * as readStdin does, and for a line of more than a megabyte. To end early, destroy the stream.
+ * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws as readStdin does, and a
+ * FleetError of kind `usage` for a line of more than a megabyte and, where it is strict, for what is not UTF-8.
  */
-export function readStdinLines(stdin: Streams['stdin']): AsyncGenerator<string, void, undefined> {
-  return linesOf(readChunks(stdin), 'stdin', false);
+export async function* readStdinLines(
+  { io, signal }: { readonly io: Pick<Io, 'stdin'>; readonly signal: AbortSignal },
+  isStrict: boolean,
+): AsyncGenerator<string, void, undefined> {
+  const onAbort = () => void io.stdin.destroy(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    yield* linesOf(readChunks(io.stdin), 'stdin', isStrict);
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 async function* linesOf(

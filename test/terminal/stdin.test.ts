@@ -120,7 +120,11 @@ describe('bounds', () => {
 
   const linesOf = async (pieces: readonly (string | Uint8Array)[]) => {
     const lines: string[] = [];
-    for await (const line of readStdinLines(Readable.from(pieces))) lines.push(line);
+    for await (const line of readStdinLines(
+      { io: { stdin: Readable.from(pieces) }, signal: new AbortController().signal },
+      false,
+    ))
+      lines.push(line);
     return lines;
   };
 

@@ -11,21 +11,27 @@ import { isFromGateway } from '../../http/retry.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../json/parse.js';
 import type { Outcome } from '../../views/action.js';
-import type { Change, Task } from './plan.js';
+import type { Change, Ending, Task } from './plan.js';
 
-/** What an exchange means for its task and for the run. */
-export interface Verdict {
-  outcome: Outcome;
-  /** The answer of a success. */
-  answer?: HttpAnswer;
-  /** What that answer says of what was changed. */
-  named?: Named;
-  /** Why it is not done. */
-  error?: FleetError;
+/** What an exchange means for its task, and for the run. */
+export interface Verdict extends Ending {
   /** Whether the service is well: it answered, if only with a refusal. */
   isWell: boolean;
   /** Whether the same will happen to the others, so that the run stops. */
   isFatal: boolean;
+}
+
+/** The verdict of an outcome; the error says why it is not done, the state is that of the answer. */
+export function verdictOf(
+  outcome: Outcome,
+  { answer, error, state = null }: { answer?: HttpAnswer; error?: FleetError; state?: string | null },
+  isWell: boolean,
+  isFatal: boolean,
+): Verdict {
+  const status = answer?.status ?? error?.status ?? null;
+  const request_id = (answer ?? error)?.trace.requestId ?? null;
+  const result = { outcome, status, state, request_id, milliseconds: null, message: error?.message ?? null };
+  return { result, error, ...(answer === undefined ? {} : { answer }), isWell, isFatal };
 }
 
 /** What an answer is to be about. */
@@ -38,15 +44,10 @@ export interface Subject {
 /** A JSON object as it was answered. */
 type Body = { [name: string]: unknown };
 
-/** What was changed as an answer shows it; null where it does not say. */
-export interface Named {
-  uuid: string | null;
-  name: string | null;
-  state: string | null;
-}
-
-/** What the body of a 2xx answer says. */
-export type Reading = { kind: 'done'; named: Named; body: Body | undefined } | { kind: 'unclear'; what: string };
+/** What the body of a 2xx answer says; nulls where it does not. */
+export type Reading =
+  | { kind: 'done'; uuid: string | null; name: string | null; state: string | null; body: Body | undefined }
+  | { kind: 'unclear'; what: string };
 
 /**
  * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds and no `error` or `errors` says anything, or that
@@ -56,7 +57,7 @@ export type Reading = { kind: 'done'; named: Named; body: Body | undefined } | {
 export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Reading {
   const { one, nameField } = resource;
   const text = answer.text.trim();
-  if (text === '') return { kind: 'done', named: { uuid: null, name: null, state: null }, body: undefined };
+  if (text === '') return { kind: 'done', uuid: null, name: null, state: null, body: undefined };
   let body: unknown;
   try {
     body = parseJson(text);
@@ -69,7 +70,7 @@ export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Re
     return { kind: 'unclear', what: `another ${one} (${String(uuid).slice(0, 40)})` };
   const isError = (field: string) => Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
   if (isError('error') || isError('errors')) return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
-  return { kind: 'done', named: { uuid, name: textOrNull(name), state: textOrNull(state) }, body };
+  return { kind: 'done', uuid, name: textOrNull(name), state: textOrNull(state), body };
 }
 
 /** A field `errors` of a bicycle may be there and empty. */
@@ -110,19 +111,20 @@ export function judgeAnswer(
         ? `look at the ${one} before you try again; check that the base URL is that of the service`
         : 'look for it before it is created again: fleet bicycles list --ordering -created',
     );
-    return { outcome: 'unknown', error, isWell: false, isFatal: false };
+    return verdictOf('unknown', { error }, false, false);
   }
   const ignored = findIgnored?.(task, answer);
-  if (ignored !== undefined) return { outcome: 'refused', answer, error: ignored, isWell: true, isFatal: false };
-  if (!isDryRun) return { outcome: 'done', answer, named: reading.named, isWell: true, isFatal: false };
-  if (reading.body === undefined) return { outcome: 'allowed', answer, isWell: true, isFatal: false };
+  if (ignored !== undefined) return verdictOf('refused', { answer, error: ignored }, true, false);
+  const { uuid: answered, name, state, body } = reading;
+  if (!isDryRun) return { ...verdictOf('done', { answer, state }, true, false), uuid: answered, name };
+  if (body === undefined) return verdictOf('allowed', { answer }, true, false);
   // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
   const error = new FleetError('service', `the service may not know dry_run: it answered "${verb}" with the ${one}`, {
     status: answer.status,
     trace: answer.trace,
     hint: `look at the state of the ${one}; nothing more was asked`,
   });
-  return { outcome: 'unknown', error, isWell: true, isFatal: true };
+  return verdictOf('unknown', { error }, true, true);
 }
 
 /** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */
@@ -130,15 +132,13 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = f
   const { status, kind, cause } = error;
   // What carries nothing out leaves nothing unknown.
   const lost = isDryRun ? 'failed' : 'unknown';
-  const is = (outcome: Outcome, isWell: boolean, isFatal: boolean): Verdict => ({ outcome, error, isWell, isFatal });
+  const is = (outcome: Outcome, isWell: boolean, isFatal: boolean) => verdictOf(outcome, { error }, isWell, isFatal);
   if (status !== undefined) {
     // A success whose body breaks off says nothing that could be relied on.
     if (status >= 200 && status < 300) {
       const words = `${error.message}; whether it was carried out is unknown`;
-      return {
-        ...is('unknown', false, false),
-        error: withHint(error, error.hint ?? 'look at it before you try again', words),
-      };
+      const unknown = withHint(error, error.hint ?? 'look at it before you try again', words);
+      return verdictOf('unknown', { error: unknown }, false, false);
     }
     // The others would hear the same; 405: the service has no such action at all.
     if (status === 401 || status === 403 || status === 405) return is('refused', true, true);

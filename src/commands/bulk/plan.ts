@@ -6,7 +6,7 @@ import type { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import type { Shape } from '../../terminal/formats.js';
-import type { Ended } from '../../views/action.js';
+import type { ChangeResult, Ended } from '../../views/action.js';
 import type { Before, Entry, How } from './records.js';
 
 /** What becomes of doubts that no evidence decides. */
@@ -97,6 +97,19 @@ export interface Plan {
 export interface Doubt {
   task: Task;
   entry: Entry;
+}
+
+/** What became of a task, and how that is known. */
+export interface Ending {
+  result: ChangeResult;
+  /** As the answer has them. */
+  uuid?: string | null;
+  name?: string | null;
+  /** The service answered when absent. */
+  how?: How;
+  error?: FleetError | undefined;
+  /** Of a change that the service accepted. */
+  answer?: HttpAnswer;
 }
 
 /** What the answers of this run and of earlier ones say of the change. */

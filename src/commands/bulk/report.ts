@@ -23,9 +23,6 @@ const BAR_COLUMNS = 20;
 /** How wide reasons are where stderr is no terminal. */
 const PIPE_COLUMNS = 100;
 
-/** The rate is that of the last seconds, so that it shows what the service does now. */
-const RATE_SPAN_MS = 10_000;
-
 /** A result as `--jq` gets it. */
 const SAMPLE: Ended = {
   uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
@@ -107,15 +104,14 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   };
 }
 
-/** Makes the progress line: how many ended, how fast, how long it takes; or when what is in doubt is decided. */
+/** The progress line: how many ended, how fast, how long it takes; or when what is in doubt is decided. */
 function openMeter(verb: string, total: number, startedAt: number) {
-  const rate = openRate(startedAt);
   return (now: number, ended: number, bad: number, settledAtMs: number | undefined): string => {
     if (settledAtMs !== undefined) {
       const leftSeconds = Math.max(0, Math.ceil((settledAtMs - now) / 1000));
       return `${verb}: ${ended} ended; the requests of the earlier run are decided in ${leftSeconds} s`;
     }
-    const perSecond = rate(now, ended);
+    const perSecond = now === startedAt ? 0 : (ended / (now - startedAt)) * 1000;
     const parts = [
       `${drawBar(ended / total, BAR_COLUMNS)} ${ended} of ${total}`,
       `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
@@ -196,14 +192,4 @@ async function drawEndings({ io }: Context, endings: readonly Ended[], where: 's
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
   for (const column of columns) if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
-}
-
-/** How many a second lately: the count of some seconds ago is kept and compared. */
-function openRate(startedAt: number): (now: number, count: number) => number {
-  let marks: { at: number; count: number }[] = [{ at: startedAt, count: 0 }];
-  return (now, count) => {
-    const [oldest = { at: startedAt, count: 0 }] = marks;
-    marks = [...marks.filter(({ at }) => now - at <= RATE_SPAN_MS), { at: now, count }];
-    return now === oldest.at ? 0 : ((count - oldest.count) / (now - oldest.at)) * 1000;
-  };
 }

@@ -87,7 +87,7 @@ function settle(
   const { uuid = null, state, how, why } = by;
   const message = `no answer came, but it was carried out: ${why}`;
   const result = { outcome: 'done', status: null, state, request_id: null, milliseconds: null, message } as const;
-  return take(run, { task, result, uuid, how, isRecorded: true }).catch(run.stop);
+  return take(run, task, { result, uuid, how }, true).catch(run.stop);
 }
 
 async function askForChoice({ context, plan }: Run, unknown: readonly Undecided[]): Promise<UnknownChoice> {
@@ -105,5 +105,5 @@ async function leaveUnknown(run: Run, { doubt, state, why }: Undecided): Promise
   const now = state === null ? '' : `; it is ${state} now`;
   const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;
   const result = { outcome: 'unknown', status, state, request_id, milliseconds: null, message } as const;
-  await take(run, { task, result, uuid: entry.uuid, error: failureOf(result), isRecorded: false });
+  await take(run, task, { result, uuid: entry.uuid, error: failureOf(result) });
 }

@@ -10,11 +10,11 @@ import type { HttpAnswer } from '../../http/types.js';
 import { ReaderLeft } from '../../terminal/delivery.js';
 import { type ChangeResult, isBad } from '../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../unanswered.js';
-import { isConcurrentEdit, judgeAnswer, judgeFailure, type Verdict } from './answer.js';
+import { isConcurrentEdit, judgeAnswer, judgeFailure, verdictOf } from './answer.js';
 import { type Gate, openGate } from './gate.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
-import type { ChangeOptions, Doubt, Plan, Task } from './plan.js';
-import { type Before, type How, judgeEntry } from './records.js';
+import type { ChangeOptions, Doubt, Ending, Plan, Task } from './plan.js';
+import { type Before, judgeEntry } from './records.js';
 import type { Reporter } from './report.js';
 
 /** What a run is made of. */
@@ -53,22 +53,6 @@ export interface Run extends RunOptions {
   /** A pause stops many at once, and is reported once. */
   silentUntilMs: number;
   close(): void;
-}
-
-/** What became of one task. */
-export interface Ending {
-  task: Task;
-  result: ChangeResult;
-  /** As the answer has them. */
-  uuid?: string | null;
-  name?: string | null;
-  /** How it is known; the service answered when absent. */
-  how?: How;
-  error?: FleetError | undefined;
-  /** What the service answered to a change that it accepted. */
-  answer?: HttpAnswer | undefined;
-  /** Whether the journal has to know: a request may have left, or is decided now. */
-  isRecorded: boolean;
 }
 
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
@@ -137,7 +121,7 @@ export async function* openTasks(run: Run): AsyncGenerator<Task, void, undefined
     const entry = run.journal?.before.get(task.key);
     const known = judgeEntry(entry);
     if (entry === undefined || known === 'open') {
-      if (run.plan.change.isNeedless?.(task) === true) await take(run, { task, result: NEEDLESS, isRecorded: false });
+      if (run.plan.change.isNeedless?.(task) === true) await take(run, task, { result: NEEDLESS });
       else yield task;
     } else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
     else {
@@ -145,7 +129,7 @@ export async function* openTasks(run: Run): AsyncGenerator<Task, void, undefined
       const outcome = known === 'done' ? 'skipped' : 'refused';
       const result = { ...entry.result, outcome, milliseconds: null } as const;
       const error = outcome === 'refused' ? failureOf(result) : undefined;
-      await take(run, { task, result, uuid: entry.uuid, error, isRecorded: false });
+      await take(run, task, { result, uuid: entry.uuid, error });
     }
   }
 }
@@ -169,11 +153,14 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
   });
 }
 
-/** Takes what became of a task: to the journal and to the report, to the latter whatever fails. */
-export async function take(run: Run, { task, result, error, answer, isRecorded, ...named }: Ending): Promise<void> {
+/**
+ * Takes what became of a task: to the journal and to the report, to the latter whatever fails. The journal has to know where a request may
+ * have left, or is decided now.
+ */
+export async function take(run: Run, task: Task, ending: Ending, isRecorded = false): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
-  const { uuid = null, name = null, how = 'answered' } = named;
+  const { result, uuid = null, name = null, how = 'answered', error, answer } = ending;
   const { key, creation } = task;
   const about = { uuid: change.isCreation ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
@@ -207,10 +194,10 @@ export async function send(run: Run, tasks: Iterable<Task> | AsyncIterable<Task>
       while (!over.aborted) {
         const got = await input.next();
         if (got.done === true) return;
-        const ending = await attempt(run, got.value);
+        const { ending, wasSent } = await attempt(run, got.value);
         // The next request need not wait until this ending is on the disk.
         await taking;
-        taking = take(run, ending).catch(stop);
+        taking = take(run, got.value, ending, wasSent).catch(stop);
       }
     } finally {
       // Also where the input cannot be read further: what was sent before is in the summary.
@@ -231,7 +218,7 @@ async function reportTheRest(run: Run, rest: AsyncIterable<Task>): Promise<void>
     for await (const task of rest) {
       run.isWhole = context.clock.monotonicMs() < untilMs;
       if (!run.isWhole) return;
-      await take(run, { task, result: resultOf(NOT_SENT, null), isRecorded: false });
+      await take(run, task, NOT_SENT);
     }
   } catch {
     // What is wrong with where it is reported stops nothing any more.
@@ -239,7 +226,7 @@ async function reportTheRest(run: Run, rest: AsyncIterable<Task>): Promise<void>
 }
 
 /** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
-async function attempt(run: Run, task: Task): Promise<Ending> {
+async function attempt(run: Run, task: Task): Promise<{ ending: Ending; wasSent: boolean }> {
   const { context, gate, journal, stop } = run;
   const { clock } = context;
   const { change } = run.plan;
@@ -260,40 +247,28 @@ async function attempt(run: Run, task: Task): Promise<Ending> {
     // While it waited, another run may have taken the journal over.
     await announce();
   };
-  let verdict: Verdict = NOT_SENT;
+  let verdict = NOT_SENT;
   if (hasLeave) {
     try {
       await announce();
       verdict = judgeAnswer(await exchange(run, task, { announce, pause }), task, change);
     } catch (thrown) {
       const error = asFleetError(thrown);
-      if (!hasLeave) verdict = { ...NOT_SENT, error };
-      else if (sentAtMs === undefined) verdict = { ...NOT_SENT, error, isFatal: true };
+      if (!hasLeave || sentAtMs === undefined) verdict = verdictOf('not-sent', { error }, false, hasLeave);
       else verdict = judgeFailure(change.explain?.(error, task) ?? error, run.givenUp.aborted, change.isDryRun);
     }
   }
-  const { error, isFatal, isWell, named, answer } = verdict;
-  const milliseconds = hasLeave && sentAtMs !== undefined ? Math.round(clock.monotonicMs() - sentAtMs) : null;
+  const { error, isFatal, isWell, result } = verdict;
+  if (hasLeave && sentAtMs !== undefined) result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
   if (isFatal) stop(error);
   if (hasLeave) noteFailures(run, gate.leave(isWell), error);
-  if (run.options.failFast === true && isBad(verdict.outcome)) stop(FAILED_FAST);
-  return { task, result: resultOf(verdict, milliseconds), ...named, error, answer, isRecorded: sentAtMs !== undefined };
+  if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
+  return { ending: verdict, wasSent: sentAtMs !== undefined };
 }
 
-const NOT_SENT: Verdict = { outcome: 'not-sent', isWell: false, isFatal: false };
+const NOT_SENT = verdictOf('not-sent', {}, false, false);
 
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
-
-function resultOf({ outcome, answer, named, error }: Verdict, milliseconds: number | null): ChangeResult {
-  return {
-    outcome,
-    status: answer?.status ?? error?.status ?? null,
-    state: named?.state ?? null,
-    request_id: answer?.trace.requestId ?? error?.trace.requestId ?? null,
-    milliseconds,
-    message: error?.message ?? null,
-  };
-}
 
 function noteFailures({ stop, over, reporter }: Run, inARow: number, error: FleetError | undefined): void {
   if (inARow >= OUTAGE_FAILURES) stop(error);

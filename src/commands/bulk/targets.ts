@@ -11,7 +11,6 @@ import { describeBefore } from './evidence.js';
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './named-rows.js';
 import type { Task } from './plan.js';
 import { readRows, Unreadable } from './rows.js';
-import { unlessAborted } from './until.js';
 
 /** More than any fleet has; an input that never ends has them at some time. */
 const MOST_TARGETS = 1_000_000;
@@ -51,7 +50,6 @@ export type Naming = 'all' | 'surest' | 'none';
  * together. Throws as above.
  */
 export async function* parseRows(context: Context, naming: Naming): AsyncGenerator<TargetRow, void, undefined> {
-  const { io, signal } = context;
   const named: (TargetRow & NamedRow)[] = [];
   const words = naming === 'none' ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
   let count = 0;
@@ -63,13 +61,9 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
     if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
     return false;
   };
-  const rows = readRows(readStdinLines(io.stdin), { isHeader, hasComments: true });
+  const rows = readRows(readStdinLines(context, false), { isHeader, hasComments: true });
   try {
-    for (;;) {
-      const got = await unlessAborted(rows.next(), signal);
-      signal.throwIfAborted();
-      if (got === undefined || got.done === true) break;
-      const { line, value, isRecord = false } = got.value;
+    for await (const { line, value, isRecord = false } of rows) {
       count += 1;
       if (count > MOST_TARGETS) throw new Unreadable(`more than ${MOST_TARGETS} rows`, line);
       const row = { line, fields: {}, isRecord, namedBy: 'uuid' };
