@@ -47,7 +47,10 @@ function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | unde
   return split && { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
 }
 
-/** Of a page with more text no values are kept: they take five times the memory of their text (promise 6: 400 MB). */
+/**
+ * Of a page with more text no values are kept: they take five times the memory of their text (promise 6: 400 MB). Pages that were asked for
+ * ahead hold no more together.
+ */
 const LARGE_CHARACTERS = 8 * 1024 * 1024;
 
 /** Each is read once, so that all of them are JSON objects. */
@@ -94,16 +97,6 @@ function keyOf(query: Query): string {
   return JSON.stringify([...query].sort(([a, b], [c, d]) => (a === c ? (b < d ? -1 : 1) : a < c ? -1 : 1)));
 }
 
-/** A page to be read, and its identity. */
-interface Wanted {
-  query: Query;
-  key: string;
-}
-
-function want(query: Query): Wanted {
-  return { query, key: keyOf(query) };
-}
-
 /** The page number in a query, when there is exactly one. */
 function pageNumber(query: Query): number | undefined {
   const numbers = query.filter(([name]) => name === 'page').map(([, value]) => Number(value));
@@ -134,9 +127,6 @@ export interface ListPage<T> extends Page<T> {
 /** So many pages in a row that bring nothing new, each of which names a next one, are no list. */
 const PAGES_WITHOUT_NEWS_LIMIT = 10;
 
-/** Pages are asked for ahead as long as they hold this much together. */
-const AHEAD_LIMIT_CHARACTERS = LARGE_CHARACTERS;
-
 /**
  * Follows a list page by page, in order. Pages ahead are asked for by counting `page` on from the next link, and used only when the
  * links confirm them. Ends after the page without `next`. Throws a FleetError of kind `service` when a link leads back to a page
@@ -157,24 +147,23 @@ export async function* followPages<T>(
   const queries = new Set<string>();
   const read = { pages: 0, items: 0, distinct: 0 };
   let withoutNews = 0;
-  let wanted: Wanted | undefined = want(request.query ?? []);
+  let wanted: Query | undefined = request.query ?? [];
   try {
     while (wanted !== undefined) {
       const page: Page<T> = await queue.take(wanted);
-      queries.add(wanted.key);
+      queries.add(keyOf(wanted));
       const news = addNew(page.items, seen);
       read.pages += 1;
       read.items += page.items.length;
       read.distinct += news.fresh.length;
       withoutNews = news.count > 0 ? 0 : withoutNews + 1;
       const isEnough: boolean = read.distinct >= limit || read.pages === mostPages;
-      const next: Wanted | undefined = isEnough || page.next === undefined ? undefined : want(page.next);
-      if (next !== undefined && queries.has(next.key)) throw circle(page, next.query);
+      const next: Query | undefined = isEnough ? undefined : page.next;
+      if (next !== undefined && queries.has(keyOf(next))) throw circle(page, next);
       if (next !== undefined && mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT) throw endless(page);
-      const further = next === undefined ? 0 : Math.min(ahead, pagesThatFit(page));
-      if (next !== undefined && further > 0) {
-        const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct);
-        queue.prepare(next, further, left / page.items.length);
+      if (next !== undefined) {
+        const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
+        queue.prepare(next, Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1));
       }
       yield Object.assign(page, { fresh: news.fresh });
       wanted = next;
@@ -184,40 +173,33 @@ export async function* followPages<T>(
   }
 }
 
-/** The pages that were asked for and are not used yet, in their order. */
+/** The pages that were asked for before their turn: the next one, and by their numbers those behind it. */
 function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>, all: AbortSignal) {
   const stop = new AbortController();
   const signal = AbortSignal.any([all, stop.signal]);
   // Each request in flight listens.
   setMaxListeners(0, signal);
-  let inFlight: (Wanted & { page: Promise<Page<T>> })[] = [];
-  const start = (query: Query, more: Partial<HttpRequest> = {}): Promise<Page<T>> =>
-    fetchPage({ ...request, query, signal, ...more });
-  const startAhead = (wanted: Wanted): void => {
-    // A larger page is asked for again when its turn has come.
-    const page = start(wanted.query, { limitBytes: AHEAD_LIMIT_CHARACTERS });
-    // A page that was asked for too early may fail without anybody waiting for it.
-    page.catch(() => {});
-    inFlight.push({ ...wanted, page });
-  };
-  /** What was guessed is of use while the links name the same. */
-  const isExpected = ({ key }: Wanted) => inFlight[0]?.key === key;
+  const early = new Map<string, Promise<Page<T>>>();
+  const start = (query: Query, more: Partial<HttpRequest> = {}) => fetchPage({ ...request, query, signal, ...more });
   return {
-    async take(wanted: Wanted): Promise<Page<T>> {
-      const { query } = wanted;
-      const first = isExpected(wanted) ? inFlight.shift() : undefined;
-      return first === undefined
-        ? start(query)
-        : first.page.catch((error) => (isTooBig(error) ? start(query) : Promise.reject(error)));
+    take(query: Query): Promise<Page<T>> {
+      const page = early.get(keyOf(query));
+      // Links that name another page than was guessed name others from then on.
+      if (page === undefined) early.clear();
+      early.delete(keyOf(query));
+      return page?.catch((error) => (isTooBig(error) ? start(query) : Promise.reject(error))) ?? start(query);
     },
-    /** Asks for the next page and those behind it, so many in all, as far as there are pages left; forgets all others. */
-    prepare(next: Wanted, most: number, pagesLeft: number): void {
-      inFlight = isExpected(next) ? inFlight.slice(0, most) : [];
-      if (inFlight.length === 0) startAhead(next);
-      const number = pageNumber(next.query);
-      if (number === undefined || !Number.isFinite(pagesLeft)) return;
-      while (inFlight.length < Math.min(most, Math.ceil(pagesLeft)))
-        startAhead(want(withPage(next.query, number + inFlight.length)));
+    prepare(next: Query, most: number): void {
+      const number = pageNumber(next);
+      for (let index = 0; index < (number === undefined ? Math.min(most, 1) : most); index++) {
+        const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
+        if (early.has(keyOf(query))) continue;
+        // A larger page is asked for again when its turn has come.
+        const page = start(query, { limitBytes: LARGE_CHARACTERS });
+        // One that was asked for too early may fail without anybody waiting for it.
+        page.catch(() => {});
+        early.set(keyOf(query), page);
+      }
     },
     stop: () => stop.abort(new Error('the rest of the list is not wanted')),
   };
@@ -240,7 +222,7 @@ function addNew<T>(items: readonly Item<T>[], seen: Seen): { fresh: Item<T>[]; c
 
 function pagesThatFit<T>({ items }: Page<T>): number {
   const characters = items.reduce((sum, { json }) => sum + json.length, 0);
-  return Math.floor(AHEAD_LIMIT_CHARACTERS / Math.max(1, characters));
+  return Math.floor(LARGE_CHARACTERS / Math.max(1, characters));
 }
 
 function endless<T>(page: Page<T>): FleetError {
