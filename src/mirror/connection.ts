@@ -5,6 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { configError, messageOf, reasonOf } from '../errors.js';
+import { hasCode } from '../folder.js';
 import { homeOfUser, nameOfUser } from '../user.js';
 import { isPort, postgresParameters } from './address.js';
 
@@ -32,8 +33,6 @@ type Named = { readonly [name: string]: string | undefined };
 
 const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
-/** A file of settings is small. */
-const MOST_BYTES = 1_000_000;
 const OTHERS_BITS = 0o077;
 
 /** Parameters whose variable is not `PG` and their name (PostgreSQL 17, section 32.15). */
@@ -89,12 +88,10 @@ function home(env: NodeJS.ProcessEnv): string {
 
 /** The text of a file; undefined where there is none. */
 async function readSmall(path: string): Promise<string | undefined> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined || !found.isFile()) return undefined;
-  if (found.size > MOST_BYTES) throw configError(`${path} is larger than ${MOST_BYTES} bytes, and is not read`);
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
     throw configError(`${path} cannot be read: ${reasonOf(error)}`, undefined, error);
   }
 }
@@ -120,17 +117,12 @@ async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named>
 
 /** The section of one service; undefined when the text has none of that name. */
 export function parseService(text: string, name: string): Named | undefined {
-  let found: { [name: string]: string } | undefined;
-  for (const line of text.split(/\r?\n/).map((each) => each.trim())) {
-    if (line.startsWith('[')) {
-      if (found !== undefined) return found;
-      if (line === `[${name}]`) found = {};
-    } else if (found !== undefined && !line.startsWith('#')) {
-      const equals = line.indexOf('=');
-      if (equals > 0) found[line.slice(0, equals).trim()] = line.slice(equals + 1).trim();
-    }
-  }
-  return found;
+  const section = text.split(/^\s*\[/m).find((part) => part.startsWith(`${name}]`));
+  if (section === undefined) return undefined;
+  const lines = section.split(/\r?\n/).map((line) => line.split(/=(.*)/s).map((side) => side.trim()));
+  return Object.fromEntries(
+    lines.filter(([key = '', value]) => key !== '' && !key.startsWith('#') && value !== undefined),
+  );
 }
 
 /** A file of secrets is its owner's alone; root's may be read by its group, as libpq has it for keys. */

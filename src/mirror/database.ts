@@ -45,28 +45,28 @@ export async function openDatabase(address: MirrorAddress, options: OpenOptions)
 function databaseOf(engine: Engine, signal: AbortSignal): Database {
   const inTurn = queue();
   let isOpen = false;
+  const understand = (error: unknown, isQuery: boolean) => {
+    if (signal.aborted) return signal.reason;
+    return error instanceof FleetError ? error : engine.understand(error, isQuery);
+  };
   const ask = async <T>(work: () => Promise<T>, isQuery = false): Promise<T> => {
     signal.throwIfAborted();
     try {
       return await work();
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw error instanceof FleetError ? error : engine.understand(error, isQuery);
+      throw understand(error, isQuery);
     }
   };
   const read = async (sql: string, values: readonly Value[], isQuery: boolean): Promise<Answer> => {
     const { columns, chunks } = await ask(() => engine.read(sql, values), isQuery);
     async function* understood() {
-      const iterator = chunks[Symbol.asyncIterator]();
       try {
-        for (;;) {
-          const next = await ask(() => iterator.next(), isQuery);
-          if (next.done === true) return;
-          if (isQuery) refuseLong(next.value);
-          yield next.value;
+        for await (const rows of chunks) {
+          if (isQuery) refuseLong(rows);
+          yield rows;
         }
-      } finally {
-        await iterator.return?.();
+      } catch (error) {
+        throw understand(error, isQuery);
       }
     }
     return { columns, chunks: understood() };

@@ -25,7 +25,7 @@ type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 interface Statement {
   readonly names: readonly string[];
   run(values: readonly unknown[]): unknown;
-  rows(values: readonly unknown[]): Iterator<readonly Cell[]>;
+  rows(values: readonly unknown[]): Iterable<readonly Cell[]>;
 }
 
 /** One of the two, as little of it as is used. */
@@ -62,7 +62,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     driver = openDriver(access === 'look' && !existsSync(`${path}-wal`) ? untouched(path) : path, isReadOnly);
     driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
     // Reads the first page: a file that is no database is refused here.
-    takeAll(driver.prepare('select count(*) from sqlite_master').rows([]));
+    Array.from(driver.prepare('select count(*) from sqlite_master').rows([]));
   } catch (error) {
     driver?.close();
     throw asSqliteError(error, path, false);
@@ -75,7 +75,8 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     async run(sql, values) {
       const statement = prepare(sql);
       const { names } = statement;
-      if (names.length > 0) return { names, rows: takeAll(statement.rows(bind(values))) };
+      if (names.length > 0)
+        return { names, rows: Array.from(statement.rows(bind(values)), (row) => row.map(readCell)) };
       statement.run(bind(values));
       return { names, rows: [] };
     },
@@ -160,38 +161,20 @@ function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
   const statement = driver.prepare(sql);
   const rows = statement.rows(bind(values));
   async function* chunks() {
-    try {
-      for (let isOver = false; !isOver; ) {
-        const chunk: Value[][] = [];
-        let characters = 0;
-        while (chunk.length < CHUNK_ROWS && characters < MOST_VALUE_CHARACTERS) {
-          const next = rows.next();
-          // Asked once more, a driver would begin anew.
-          isOver = next.done === true;
-          if (next.done === true) break;
-          const row = next.value.map(readCell);
-          for (const value of row) if (typeof value === 'string') characters += value.length;
-          chunk.push(row);
-        }
-        if (chunk.length > 0) yield chunk;
-        if (!isOver) await nextTurn();
-      }
-    } finally {
-      rows.return?.();
+    let chunk: Value[][] = [];
+    let characters = 0;
+    for (const cells of rows) {
+      const row = cells.map(readCell);
+      for (const value of row) if (typeof value === 'string') characters += value.length;
+      chunk.push(row);
+      if (chunk.length < CHUNK_ROWS && characters < MOST_VALUE_CHARACTERS) continue;
+      yield chunk;
+      [chunk, characters] = [[], 0];
+      await nextTurn();
     }
+    if (chunk.length > 0) yield chunk;
   }
   return { columns: statement.names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks: chunks() };
-}
-
-/** A statement that is not read to its end would keep the connection at what it saw. */
-function takeAll(rows: Iterator<readonly Cell[]>): Value[][] {
-  const taken: Value[][] = [];
-  try {
-    for (let next = rows.next(); next.done !== true; next = rows.next()) taken.push(next.value.map(readCell));
-    return taken;
-  } finally {
-    rows.return?.();
-  }
 }
 
 /** Whole numbers must be bound as such: both drivers bind a number as a real one. */
@@ -285,7 +268,7 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
 /** What both drivers have. */
 interface Prepared {
   run(...values: unknown[]): unknown;
-  iterate(...values: unknown[]): Iterator<readonly Cell[]>;
+  iterate(...values: unknown[]): Iterable<readonly Cell[]>;
   columns(): readonly { readonly name: string }[];
 }
 

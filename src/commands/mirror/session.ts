@@ -159,11 +159,8 @@ export async function runSession(session: Session, client: Client, onSettled: ()
 }
 
 /** Lets messages gather, so that a transaction holds many; not for longer than the queue has room. */
-async function gather({ clock }: Context, queue: Queue<SessionEvent>, over: AbortSignal): Promise<void> {
-  const enough = new AbortController();
-  const signal = AbortSignal.any([over, enough.signal]);
+async function gather({ clock }: Context, queue: Queue<SessionEvent>, signal: AbortSignal): Promise<void> {
   await Promise.race([sleep(clock, GATHER_MS, signal).catch(() => {}), queue.filled()]);
-  enough.abort(new Error('enough was gathered'));
 }
 
 /** What ends the writer. */
