@@ -181,6 +181,14 @@ describe('what is shown', () => {
     expect(read([item('e', 60), c], [c, b], [a])).toEqual(['e new']);
   });
 
+  test('alerts that were raised between the pages push others onto the next one: that is no wrong order', () => {
+    const { read, state } = follow();
+    read([item('x', 0)]);
+    const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
+    expect(read([d, c], [d, c], [b, a])).toEqual(['a new', 'b new', 'c new', 'd new']);
+    expect(state().order).toBe('modified');
+  });
+
   test('a reading that fails half-way shows nothing, and the next one all', () => {
     const { read, step, pass } = follow();
     read([item('x', 0)]);
@@ -190,6 +198,29 @@ describe('what is shown', () => {
     expect(step({ type: 'page', page: first, serviceMs: NOON_MS })).toMatchObject([{ type: 'read-page' }]);
     step({ type: 'failed', error: down, askedMs: undefined });
     expect(read([item('b', 20)], [item('a', 19), item('x', 0)])).toEqual(['a new', 'b new']);
+  });
+
+  test.each([
+    ['503: it goes on with the page that failed', 503, 'page', '2'],
+    ['404, as when the list became shorter: it begins anew', 404, 'ordering', '-modified'],
+  ])('a long reading and a page that fails with %s', (_words, status, name, value) => {
+    const { read, step, pass, asked } = follow({ isBackfill: true });
+    read([item('x', 0)]);
+    pass(1000);
+    step({ type: 'tick' });
+    const first = { count: undefined, items: [item('b', 20)], next: [['page', '2']] as Query, trace: {} };
+    step({ type: 'page', page: first, serviceMs: NOON_MS });
+    step({
+      type: 'failed',
+      error: new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status }),
+      askedMs: undefined,
+    });
+    // Nothing is asked before its time.
+    expect(step({ type: 'tick' })).toMatchObject([{ type: 'wake' }]);
+    pass(60);
+    step({ type: 'tick' });
+    expect(asked()).toMatchObject([expect.arrayContaining([[name, value]])]);
+    expect(step({ type: 'tick' })).toEqual([]);
   });
 
   test('--since: what changed since then, what is older not', () => {

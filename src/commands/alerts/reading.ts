@@ -4,7 +4,7 @@
 // time of an alert decides alone whether it is seen.
 
 import type { Alert } from '../../api/alert.js';
-import type { Page } from '../../http/types.js';
+import type { Page, Query } from '../../http/types.js';
 import { readTime } from '../../terminal/time.js';
 import { type AlertItem, keyOf, lastMsOf, versionOf } from './known.js';
 
@@ -22,9 +22,11 @@ const CHANGES_LIMIT_PAGES = 20;
 /** A list that goes on and on without an alert that is new is led in a circle. */
 const STALE_PAGES_LIMIT = 10;
 
-export function startReading(isDeep: boolean) {
+export function startReading(isDeep: boolean, query: Query) {
   return {
     isDeep,
+    /** The page that comes next. */
+    query,
     pages: 0,
     /** By their version, since pages shift while they are read. */
     items: new Map<string, AlertItem>(),
@@ -44,14 +46,16 @@ export function addPage(reading: Reading, order: Order, page: Page<Alert>, atMs:
   if (reading.pages === 0) reading.atMs = atMs;
   reading.pages++;
   for (const item of page.items) {
+    const key = keyOf(versionOf(item, 'list'));
+    // New alerts push others from one page to the next.
+    if (reading.items.has(key)) continue;
+    reading.items.set(key, item);
     const changedMs = lastMsOf(item.value);
     const orderMs = order === 'modified' ? changedMs : readTime(item.value.created);
     // Once out of order, always out of order: then nothing proves that the rest is older. One without a time proves nothing.
     if (orderMs !== undefined && reading.lastMs !== undefined)
       reading.lastMs = orderMs > reading.lastMs ? undefined : orderMs;
     if (changedMs !== undefined) reading.topMs = Math.max(reading.topMs ?? changedMs, changedMs);
-    const key = keyOf(versionOf(item, 'list'));
-    if (!reading.items.has(key)) reading.items.set(key, item);
   }
   reading.stalePages = reading.items.size > size ? 0 : reading.stalePages + 1;
 }

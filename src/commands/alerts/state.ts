@@ -68,6 +68,8 @@ export function startAlerts(plan: AlertsPlan, { known, marks }: Remembered, now:
     isLate: marks.beganMs !== undefined,
     order: 'modified' as Order,
     reading: undefined as Reading | undefined,
+    /** A page was asked for, and has not come. */
+    isAsking: false,
     /** When the next reading begins, and from when on it is a deep one, on the monotonic clock. */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
@@ -108,16 +110,17 @@ function end({ state, effects }: Turn, reason: WatchEnd, error?: FleetError) {
 
 // The reading of the list
 
-/** Begins a reading when it is due; else says when. */
+/** Begins a reading when it is due, or goes on with the page of one that failed; else says when. */
 function begin({ state, now, effects }: Turn) {
-  if (state.reading !== undefined || state.dueMs === Number.POSITIVE_INFINITY) return;
+  if (state.isAsking || state.dueMs === Number.POSITIVE_INFINITY) return;
   const inMs = state.dueMs - now.monotonicMs;
   // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
-  state.reading = startReading(isDeep);
   const query: Query = [['ordering', `-${state.order}`], ...state.plan.query, ...(isDeep ? [LARGE_PAGE] : [])];
-  effects.push({ type: 'read-page', query });
+  state.reading ??= startReading(isDeep, query);
+  state.isAsking = true;
+  effects.push({ type: 'read-page', query: state.reading.query });
 }
 
 /** Reads the list again from its head, by the order that every service knows. */
@@ -127,8 +130,9 @@ function beginByCreated(turn: Turn) {
 }
 
 function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' }) {
-  const { state, now, effects } = turn;
+  const { state, now } = turn;
   const { order, reading } = state;
+  state.isAsking = false;
   if (reading === undefined) return;
   addPage(reading, order, page, Math.min(serviceMs, now.wallMs));
   state.counts.pages++;
@@ -137,7 +141,10 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   // At the start the newest alert says where it begins.
   const end = readTo(reading, order, state.marks.cursorMs ?? topOf(reading), page.next !== undefined);
   if (end !== undefined) finish(turn, reading, end);
-  else effects.push({ type: 'read-page', query: page.next ?? [] });
+  else {
+    reading.query = page.next ?? [];
+    begin(turn);
+  }
 }
 
 /** Brings a cursor that lies in the future back, by as much as clocks may be wrong. */
@@ -207,13 +214,15 @@ function waitFor({ state, now, effects }: Turn, pauseMs: number) {
 
 function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: 'failed' }) {
   const { state, now, effects } = turn;
+  state.isAsking = false;
   // Assumed: a service that does not order by `modified` says 400, as it was observed for other fields.
   if (error.status === 400 && state.order === 'modified' && state.reading?.pages === 0) {
     const text = 'the service cannot sort alerts by modified: only the newest 2,000 are checked for changes';
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }
-  state.reading = undefined;
+  // A page that is not there may have been the last one of a list that became shorter.
+  if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
   const { sinceMs, message, inARow } = state.failure ?? { sinceMs: now.monotonicMs, message: undefined, inARow: 0 };
