@@ -1,21 +1,14 @@
 // The sandbox: the whole service of interface.md on two loopback ports, in memory, seeded, with faults on request.
-import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
-import { changeAlert, raiseAlert } from './alerts.js';
 import { createApi, TOKEN_PATH } from './api.js';
 import { createFaults, type Fault } from './faults.js';
 import {
   type ActionLine,
   changeBicycle,
   type Fleet,
-  type HistoryEntry,
-  historyOf,
   type Model,
   type Organization,
   removeBicycle,
-  runTransition,
-  type ServedAlert,
-  type ServedBicycle,
   type Zone,
 } from './fleet.js';
 import { startLife } from './life.js';
@@ -24,8 +17,8 @@ import { createRandom, randomUuid } from './random.js';
 import { addRecorded, addRecordedBicycle, leadHere, type Recorded, type RecordedBicycle } from './recorded.js';
 import { seedFleet } from './seed.js';
 import { closeServer, createLoopbackServer, listen, type RecordedRequest, type RequestLine } from './server.js';
+import { createSteering, type Steering } from './steering.js';
 import { createTokens, type TokenOptions } from './token.js';
-import type { Transition } from './transitions.js';
 import { openWebhook, type WebhookOptions } from './webhook.js';
 
 export type { Fault } from './faults.js';
@@ -76,7 +69,7 @@ export interface SandboxOptions {
   onRequest?: (line: RequestLine) => void;
 }
 
-export interface Sandbox {
+export interface Sandbox extends Steering {
   /** `http://127.0.0.1:PORT` and the prefix, without a trailing slash. */
   baseUrl: string;
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
@@ -103,34 +96,14 @@ export interface Sandbox {
   pushLog: PushLine[];
   /** How many subscriptions are open. */
   streamCount: () => number;
-  /** A copy of a bicycle as it is served now. */
-  bicycle: (uuid: string) => ServedBicycle | undefined;
-  /** Copies of all bicycles, or those of one organization, in the order of an unordered list. */
-  bicycles: (organization?: string) => ServedBicycle[];
-  /** A copy of an alert as it is served now. */
-  alert: (uuid: string) => ServedAlert | undefined;
-  /** The transitions of a bicycle, the oldest first. */
-  history: (uuid: string) => HistoryEntry[];
   /** How many webhooks were delivered, wait to be, and were given up. */
   webhookCounts: () => { delivered: number; waiting: number; lost: number };
-  /** Copies of all alerts in the order of an unordered list. */
-  alerts: () => ServedAlert[];
-  /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
-  changeBicycle: (uuid: string, changes: Partial<Bicycle>) => ServedBicycle;
   /** Changes a recorded bicycle, its links led here; nothing happens where it is not there. */
   playChanges: (uuid: string, changes: Partial<Bicycle>) => void;
   /** Adds a recorded bicycle. */
   playArrival: (arrival: RecordedBicycle) => void;
   /** Takes a bicycle out of the lists. */
   playDeparture: (uuid: string) => void;
-  /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
-  act: (uuid: string, transition: Transition, rider?: string) => ServedBicycle;
-  /** Raises an alert about a bicycle; `changes` are laid over its fields. */
-  raiseAlert: (bicycle: string, alertType: string, changes?: Partial<Alert>) => ServedAlert;
-  /** Changes fields of an alert, its state for instance. */
-  changeAlert: (uuid: string, changes: Partial<Alert>) => ServedAlert;
-  /** Pushes any message to the subscribers of any topic, as it is. Returns the event's id. */
-  publish: (topic: string, sender: string, message: unknown) => number;
   /** Cuts all subscriptions that are open; their sockets are destroyed. */
   dropStreams: () => void;
   /** Stops at once: closes both ports, cuts what is open, ends all timers. */
@@ -245,9 +218,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     options.rate ?? (options.recorded === undefined ? 2 : 0),
   );
 
-  const bicycleRow = (uuid: string) => required(fleet().bicyclesByUuid.get(uuid), 'bicycle', uuid);
-  const alertRow = (uuid: string) => required(fleet().alertsByUuid.get(uuid), 'alert', uuid);
-
   return {
     baseUrl,
     sseUrl,
@@ -266,20 +236,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     actionLog,
     pushLog,
     streamCount: push.streamCount,
-    bicycle: (uuid) => structuredClone(fleet().bicyclesByUuid.get(uuid)?.body),
-    bicycles: (organization) => {
-      const rows = organization === undefined ? fleet().bicycles : fleet().bicyclesByOrganization.get(organization);
-      return copiesInListOrder(fleet(), rows ?? []);
-    },
-    alert: (uuid) => structuredClone(fleet().alertsByUuid.get(uuid)?.body),
-    alerts: () => copiesInListOrder(fleet(), fleet().alerts),
-    history: (uuid) => structuredClone(historyOf(fleet(), bicycleRow(uuid))),
+    ...createSteering({ fleet: seeded, nextUuid: () => randomUuid(creation), renter, publish: push.publish }),
     webhookCounts: () => webhook?.counts() ?? { delivered: 0, waiting: 0, lost: 0 },
-    changeBicycle: (uuid, changes) => {
-      const row = bicycleRow(uuid);
-      changeBicycle(fleet(), row, changes);
-      return structuredClone(row.body);
-    },
     playChanges: (uuid, changes) => {
       const row = fleet().bicyclesByUuid.get(uuid);
       const led = leadHere(changes, options.recorded?.baseUrl ?? baseUrl, baseUrl) as Partial<Bicycle>;
@@ -293,46 +251,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       const row = fleet().bicyclesByUuid.get(uuid);
       if (row !== undefined) removeBicycle(fleet(), row);
     },
-    act: (uuid, transition, rider) => {
-      const row = bicycleRow(uuid);
-      const from = row.body.state;
-      if (!runTransition(fleet(), row, transition, 'service', rider ?? renter)) {
-        throw new Error(`the sandbox cannot "${transition}" a bicycle that is ${from}`);
-      }
-      return structuredClone(row.body);
-    },
-    raiseAlert: (bicycle, alertType, changes) => {
-      const roles = ['fleet_operator', 'admin'];
-      const input = { uuid: randomUuid(creation), alertType, roles, ...(changes === undefined ? {} : { changes }) };
-      return structuredClone(raiseAlert(fleet(), bicycleRow(bicycle), input).body);
-    },
-    changeAlert: (uuid, changes) => {
-      const row = alertRow(uuid);
-      changeAlert(fleet(), row, changes);
-      return structuredClone(row.body);
-    },
-    publish: (topic, sender, message) => push.publish({ sender, topics: [topic], message: JSON.stringify(message) }),
     dropStreams: push.dropStreams,
     close: () => {
       endLife();
       return closeAll();
     },
   };
-}
-
-/** Copies as they are listed when nobody asks for an order: as made, or the newest first as observed. */
-function copiesInListOrder<Body extends { created?: string | null }>(
-  fleet: Fleet,
-  rows: readonly { index: number; body: Body }[],
-): Body[] {
-  const inOrder = [...rows];
-  const created = ({ body }: { body: Body }) => body.created ?? '';
-  if (fleet.isObserved) {
-    inOrder.sort((left, right) =>
-      created(left) === created(right) ? right.index - left.index : created(left) < created(right) ? 1 : -1,
-    );
-  }
-  return inOrder.map(({ body }) => structuredClone(body));
 }
 
 /** `/api` for `api`, `/api` and `/api/`; '' for nothing and `/`. */
@@ -345,9 +269,4 @@ function normalisePrefix(prefix: string): string {
 function keep<Line>(lines: Line[], line: Line, most: number): void {
   lines.push(line);
   if (lines.length > most * 1.25) lines.splice(0, lines.length - most);
-}
-
-function required<Row>(row: Row | undefined, kind: string, uuid: string): Row {
-  if (row === undefined) throw new Error(`the sandbox has no ${kind} ${uuid}`);
-  return row;
 }

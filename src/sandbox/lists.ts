@@ -31,54 +31,31 @@ export interface Lists<Row> {
 }
 
 /** Bounds the memory: a selection of 100,000 rows is close to a megabyte. */
-const REMEMBERED_SELECTIONS = 16;
+const REMEMBERED_LISTS = 32;
 
-/** Makes a memory of sorted orders and selections that are made anew when `version()` has moved. */
+/** Makes a memory of sorted and filtered lists that are made anew when `version()` has moved. */
 export function createLists<Row extends ListRow>(version: () => number): Lists<Row> {
-  const orders = new Map<string, { version: number; rows: Row[] }>();
-  const selections = new Map<string, { version: number; rows: Row[] }>();
-
-  function order(selection: Selection<Row>): readonly Row[] {
-    const key = orderName(selection);
-    const known = orders.get(key);
+  const memory = new Map<string, { version: number; rows: readonly Row[] }>();
+  const recall = (key: string, make: (before: readonly Row[]) => readonly Row[]): readonly Row[] => {
+    const known = memory.get(key);
     if (known?.version === version()) return known.rows;
-    // The old order is nearly right after a few changes, and sorting what is nearly sorted is fast.
-    const rows = known === undefined ? [...selection.rows] : known.rows;
-    for (let index = rows.length; index < selection.rows.length; index += 1) {
-      const added = selection.rows[index];
-      if (added !== undefined) rows.push(added);
-    }
-    rows.sort(comparison(selection.orderings));
-    remember(orders, key, { version: version(), rows });
+    const rows = make(known?.rows ?? []);
+    memory.delete(key);
+    memory.set(key, { version: version(), rows });
+    const [oldest = ''] = memory.keys();
+    if (memory.size > REMEMBERED_LISTS) memory.delete(oldest);
     return rows;
-  }
-
+  };
   return {
-    select: (selection) => {
-      const rows = selection.orderings.length === 0 ? selection.rows : order(selection);
-      if (selection.accepts === undefined) return rows;
-      const key = `${orderName(selection)} ${selection.acceptsName}`;
-      const known = selections.get(key);
-      if (known?.version === version()) return known.rows;
-      const accepted = rows.filter(selection.accepts);
-      remember(selections, key, { version: version(), rows: accepted });
-      return accepted;
+    select: ({ rows, rowsName, orderings, accepts, acceptsName }) => {
+      const names = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`);
+      const key = `${rowsName} ${names.join(',')}`;
+      // The old order is nearly right after a few changes, and sorting what is nearly sorted is fast.
+      const sort = (before: readonly Row[]) => [...before, ...rows.slice(before.length)].sort(comparison(orderings));
+      const ordered = orderings.length === 0 ? rows : recall(key, sort);
+      return accepts === undefined ? ordered : recall(`${key} ${acceptsName}`, () => ordered.filter(accepts));
     },
   };
-}
-
-function orderName<Row>({ rowsName, orderings }: Selection<Row>): string {
-  const names = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`);
-  return `${rowsName} ${names.join(',')}`;
-}
-
-function remember<Value>(memory: Map<string, Value>, key: string, value: Value): void {
-  memory.delete(key);
-  memory.set(key, value);
-  for (const oldest of memory.keys()) {
-    if (memory.size <= REMEMBERED_SELECTIONS) break;
-    memory.delete(oldest);
-  }
 }
 
 /** Assumed: rows without a value come last either way, and equal ones keep their order of creation, or its reverse. */

@@ -206,12 +206,7 @@ export function topicOfPath(rawPath: string): string | undefined {
 
 /** Each byte but letters, digits and `_ . - ~` as `%` and two upper-case digits. */
 function encodeTopic(topic: string): string {
-  let encoded = '';
-  for (const byte of Buffer.from(topic, 'utf8')) {
-    const character = String.fromCharCode(byte);
-    encoded += /[A-Za-z0-9_.~-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-  }
-  return encoded;
+  return encodeURIComponent(topic).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** A topic below `admin`, and the role that it was asked for as. */

@@ -39,7 +39,8 @@ export async function readSystem(
     const meant = nearest(written, SYSTEM_NAMES);
     const guess = meant === undefined ? '' : `, did you mean "${meant}"?`;
     if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
-    const parsed = KEYS[`gbfs.${name}`].parse(typeof value === 'string' ? value : '');
+    if (typeof value !== 'string') return void problems.push(`${from}: ${name} is not a text`);
+    const parsed = KEYS[`gbfs.${name}`].parse(value);
     if ('value' in parsed) system[name] = parsed.value;
     else problems.push(`${from}: ${name}: ${parsed.reason} (${parsed.hint})`);
   };

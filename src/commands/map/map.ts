@@ -84,10 +84,9 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   ];
   const other = follower === undefined ? undefined : excluded.find(([isGiven]) => isGiven)?.[1];
   const refusals: readonly (readonly [isSo: boolean, reason: string, hint?: string])[] = [
-    [flags.jq !== undefined, 'a map has no JSON output, so --jq has nothing to filter', LISTS],
     [flags.columns !== undefined, 'a map has no columns', LISTS],
+    [flags.json === true || flags.jq !== undefined, 'a map has no JSON output: --json and --jq show nothing', LISTS],
     [(flags.output ?? 'table') !== 'table', `a map is -o svg or -o html, not ${flags.output}`, LISTS],
-    [flags.json === true, 'a map has no JSON output', LISTS],
     [
       file !== undefined && flags.picture === undefined && ending === undefined,
       `--file "${file}" does not say what to draw`,

@@ -1,0 +1,108 @@
+// What tests steer and look at, past the interface: as if something happened in the service.
+import type { Alert } from '../api/alert.js';
+import type { Bicycle } from '../api/bicycle.js';
+import { changeAlert, raiseAlert } from './alerts.js';
+import {
+  changeBicycle,
+  type Fleet,
+  type HistoryEntry,
+  historyOf,
+  type Publication,
+  runTransition,
+  type ServedAlert,
+  type ServedBicycle,
+} from './fleet.js';
+import type { Transition } from './transitions.js';
+
+export interface Steering {
+  /** A copy of a bicycle as it is served now. */
+  bicycle: (uuid: string) => ServedBicycle | undefined;
+  /** Copies of all bicycles, or those of one organization, in the order of an unordered list. */
+  bicycles: (organization?: string) => ServedBicycle[];
+  /** A copy of an alert as it is served now. */
+  alert: (uuid: string) => ServedAlert | undefined;
+  /** The transitions of a bicycle, the oldest first. */
+  history: (uuid: string) => HistoryEntry[];
+  /** Copies of all alerts in the order of an unordered list. */
+  alerts: () => ServedAlert[];
+  /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
+  changeBicycle: (uuid: string, changes: Partial<Bicycle>) => ServedBicycle;
+  /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
+  act: (uuid: string, transition: Transition, rider?: string) => ServedBicycle;
+  /** Raises an alert about a bicycle; `changes` are laid over its fields. */
+  raiseAlert: (bicycle: string, alertType: string, changes?: Partial<Alert>) => ServedAlert;
+  /** Changes fields of an alert, its state for instance. */
+  changeAlert: (uuid: string, changes: Partial<Alert>) => ServedAlert;
+  /** Pushes any message to the subscribers of any topic, as it is. Returns the event's id. */
+  publish: (topic: string, sender: string, message: unknown) => number;
+}
+
+export function createSteering({
+  fleet,
+  nextUuid,
+  renter,
+  publish,
+}: {
+  fleet: Fleet;
+  nextUuid: () => string;
+  /** The uuid of the user who rents where no other is named. */
+  renter: string;
+  publish: (publication: Publication) => number;
+}): Steering {
+  const bicycleRow = (uuid: string) => required(fleet.bicyclesByUuid.get(uuid), 'bicycle', uuid);
+  const alertRow = (uuid: string) => required(fleet.alertsByUuid.get(uuid), 'alert', uuid);
+  return {
+    bicycle: (uuid) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
+    bicycles: (organization) => {
+      const rows = organization === undefined ? fleet.bicycles : fleet.bicyclesByOrganization.get(organization);
+      return copiesInListOrder(fleet, rows ?? []);
+    },
+    alert: (uuid) => structuredClone(fleet.alertsByUuid.get(uuid)?.body),
+    alerts: () => copiesInListOrder(fleet, fleet.alerts),
+    history: (uuid) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
+    changeBicycle: (uuid, changes) => {
+      const row = bicycleRow(uuid);
+      changeBicycle(fleet, row, changes);
+      return structuredClone(row.body);
+    },
+    act: (uuid, transition, rider) => {
+      const row = bicycleRow(uuid);
+      const from = row.body.state;
+      if (!runTransition(fleet, row, transition, 'service', rider ?? renter)) {
+        throw new Error(`the sandbox cannot "${transition}" a bicycle that is ${from}`);
+      }
+      return structuredClone(row.body);
+    },
+    raiseAlert: (bicycle, alertType, changes) => {
+      const roles = ['fleet_operator', 'admin'];
+      const input = { uuid: nextUuid(), alertType, roles, ...(changes === undefined ? {} : { changes }) };
+      return structuredClone(raiseAlert(fleet, bicycleRow(bicycle), input).body);
+    },
+    changeAlert: (uuid, changes) => {
+      const row = alertRow(uuid);
+      changeAlert(fleet, row, changes);
+      return structuredClone(row.body);
+    },
+    publish: (topic, sender, message) => publish({ sender, topics: [topic], message: JSON.stringify(message) }),
+  };
+}
+
+/** Copies as they are listed when nobody asks for an order: as made, or the newest first as observed. */
+function copiesInListOrder<Body extends { created?: string | null }>(
+  fleet: Fleet,
+  rows: readonly { index: number; body: Body }[],
+): Body[] {
+  const inOrder = [...rows];
+  const created = ({ body }: { body: Body }) => body.created ?? '';
+  if (fleet.isObserved) {
+    inOrder.sort((left, right) =>
+      created(left) === created(right) ? right.index - left.index : created(left) < created(right) ? 1 : -1,
+    );
+  }
+  return inOrder.map(({ body }) => structuredClone(body));
+}
+
+function required<Row>(row: Row | undefined, kind: string, uuid: string): Row {
+  if (row === undefined) throw new Error(`the sandbox has no ${kind} ${uuid}`);
+  return row;
+}
