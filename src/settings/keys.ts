@@ -184,7 +184,7 @@ export const KEYS = {
   /** Milliseconds; in seconds where it is written. */
   timeout: key<number, number>({
     name: 'timeout',
-    summary: 'seconds that a request may take',
+    summary: 'seconds without data before a request fails',
     flag: { name: '--timeout', field: 'timeout' },
     fallback: 30_000,
     parse(text) {

@@ -55,7 +55,7 @@ admin@example.org, operator@example.org and renter@example.org with any password
     .option('--since <time>', 'start the replay at this time, or an age such as 2h (default: at the beginning)')
     .option(
       '--speed <factor>',
-      'replay this many play this many times as fast as it happened; max: without pauses (default: 1)',
+      'replay this many times as fast as it happened; max: without pauses (default: 1)',
       readSpeed,
     )
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
