@@ -1,26 +1,14 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
-import {
-  closeSync,
-  constants,
-  promises as files,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import type Conf from 'conf';
-import { every, sleep, systemClock } from '../clock.js';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { hasCode, isDeviceName, makeFolder, moveFile, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { quoteForShell } from '../shell-words.js';
 import { latePattern } from '../terminal/late.js';
+import { loadConf, writeWithConf } from './conf-file.js';
 import type { KeyName } from './keys.js';
+import { alone } from './lock.js';
 import { findPlace, type Place } from './place.js';
 import { hasModes, refuseForeign, refuseForeignFolders, showMode, statIfThere, targetOf } from './trust.js';
 
@@ -37,8 +25,6 @@ export interface Stored extends Place {
 /** The default profile. It may not exist yet. */
 export const DEFAULT_PROFILE = 'default';
 
-/** Readable and writable only by the owner: credentials.json holds tokens, config.json a command that is run. */
-const OWNER_ONLY_MODE = 0o600;
 /** Far above any settings. */
 const LIMIT_BYTES = 1_000_000;
 /** The permission bits of everybody but the owner. */
@@ -275,10 +261,6 @@ function asObject(value: unknown, what: string): Content {
   throw new Error(`${what} is not a JSON object`);
 }
 
-function formatContent(content: Content): string {
-  return `${JSON.stringify(content, undefined, 2)}\n`;
-}
-
 /** Merges both, the second winning; `undefined` deletes. */
 function merge(before: Content | undefined, changes: Content): Content {
   return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== undefined));
@@ -333,7 +315,7 @@ async function change(
         const changes = changesOf(before);
         return changes === undefined ? undefined : merge(before, changes);
       });
-      if (content !== undefined) await replaceFile(target, content);
+      if (content !== undefined) await writeWithConf(target, content);
       return content !== undefined;
     });
   } catch (error) {
@@ -344,90 +326,4 @@ async function change(
       error,
     );
   }
-}
-
-/** How long a lock is looked at again, and after how long without a change its run counts as killed: a file takes milliseconds to write. */
-const LOCK_PAUSE_MS = 20;
-const LOCK_LIFE_MS = 3_000;
-/** How often its holder touches it: a renewal waits for the service. */
-const LOCK_BEAT_MS = 500;
-
-/** Does the work while no other run holds the lock, an empty file. One that a killed run left behind is removed. */
-async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<Value> {
-  const clock = systemClock();
-  let seen = '';
-  let sinceMs = 0;
-  for (;;) {
-    try {
-      closeSync(untilFree(() => openSync(lock, 'wx', OWNER_ONLY_MODE)));
-      break;
-    } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
-    }
-    const found = lstatSync(lock, { bigint: true, throwIfNoEntry: false });
-    const now = `${found?.ino} ${found?.ctimeNs}`;
-    if (now !== seen) [seen, sinceMs] = [now, clock.monotonicMs()];
-    else if (clock.monotonicMs() - sinceMs > LOCK_LIFE_MS) rmSync(lock, { force: true });
-    await sleep(clock, LOCK_PAUSE_MS, NEVER_ABORTED);
-  }
-  const over = new AbortController();
-  every(clock, LOCK_BEAT_MS, over.signal, () => files.utimes(lock, new Date(), new Date()).catch(() => {}));
-  try {
-    return await work();
-  } finally {
-    over.abort();
-    untilFree(() => rmSync(lock, { force: true }));
-  }
-}
-
-const NEVER_ABORTED = new AbortController().signal;
-
-/**
- * Replaces the content of the file, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
- * when a disk fills up, conf takes the part that was written for the whole.
- */
-async function replaceFile(target: string, content: Content): Promise<void> {
-  const draft = `${target}.new`;
-  try {
-    removeDrafts(draft);
-    (await openConf(draft)).store = content;
-    if (statSync(draft).size !== Buffer.byteLength(formatContent(content)))
-      throw new Error('no space left on the device');
-    moveFile(draft, target);
-  } finally {
-    removeDrafts(draft);
-  }
-}
-
-/** Also those of runs that were killed, under the names that conf gives them while it writes. */
-function removeDrafts(draft: string): void {
-  for (const name of readdirSync(dirname(draft)))
-    if (name.startsWith(basename(draft))) rmSync(join(dirname(draft), name), { force: true });
-}
-
-/** Writes a draft with `conf`, which takes 50 ms to load: only writers wait for it. */
-async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
-  const { default: Conf } = await loadConf();
-  return new Conf<Record<string, unknown>>({
-    cwd: dirname(path),
-    configName: basename(path),
-    fileExtension: '',
-    configFileMode: OWNER_ONLY_MODE,
-    accessPropertiesByDotNotation: false,
-    serialize: formatContent,
-    deserialize: (text) => ({ ...parseContent(text) }),
-  });
-}
-
-/** Loads conf without its listeners for signals: they send each signal to the process again, and Ctrl-C would count twice. */
-async function loadConf() {
-  const before = new Set(signalListeners().map(([, listener]) => listener));
-  const library = await import('conf');
-  for (const [signal, listener] of signalListeners()) if (!before.has(listener)) process.off(signal, listener);
-  return library;
-}
-
-function signalListeners() {
-  const signals = process.eventNames().filter((name) => String(name).startsWith('SIG')) as NodeJS.Signals[];
-  return signals.flatMap((signal) => process.listeners(signal).map((listener) => [signal, listener] as const));
 }

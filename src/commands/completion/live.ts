@@ -1,28 +1,21 @@
-// The bicycles that the shell can offer: from a current mirror, a short-lived cache, or the service if it answers at once.
+// The bicycles that the shell can offer: from a current mirror, or the service if it answers at once.
 
-import { createHash } from 'node:crypto';
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { stat } from 'node:fs/promises';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
 import type { FollowedLine } from '../../cli/line.js';
 import { type NamedWord, NOTHING, type Offers } from '../../cli/offers.js';
 import { type Context, openContext } from '../../context.js';
-import { makeFolder, moveFile, OWN_FOLDER_MODE } from '../../folder.js';
 import type { Client } from '../../http/client.js';
 import type { Item, Query } from '../../http/types.js';
-import { parseJson } from '../../json/parse.js';
 import type { Stored } from '../../settings/store.js';
 
-/** How long the bicycles of one key press are good for the next. */
-const CACHE_LIFE_MS = 60_000;
 /** One who presses a key waits no longer than this for the service. */
 const PATIENCE_MS = 800;
 /** More is no menu, and at a hundred bash asks whether it shall be shown. */
 const MOST_SHOWN = 50;
 const PAGES_AHEAD = 2;
 const LONGEST_DESCRIPTION_CHARACTERS = 60;
-const OWNER_ONLY_MODE = 0o600;
 
 type Known = [uuid: string, name: string, state: string];
 
@@ -31,13 +24,6 @@ interface Found {
   typed: string;
   bicycles: Known[];
   isWhole: boolean;
-}
-
-interface Cache extends Found {
-  /** Whose view it is: address, organization and token, hashed. */
-  key: string;
-  /** Milliseconds since the epoch. */
-  at: number;
 }
 
 /**
@@ -103,21 +89,8 @@ async function find(context: Context, organization: string | undefined, typed: s
   if (token === undefined) return { typed, bicycles: [], isWhole: true };
   const remembered = await searchMirror(context, { organization, token, typed });
   if (remembered !== undefined) return remembered;
-  const { profile, baseUrl } = await context.settings();
-  const folder = join(stored.folder, 'cache');
-  const path = join(folder, `bicycles-${encodeURIComponent(profile.value)}.json`);
-  const key = createHash('sha256').update([baseUrl.value?.href, organization, token].join('\n')).digest('hex');
-  const kept = await readCache(path);
-  const at = context.clock.wallMs();
-  const age = at - (kept?.at ?? 0);
-  // What begins as typed now is among what began as typed before.
-  const isEnough = kept?.typed === typed || (kept?.isWhole === true && typed.startsWith(kept.typed));
-  if (kept?.key === key && age >= 0 && age < CACHE_LIFE_MS && isEnough) return kept;
   const client = await context.client({ timeoutMs: PATIENCE_MS, retries: 0 });
-  const found = await gather(await pagesOf(client, organization, typed), typed);
-  if (found.bicycles.length > 0 && !context.signal.aborted)
-    await writeCache(folder, path, { key, at, ...found }).catch(() => {});
-  return found;
+  return gather(await pagesOf(client, organization, typed), typed);
 }
 
 /** A token that costs nothing to get. A pipe is not read: the command that comes next needs what is in it. */
@@ -199,26 +172,4 @@ function toOffers({ bicycles, isWhole }: Found, typed: string): Offers {
   const isByName = words.some(({ value }) => !value.startsWith(typed.toLowerCase()));
   const asTyped = isByName && words.length > 1 ? [{ value: typed, description: 'as typed' }] : [];
   return { words: [...words, ...asTyped], isMatched: true, isReplacing: isByName };
-}
-
-async function readCache(path: string): Promise<Cache | undefined> {
-  try {
-    const cache = parseJson(await readFile(path, 'utf8')) as Cache;
-    const isText = (text: unknown) => typeof text === 'string';
-    const isSound =
-      isText(cache.typed) &&
-      Array.isArray(cache.bicycles) &&
-      cache.bicycles.every(([uuid, name, state]) => isText(uuid) && isUuid(uuid) && isText(name) && isText(state));
-    return isSound ? cache : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Written beside and moved: two shells may write at once, and a reader sees one of them whole. */
-async function writeCache(folder: string, path: string, cache: Cache): Promise<void> {
-  await makeFolder(folder, OWN_FOLDER_MODE);
-  const draft = `${path}.${process.pid}`;
-  await writeFile(draft, JSON.stringify(cache), { mode: OWNER_ONLY_MODE });
-  moveFile(draft, path);
 }

@@ -7,14 +7,12 @@ import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { firstPage } from '../../http/first-page.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
-import { exactValue } from '../../json/exact.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
 import type { Format, Shape } from '../../terminal/formats.js';
 import { openProgress } from '../../terminal/progress.js';
 import { readPath } from '../../terminal/values.js';
 import { writeFooter } from '../footer.js';
-import { isDecimal } from './decimals.js';
 import type { ListOptions } from './flags.js';
 import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
@@ -211,13 +209,7 @@ function chooseKeeper<T>(
   now: number,
 ): ((item: Item<T>) => boolean) | undefined {
   if (conditions.length === 0) return keep;
-  // Reading exactly takes time, and nothing but numbers is read inexactly.
-  const isExact = conditions.some(({ value }) => isDecimal(value));
-  return (item) => {
-    if (keep !== undefined && !keep(item)) return false;
-    const value = isExact ? exactValue(item) : item.value;
-    return conditions.every((condition) => matches(condition, value, now));
-  };
+  return (item) => (keep?.(item) ?? true) && conditions.every((condition) => matches(condition, item.value, now));
 }
 
 /**

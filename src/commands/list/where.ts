@@ -3,10 +3,10 @@
 import { fieldOf, type Vocabulary } from '../../api/resource.js';
 import { nearest, unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
+import { writtenNumber } from '../../json/exact.js';
 import { latePattern } from '../../terminal/late.js';
 import { parseDuration, readTime } from '../../terminal/time.js';
 import { isJsonNumber, readPath, textOf } from '../../terminal/values.js';
-import { compareDecimals, isDecimal, writtenDecimal } from './decimals.js';
 
 export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
 export type Operator = (typeof OPERATORS)[number];
@@ -99,8 +99,7 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
 
 /**
  * Whether a value meets the condition. A field that is missing or null meets `=null` and `!=` with anything else; a list meets what one of its elements meets.
- * Numbers, also those written as strings, are compared as numbers, to the last digit where the value was read exactly; times as
- * times; everything else as text, `~` whatever the case.
+ * Numbers, also those written as strings, are compared as numbers; times as times; everything else as text, `~` whatever the case.
  * @param now milliseconds since the epoch, from which ages such as `-2h` count
  */
 export function matches(condition: Condition, value: unknown, now: number): boolean {
@@ -144,7 +143,7 @@ function isEqual(wanted: string, found: unknown, now: number): boolean {
   const written = writtenDecimal(found);
   if (written !== undefined) {
     const isNumber = typeof found === 'string' ? isJsonNumber(written) && isJsonNumber(wanted) : isDecimal(wanted);
-    return isNumber && compareDecimals(written, wanted) === 0;
+    return isNumber && Number(written) === Number(wanted);
   }
   const moment = readMoment(wanted, now);
   return moment !== undefined && readTime(found) === moment;
@@ -154,7 +153,7 @@ function isEqual(wanted: string, found: unknown, now: number): boolean {
 function compare(found: unknown, wanted: string, now: number): number | undefined {
   if (isDecimal(wanted)) {
     const written = writtenDecimal(found);
-    return written === undefined ? undefined : compareDecimals(written, wanted);
+    return written === undefined ? undefined : Number(written) - Number(wanted);
   }
   const moment = readMoment(wanted, now);
   if (moment !== undefined) {
@@ -163,6 +162,18 @@ function compare(found: unknown, wanted: string, now: number): number | undefine
   }
   if (typeof found !== 'string') return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
+}
+
+/** `20`, `-0.5`, `.5`, `007`, `1e3`. */
+function isDecimal(text: string): boolean {
+  return /^[-+]?(?=\.?\d)\d*\.?\d*(?:[eE][-+]?\d+)?$/.test(text);
+}
+
+/** The digits of a number, or of a number written as a string; undefined for anything else. */
+function writtenDecimal(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
+  return text !== undefined && isDecimal(text) ? text : undefined;
 }
 
 /** Milliseconds since the epoch of an ISO 8601 time or an age before `now` such as `-2h`; undefined for anything else. */

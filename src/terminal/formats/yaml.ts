@@ -10,17 +10,14 @@ function yamlEscape(character: string): string {
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
 }
 
-/** What the printable characters of YAML (1.2, 5.1) lack beside controls and half pairs. */
-const NO_YAML = /[\uFFFE\uFFFF]/g;
-
 /** Whether other readers would not read the text back unquoted; `=` is a type of its own in YAML 1.1. */
 function needsQuotes(text: string): boolean {
-  return text === '=' || !isClean(text) || text.search(NO_YAML) !== -1;
+  return text === '=' || !isClean(text);
 }
 
 /** Text in which something must be escaped, on one line. JSON's escapes for C0, quote and backslash are YAML's as well. */
 function quote(text: string): string {
-  return escapeHidden(JSON.stringify(text), yamlEscape).replace(NO_YAML, yamlEscape);
+  return escapeHidden(JSON.stringify(text), yamlEscape);
 }
 
 /** A row becomes nodes of thirty times its size before it is text, which are to be gone before there are many. */
