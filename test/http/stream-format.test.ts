@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { STREAM_HEAD, sendStream, startMisbehaving } from '../support/misbehaving.js';
-import { follow } from '../support/stream.js';
+import { STREAM_HEAD, sendStream } from '../support/misbehaving.js';
+import { follow, told, withPush } from '../support/stream.js';
 
 /** Ends each case, so that what must not be dispatched shows by its absence. */
 const LAST = '\n\ndata: last\n\n';
@@ -78,30 +78,29 @@ const CASES: readonly (readonly [
 ];
 
 test.each(CASES)('%s', async (_name, body, messages) => {
-  const server = await startMisbehaving((socket) => sendStream(socket, body + LAST));
-  try {
-    const { events } = await follow(server.url, { until: ({ data }) => data.at(-1) === 'last' });
-    const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
-    expect(got).toEqual([...messages, ['message', 'last']]);
-  } finally {
-    await server.close();
-  }
+  await withPush(
+    (socket) => sendStream(socket, body + LAST),
+    async (server) => {
+      const { events } = await follow(server.url, { until: ({ data }) => data.at(-1) === 'last' });
+      const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
+      expect(got).toEqual([...messages, ['message', 'last']]);
+    },
+  );
 });
 
 test('format-data-before-final-empty-line: half an event at the end is not dispatched', async () => {
-  const server = await startMisbehaving((socket, { number }) => {
-    sendStream(socket, number === 0 ? 'data:test1\n\nid:test\ndata:test2' : 'data:again\n\n');
-    if (number === 0) socket.end();
-  });
-  try {
-    const { data, story } = await follow(server.url, { until: ({ data: got }) => got.at(-1) === 'again' });
-    expect(data).toEqual(['test1', 'again']);
-    const told = story.filter((type) => type !== 'resync');
-    expect(told).toEqual(['open', 'message', 'lost cut-off', 'open', 'gap cut-off', 'message']);
-    expect(server.requests[1]?.headers['last-event-id']).toBeUndefined();
-  } finally {
-    await server.close();
-  }
+  await withPush(
+    (socket, { number }) => {
+      sendStream(socket, number === 0 ? 'data:test1\n\nid:test\ndata:test2' : 'data:again\n\n');
+      if (number === 0) socket.end();
+    },
+    async (server) => {
+      const got = await follow(server.url, { until: ({ data }) => data.at(-1) === 'again' });
+      expect(got.data).toEqual(['test1', 'again']);
+      expect(told(got)).toBe('open, message, lost cut-off, open, gap cut-off, message');
+      expect(server.requests[1]?.headers['last-event-id']).toBeUndefined();
+    },
+  );
 });
 
 test.each([
@@ -112,40 +111,40 @@ test.each([
   ['sticky', 'id: 1\ndata: x\n\ndata: y', '1'],
   ['one that no header can carry', 'id: a\u0001b\ndata: x', undefined],
 ])('%s: the next request carries it as Last-Event-ID', async (_name, body, header) => {
-  const server = await startMisbehaving((socket, { number }) => {
-    sendStream(socket, `${body}\n\n`);
-    if (number < 2) socket.end();
-  });
-  try {
-    await follow(server.url, { until: () => server.requests.length === 3 });
-    expect(server.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, header, header]);
-  } finally {
-    await server.close();
-  }
+  await withPush(
+    (socket, { number }) => {
+      sendStream(socket, `${body}\n\n`);
+      if (number < 2) socket.end();
+    },
+    async (server) => {
+      await follow(server.url, { until: () => server.requests.length === 3 });
+      expect(server.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, header, header]);
+    },
+  );
 });
 
 test('a name whose event ends in a later piece is listened for all the same, and so is a new one', async () => {
-  const server = await startMisbehaving(async (socket) => {
-    socket.setNoDelay();
-    for (const piece of [`${STREAM_HEAD}event: odd\ndata: 1\n`, '\nevent: ev', 'en\n', 'data: 2\n\ndata: last\n\n']) {
-      socket.write(piece);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  });
-  try {
-    const { events } = await follow(server.url, {
-      clock: systemClock(),
-      until: ({ data }) => data.at(-1) === 'last',
-    });
-    const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
-    expect(got).toEqual([
-      ['odd', '1'],
-      ['even', '2'],
-      ['message', 'last'],
-    ]);
-  } finally {
-    await server.close();
-  }
+  await withPush(
+    async (socket) => {
+      socket.setNoDelay();
+      for (const piece of [`${STREAM_HEAD}event: odd\ndata: 1\n`, '\nevent: ev', 'en\n', 'data: 2\n\ndata: last\n\n']) {
+        socket.write(piece);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    async (server) => {
+      const { events } = await follow(server.url, {
+        clock: systemClock(),
+        until: ({ data }) => data.at(-1) === 'last',
+      });
+      const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
+      expect(got).toEqual([
+        ['odd', '1'],
+        ['even', '2'],
+        ['message', 'last'],
+      ]);
+    },
+  );
 });
 
 test.each([
@@ -158,34 +157,34 @@ test.each([
   ['text/event-streams', false],
   ['', false],
 ])('format-mime: %j is a stream: %j', async (type, isStream) => {
-  const server = await startMisbehaving((socket) => {
-    socket.write(STREAM_HEAD.replace('text/event-stream', type));
-    socket.end('data: x\n\n');
-  });
-  try {
-    const { story } = await follow(server.url, {
-      until: ({ events }) => events.some(({ type: told }) => told === 'lost'),
-    });
-    expect(story.at(-1)).toBe(isStream ? 'lost ended' : 'lost no-stream');
-  } finally {
-    await server.close();
-  }
+  await withPush(
+    (socket) => {
+      socket.write(STREAM_HEAD.replace('text/event-stream', type));
+      socket.end('data: x\n\n');
+    },
+    async (server) => {
+      const { story } = await follow(server.url, {
+        until: ({ events }) => events.some(({ type: name }) => name === 'lost'),
+      });
+      expect(story.at(-1)).toBe(isStream ? 'lost ended' : 'lost no-stream');
+    },
+  );
 });
 
 test('UTF-8 split at every byte, in chunks of a byte each', async () => {
   const body = Buffer.from('data: Zoë 🚲 王小明\n\ndata: last\n\n');
-  const server = await startMisbehaving(async (socket) => {
-    socket.setNoDelay();
-    socket.write(STREAM_HEAD);
-    for (const byte of body) {
-      socket.write(Uint8Array.of(byte));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  });
-  try {
-    const { data } = await follow(server.url, { until: ({ data: got }) => got.at(-1) === 'last' });
-    expect(data).toEqual(['Zoë 🚲 王小明', 'last']);
-  } finally {
-    await server.close();
-  }
+  await withPush(
+    async (socket) => {
+      socket.setNoDelay();
+      socket.write(STREAM_HEAD);
+      for (const byte of body) {
+        socket.write(Uint8Array.of(byte));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    async (server) => {
+      const { data } = await follow(server.url, { until: ({ data: got }) => got.at(-1) === 'last' });
+      expect(data).toEqual(['Zoë 🚲 王小明', 'last']);
+    },
+  );
 });

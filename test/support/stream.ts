@@ -1,11 +1,12 @@
 // Follows a push server in a test and keeps what happens.
 
 import { openNetwork } from '../../src/http/network.js';
-import type { StreamEvent } from '../../src/http/stream/events.js';
+import type { Closed, Gap, Lost, Resync, StreamEvent } from '../../src/http/stream/events.js';
 import { openQueue } from '../../src/http/stream/queue.js';
 import { followStream, type StreamOptions } from '../../src/http/stream.js';
 import { NO_SECRETS } from '../../src/secrets.js';
-import { openFastClock } from './fast-clock.js';
+import { type FastClock, openFastClock } from './fast-clock.js';
+import { type Behaviour, inTurn, type MisbehavingServer, sendStream, startMisbehaving } from './misbehaving.js';
 
 export interface Followed {
   events: StreamEvent[];
@@ -69,3 +70,49 @@ export async function follow(url: string, { until, ...options }: FollowOptions):
   }
   return followed;
 }
+
+export async function withPush<T>(behave: Behaviour, use: (server: MisbehavingServer) => Promise<T>): Promise<T> {
+  const server = await startMisbehaving(behave);
+  try {
+    return await use(server);
+  } finally {
+    await server.close();
+  }
+}
+
+export const good: Behaviour = (socket) => sendStream(socket, 'data: good\n\n');
+export const isGood = ({ data }: Followed) => data.at(-1) === 'good';
+
+export type FollowedInTurn = Followed & { requests: MisbehavingServer['requests'] };
+
+/** Follows a server whose connections behave in turn, the last one well, until the good message came; each pause is the longest it can be. */
+export async function followInTurn(
+  behaviours: (clock: FastClock) => readonly Behaviour[],
+  options: Partial<FollowOptions> = {},
+): Promise<FollowedInTurn> {
+  const clock = { ...openFastClock(), random: () => 1 };
+  try {
+    return await withPush(inTurn(...behaviours(clock), good), async (server) => {
+      const followed = await follow(server.url, { until: isGood, clock, ...options });
+      return { ...followed, requests: server.requests };
+    });
+  } finally {
+    clock.stop();
+  }
+}
+
+/** Sends an event and ends the connection after so many seconds. */
+export const standing =
+  (clock: FastClock, seconds: number, body = 'data: x\n\n'): Behaviour =>
+  (socket) => {
+    sendStream(socket, body);
+    clock.after(seconds * 1000, () => socket.end());
+  };
+
+export const lossesOf = ({ events }: Followed): Lost[] => events.filter((event) => event.type === 'lost');
+export const gapsOf = ({ events }: Followed): Gap[] => events.filter((event) => event.type === 'gap');
+export const resyncsOf = ({ events }: Followed): Resync[] => events.filter((event) => event.type === 'resync');
+export const endOf = ({ events }: Followed): Closed | undefined => events.find((event) => event.type === 'closed');
+
+/** The story without `resync`, whose place depends on when the messages come. */
+export const told = ({ story }: Followed): string => story.filter((type) => type !== 'resync').join(', ');
