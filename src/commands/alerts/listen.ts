@@ -98,15 +98,13 @@ async function receive(
 ): Promise<Receiver> {
   const { clock } = context;
   const { forward: url } = options;
-  const onFailure = ending.fail;
   const dispatcher = url && (await context.network()).dispatcherTo(url);
-  const forwarder = url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
   const said = new Map<number, number>();
   const receiver = await openReceiver({
     ...options,
     ...{ flag: '--port', clock },
     take(webhook) {
-      if (forwarder !== undefined && !queue.hasRoom()) return false;
+      if (url !== undefined && !queue.hasRoom()) return false;
       emit({ type: 'webhook', webhook });
       return true;
     },
@@ -117,6 +115,9 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
+  // The port is had: what waits may be passed on.
+  const onFailure = ending.fail;
+  const forwarder = url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
   const to = url === undefined ? '' : `, passing them on to ${url.origin}${url.pathname}`;
   stderr.print(false, { event: 'listening', url: receiver.url }, stderr.atNow(`listening at ${receiver.url}${to}`));
   return {
