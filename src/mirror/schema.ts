@@ -7,9 +7,10 @@ import { configError, type FleetError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
+import { ALONE, PARTITIONED } from './partitions.js';
 
 /** The number of the schema that this program writes. */
-export const SCHEMA_NUMBER = 3;
+export const SCHEMA_NUMBER = 4;
 
 /** What a mirror knows of itself, in its table `meta`. */
 export interface Meta {
@@ -115,9 +116,14 @@ function views({ utc, plain, seconds, now }: Dialect): (readonly [name: string, 
 /** The step to each schema from the one before it. */
 const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
   tables,
-  (dialect) => views(dialect).flatMap(([name, select]) => dialect.replaceView(name, select)),
+  replaceViews,
   writers,
+  (dialect) => (dialect === DIALECTS.postgres ? [...PARTITIONED, ...replaceViews(dialect)] : []),
 ];
+
+function replaceViews(dialect: Dialect): string[] {
+  return views(dialect).flatMap(([name, select]) => dialect.replaceView(name, select));
+}
 
 /** What each schema has: other programs have a table `meta`, too. */
 const OWN = ['bicycles', 'alerts', 'changes', 'gaps', 'latest', 'state_durations', 'rentals', 'silent'];
@@ -147,18 +153,19 @@ function foreign(): FleetError {
   return configError('the database has other tables and is not a mirror', 'name another database with --to');
 }
 
-/** Brings a database up to the schema of this program, in one transaction. */
-export async function migrate(database: Database): Promise<void> {
+/** Brings a database up to the schema of this program, or an earlier one, in one transaction. */
+export async function migrate(database: Database, target = SCHEMA_NUMBER): Promise<void> {
   const found = (await readSchema(database)) ?? 0;
-  if (found === SCHEMA_NUMBER) return;
+  if (found >= target) return;
   await database.transaction(async () => {
+    if (database.kind === 'postgres') await database.all(ALONE);
     // Another writer may have been faster.
     const number = (await readSchema(database)) ?? 0;
-    for (const step of MIGRATIONS.slice(number)) {
+    for (const step of MIGRATIONS.slice(number, target)) {
       for (const statement of step(DIALECTS[database.kind])) await database.all(statement);
     }
-    if (number === 1 || number === 2) await moveState(database);
-    await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
+    if (number > 0 && number < 3 && target >= 3) await moveState(database);
+    await writeMeta(database, { schema: String(target) });
   });
 }
 

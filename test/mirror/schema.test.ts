@@ -1,14 +1,15 @@
 // The tables of a mirror: made in steps, the same on both databases, and what is no mirror refused.
 
 import { describe, expect, test } from 'vitest';
-import type { Database } from '../../src/mirror/database.js';
 import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
-import { BICYCLE_COLUMNS, bicycleRow, utcOf, versionValue } from '../../src/mirror/rows.js';
+import { turnPartitions } from '../../src/mirror/partitions.js';
+import { BICYCLE_COLUMNS, bicycleRow, utcOf, utcOfMs, versionValue } from '../../src/mirror/rows.js';
 import { checkBaseUrl, migrate, readMeta, readSchema, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
 import { areAlertsRead } from '../../src/mirror/store.js';
 import { readLeases } from '../../src/mirror/writers.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 
+const DAY_MS = 24 * 60 * 60_000;
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
 const THIRD = '1c3d2e4f-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -22,24 +23,17 @@ function rowOf(uuid: string, fields: { [field: string]: unknown }, gone: string 
 
 const engines = useEngines();
 
-/** As the schemas before the third were. */
-async function dropWriters(database: Database) {
-  await database.all('drop table writers');
-  await database.all('alter table gaps drop column organization');
-}
-
 describe.each(engines)('%s', (kind, newDatabase) => {
   const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
 
   test('of the schema before gets new views, also where others are built on them', async () => {
     await withDatabase(await newDatabase(), async (database) => {
-      await migrate(database);
+      await migrate(database, 2);
       for (const name of ['silent', 'rentals', 'state_durations']) await database.all(`drop view ${name}`);
       for (const name of ['state_durations', 'rentals'])
         await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
       await database.all('create view silent as select uuid from bicycles');
       await database.all('create view mine as select * from silent');
-      await dropWriters(database);
       await writeMeta(database, { schema: '1' });
       await migrate(database);
       expect(await database.all('select start_known from rentals')).toEqual([]);
@@ -67,7 +61,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     await withDatabase(await newDatabase(), async (database) => {
       await migrate(database);
       await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
-      await expect(migrate(database)).rejects.toThrow(/has schema 4, and this version of fleet supports up to 3/);
+      await expect(migrate(database)).rejects.toThrow(/has schema 5, and this version of fleet supports up to 4/);
     });
     await withDatabase(await newDatabase(), async (database) => {
       await database.all('create table bicycles (colour text)');
@@ -159,9 +153,7 @@ test.each(engines)(
   '%s: a mirror of the schema before goes on where its writer was, from its open gap',
   async (_kind, newText) => {
     await withDatabase(await newText(), async (database) => {
-      await migrate(database);
-      await database.all('drop table writers');
-      await database.all('alter table gaps drop column organization');
+      await migrate(database, 2);
       const [heard, checked] = ['2026-11-21T12:00:00.000000Z', '2026-11-21T11:58:00.000000Z'];
       const before = {
         ...{
@@ -213,3 +205,54 @@ test.each([
 ])('the version %s is kept as %s', (version, kept) => {
   expect(versionValue(version)).toBe(kept);
 });
+
+test.runIf(engines.length > 1)(
+  'in PostgreSQL the history is a partition a month, which the upgrade makes whole or not at all',
+  async () => {
+    await withDatabase((await engines[1]?.[1]()) ?? '', async (database) => {
+      await migrate(database, 3);
+      const change = (at: string, now: string) => [at, at, UUID, 1, 'state', '"available"', now, 'push'];
+      const before = ['2026-09-30T23:00:00.000000Z', '2026-10-01T00:00:00.000000Z'];
+      await database.write(
+        'changes',
+        CHANGE_COLUMNS,
+        before.map((at) => change(at, '"rented"')),
+      );
+      await database.all('create view mine as select * from rentals');
+      // It breaks off at its end.
+      await database.all('create table changes_other (a int)');
+      await expect(migrate(database)).rejects.toThrow();
+      expect(await readSchema(database)).toBe(3);
+      expect(await database.all('select id from changes order by id')).toEqual([{ id: 1 }, { id: 2 }]);
+      await database.all('drop table changes_other');
+      await migrate(database);
+      const nowMs = Date.now();
+      await turnPartitions(database, nowMs + 40 * DAY_MS);
+      await turnPartitions(database, nowMs + 40 * DAY_MS);
+      const later = utcOfMs(nowMs + 40 * DAY_MS);
+      await database.write('changes', CHANGE_COLUMNS, [
+        change(later, '"lost"'),
+        change('2031-01-01T00:00:00.000000Z', '"lost"'),
+      ]);
+      const kept = await database.all('select id, tableoid::regclass::text as place from changes order by id');
+      const month = `changes_${later.slice(0, 7).replace('-', '_')}`;
+      expect(kept.map(({ id, place }) => [id, place])).toEqual([
+        ...[1, 2].map((id) => [id, 'changes_before']),
+        ...[
+          [3, month],
+          [4, 'changes_other'],
+        ],
+      ]);
+      expect(await database.all('select count(*) as n from mine')).toEqual([{ n: 2 }]);
+      // A day's query reads one partition.
+      const day = `at >= '${later.slice(0, 10)}' and at < '${utcOfMs(nowMs + 41 * DAY_MS).slice(0, 10)}'`;
+      const plan = JSON.stringify(await database.all(`explain select * from changes where ${day}`));
+      expect(plan).toContain(month);
+      expect(plan).not.toMatch(/changes_before|changes_other/);
+      // What ended before is dropped whole, the month itself is not.
+      await turnPartitions(database, nowMs + 40 * DAY_MS, nowMs + 40 * DAY_MS);
+      expect(await database.all('select id from changes order by id')).toEqual([{ id: 3 }, { id: 4 }]);
+      expect(await database.all("select to_regclass('changes_before') is null as gone")).toEqual([{ gone: true }]);
+    });
+  },
+);

@@ -23,7 +23,7 @@ export function addMirror(program: Command, run: Run): void {
     ['how old and how complete it is', 'fleet mirror status'],
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state'"],
   );
-  for (const add of [addRun, addOnce, addStatus, addQuery, addReplay]) add(mirror, run);
+  for (const add of [addRun, addOnce, addStatus, addQuery, addReplay, addUpgrade]) add(mirror, run);
 }
 
 const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
@@ -156,6 +156,23 @@ function addReplay(mirror: Command, run: Run): void {
     ['what was lost yesterday, as JSON lines', 'fleet mirror replay --since 1d --where state=lost --speed max --json'],
   );
 }
+
+function addUpgrade(mirror: Command, run: Run): void {
+  const upgrade = mirror
+    .command('upgrade')
+    .summary('bring the mirror of an older fleet up to date')
+    .description(UPGRADE)
+    .option(...TO, readTo)
+    .action(run(async () => (await import('./upgrade.js')).upgradeMirror));
+  examples(
+    upgrade,
+    ['the mirror of the profile in use', 'fleet mirror upgrade'],
+    ['from a script, before its writers are started anew', 'fleet mirror upgrade --quiet'],
+  );
+}
+
+const UPGRADE = `Bring the tables of a mirror that an older fleet made up to those of this one, as "mirror run" does when
+it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes.`;
 
 /** An hour in a minute. */
 const DEFAULT_SPEED = 60;

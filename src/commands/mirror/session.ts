@@ -15,6 +15,7 @@ import { isObject } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted } from '../../mirror/admit.js';
 import { Ledger, type WriteStep } from '../../mirror/ledger.js';
+import { turnPartitions } from '../../mirror/partitions.js';
 import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { readTime } from '../../terminal/time.js';
@@ -336,8 +337,10 @@ function perform(session: Session, client: Client, onSettled: () => void): void 
 async function pruneSome(session: Session): Promise<void> {
   const { keeper, writer, options, context, written } = session;
   const { keepMs } = options;
-  const nowMs = context.clock.monotonicMs();
-  if (keepMs === undefined || nowMs < written.pruneDueMs) return;
-  const hasMore = await keeper.run((database) => prune(database, writer, context.clock.wallMs() - keepMs));
+  const [nowMs, wallMs] = [context.clock.monotonicMs(), context.clock.wallMs()];
+  if (nowMs < written.pruneDueMs) return;
+  const beforeMs = keepMs === undefined ? undefined : wallMs - keepMs;
+  await keeper.run((database) => turnPartitions(database, wallMs, beforeMs));
+  const hasMore = beforeMs !== undefined && (await keeper.run((database) => prune(database, writer, beforeMs)));
   written.pruneDueMs = nowMs + (hasMore ? TICK_MS : PRUNE_MS);
 }
