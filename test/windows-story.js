@@ -2,7 +2,7 @@
 // fleet is installed, which is empty else. Prints a line when all is well; throws otherwise.
 
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -98,6 +98,13 @@ const STORY = {
     server.close();
     server.closeAllConnections();
   },
+  async 'alerts watch, --exec'() {
+    const since = ['--since', '30d', '--max-events', '1', '--for', '60s'];
+    const command = `"${process.execPath}" -e "process.stdin.pipe(process.stdout)"`;
+    const { code, stdout, stderr } = await run(['alerts', 'watch', ...since, '--exec', command]);
+    check(code, 0, `exit code of alerts watch (${stderr})`);
+    checkHas(`${stdout}${stderr}`, '"uuid"', 'what the command printed');
+  },
   async mirror() {
     await fleet('mirror once --quiet');
     check(
@@ -111,6 +118,19 @@ const STORY = {
     await Promise.all(names.map((name) => fleet(`config set retries 5 --profile ${name}`)));
     const listed = await fleet('profile list -o json');
     for (const name of names) checkHas(listed, `"${name}"`, 'profiles');
+  },
+  async 'settings that another program has open'() {
+    const path = join(FOLDER, 'roaming', 'fleet', 'Config', 'config.json');
+    const descriptor = openSync(path, 'r');
+    const isOver = fleet('config set retries 4 --profile sandbox').finally(() => clearInterval(looking));
+    // Windows does not let an open file be replaced.
+    const looking = setInterval(() => {
+      if (!existsSync(`${path}.new`)) return;
+      clearInterval(looking);
+      setTimeout(() => closeSync(descriptor), 300);
+    }, 5);
+    await isOver;
+    check(await fleet('config get retries --profile sandbox'), '4', 'retries');
   },
   async 'names and paths'() {
     for (const [line, said] of [
