@@ -15,16 +15,10 @@ export interface CardOptions {
   onLocate(bicycle: Bicycle): void;
 }
 
-export interface Card {
-  show(bicycle: Bicycle | undefined): void;
-  /** The bicycle that is shown, if one is, has changed. */
-  refresh(bicycle: Bicycle): void;
-}
-
 /** Shown at the head of the card. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge', 'latitude', 'longitude'];
 
-export function openCard(options: CardOptions): Card {
+export function openCard(options: CardOptions) {
   const { container } = options;
   let shown: Bicycle | undefined;
   let fields: Fields = [];
@@ -92,7 +86,7 @@ export function openCard(options: CardOptions): Card {
   };
 
   return {
-    show(bicycle) {
+    show(bicycle: Bicycle | undefined) {
       if (bicycle !== undefined && shown === undefined) opener = document.activeElement;
       if (bicycle?.uuid !== shown?.uuid) fields = [];
       shown = bicycle;
@@ -103,7 +97,8 @@ export function openCard(options: CardOptions): Card {
       container.scrollTop = 0;
       container.focus({ preventScroll: true });
     },
-    refresh(bicycle) {
+    /** The bicycle that is shown, if one is, has changed. */
+    refresh(bicycle: Bicycle) {
       if (shown === undefined) return;
       shown = bicycle;
       draw(bicycle);

@@ -15,14 +15,9 @@ export interface FacetsOptions {
   onEnter(): void;
 }
 
-export interface Facets {
-  /** `matching`: what passes the filter. */
-  draw(filter: Filter, matching: readonly Bicycle[]): void;
-}
-
 const TEXT_CHARACTERS = 100;
 
-export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }: FacetsOptions): Facets {
+export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }: FacetsOptions) {
   let filter: Filter = EVERYTHING;
   // The next press may come before this one is drawn.
   const use = (wanted: Filter) => {
@@ -78,7 +73,8 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }
   );
 
   return {
-    draw(wanted, matching) {
+    /** `matching`: what passes the filter. */
+    draw(wanted: Filter, matching: readonly Bicycle[]) {
       filter = wanted;
       reset.hidden = isEverything(filter);
       if (document.activeElement !== search) search.value = filter.text;

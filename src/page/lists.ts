@@ -63,19 +63,14 @@ function alertItem(
   return element('li', {}, button);
 }
 
-export interface Feed {
-  /** The newest first. */
-  add(entries: readonly FeedEntry[]): void;
-  clear(): void;
-}
-
 /** What happened, the newest first; only so many lines are kept. */
-export function openFeed(container: HTMLElement, onChoose: (uuid: string) => void): Feed {
+export function openFeed(container: HTMLElement, onChoose: (uuid: string) => void) {
   const list = element('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' });
   const empty = element('p', 'empty', 'Nothing has changed yet.');
   container.append(list, empty);
   return {
-    add(entries) {
+    /** The newest first. */
+    add(entries: readonly FeedEntry[]) {
       const made = entries.slice(0, MOST_EVENTS).map(({ kind, atMs, uuid, name, text }) => {
         const parts = [
           element(

@@ -13,13 +13,9 @@ export interface LiveOptions {
 
 const RETRY_MS = 2_000;
 
-export interface Following {
-  /** Hears nothing more, until it is to go on with how things are then. */
-  pause(): void;
-  resume(): void;
-}
+export type Following = ReturnType<typeof followFleet>;
 
-export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveOptions): Following {
+export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveOptions) {
   let known = sequence;
   let isPaused = false;
   let source: EventSource | undefined;
@@ -58,6 +54,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveO
   open();
   document.addEventListener('visibilitychange', open);
   return {
+    /** Hears nothing more, until it is to go on with how things are then. */
     pause() {
       isPaused = true;
       known = -1;

@@ -6,14 +6,6 @@ import { type Bicycle, mercatorY } from './fleet.js';
 import { LOOKS, lookOf, readColour } from './looks.js';
 import { extentOf, viewOf } from './view.js';
 
-export interface Points {
-  readonly layer: CustomLayerInterface;
-  /** The bicycles to draw; everything else is hidden. */
-  show(bicycles: readonly Bicycle[]): void;
-  /** The nearest drawn point within so many pixels of one of the map's. */
-  nearest(x: number, y: number, withinPixels: number): Bicycle | undefined;
-}
-
 /** How long a change is shown by a halo. */
 const HALO_MS = 1_800;
 /** What a vertex of the buffer holds, and how many floats of it. */
@@ -74,7 +66,7 @@ void main() {
   result = vec4(shown * cover, cover);
 }`;
 
-export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
+export function openPoints(map: MapLibre, onFirstPaint: () => void) {
   /** By their looks, in the order in which they are drawn; undefined before any are known. */
   let layers: readonly Bicycle[][] | undefined;
   let count = 0;
@@ -164,14 +156,16 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
 
   return {
     layer,
-    show(shown) {
+    /** The bicycles to draw; everything else is hidden. */
+    show(shown: readonly Bicycle[]) {
       layers = LOOKS.map(() => []);
       for (const bicycle of shown) layers[LOOKS.indexOf(lookOf(bicycle.state))]?.push(bicycle);
       count = shown.length;
       isStale = true;
       map.triggerRepaint();
     },
-    nearest(pixelX, pixelY, withinPixels) {
+    /** The nearest drawn point within so many pixels of one of the map's. */
+    nearest(pixelX: number, pixelY: number, withinPixels: number): Bicycle | undefined {
       const { lng, lat } = map.unproject([pixelX, pixelY]);
       const [x, y] = [worldX(lng), mercatorY(lat)];
       let best = withinPixels / viewOf(map).worldDots;

@@ -12,13 +12,6 @@ export interface TableOptions {
   onSort(sort: Sort): void;
 }
 
-export interface Table {
-  /** `nothing`: the text of an empty list. */
-  show(bicycles: readonly Bicycle[], nothing: string): void;
-  sorted(sort: Sort): void;
-  choose(bicycle: Bicycle | undefined, isToBeSeen: boolean): void;
-}
-
 const ROW_PIXELS = 36;
 const HEAD_PIXELS = 30;
 /** A longer state is cut. */
@@ -31,7 +24,7 @@ const COLUMNS: readonly { field: SortField; title: string }[] = [
   { field: 'seen', title: 'Seen' },
 ];
 
-export function openTable({ container, nowMs, onChoose, onSort }: TableOptions): Table {
+export function openTable({ container, nowMs, onChoose, onSort }: TableOptions) {
   let bicycles: readonly Bicycle[] = [];
   let chosen: Bicycle | undefined;
   let active = 0;
@@ -136,7 +129,8 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
   });
 
   return {
-    show(shown, nothing) {
+    /** `nothing`: the text of an empty list. */
+    show(shown: readonly Bicycle[], nothing: string) {
       bicycles = shown;
       const longest = Math.max(...Array.from(new Set(shown.map(({ state }) => state)), (state) => state.length), 5);
       grid.style.setProperty('--state-characters', String(Math.min(longest, LONGEST_STATE_CHARACTERS)));
@@ -147,7 +141,7 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
       empty.hidden = bicycles.length > 0;
       drawSoon();
     },
-    sorted(wanted) {
+    sorted(wanted: Sort) {
       sort = wanted;
       for (const [index, header] of headers.entries()) {
         const isSorted = COLUMNS[index]?.field === sort.field;
@@ -155,7 +149,7 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
       }
       grid.scrollTop = 0;
     },
-    choose(bicycle, isToBeSeen) {
+    choose(bicycle: Bicycle | undefined, isToBeSeen: boolean) {
       chosen = bicycle;
       const index = bicycle === undefined ? -1 : bicycles.indexOf(bicycle);
       if (index !== -1) {

@@ -1,10 +1,6 @@
 // The tabs of the side panel, after the ARIA pattern.
 
-export interface Tabs {
-  show(name: string): void;
-}
-
-export function openTabs(list: HTMLElement): Tabs {
+export function openTabs(list: HTMLElement) {
   const tabs = [...list.querySelectorAll<HTMLElement>('[role=tab]')];
   const panelOf = (tab: HTMLElement) => document.getElementById(tab.getAttribute('aria-controls') ?? '');
   const select = (wanted: HTMLElement) => {
@@ -28,7 +24,7 @@ export function openTabs(list: HTMLElement): Tabs {
     event.preventDefault();
   });
   return {
-    show(name) {
+    show(name: string) {
       const tab = tabs.find(({ id }) => id === `tab-${name}`);
       if (tab !== undefined && tab.offsetParent !== null) select(tab);
     },

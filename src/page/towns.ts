@@ -6,18 +6,11 @@ import { placeTowns, readTowns, type Town } from '../globe/towns.js';
 import { byId, element } from './dom.js';
 import { extentOf, viewOf } from './view.js';
 
-export interface Towns {
-  /** Chooses anew. `isFree`: whether no bicycle is within so many pixels to the sides, above and below of a point. */
-  choose(isFree: (x: number, y: number, across: number, down: number) => boolean): void;
-  /** The map has moved. */
-  follow(): void;
-}
-
 const MOST = 18;
 const CHARACTER_PIXELS = 6.4;
 const HALF_HEIGHT_PIXELS = 9;
 
-export function openTowns(map: MapLibre, container: HTMLElement): Towns {
+export function openTowns(map: MapLibre, container: HTMLElement) {
   const towns = readTowns(JSON.parse(byId('towns').textContent ?? '[]'));
   let shown: { town: Town; label: HTMLElement }[] = [];
   const follow = () => {
@@ -29,7 +22,8 @@ export function openTowns(map: MapLibre, container: HTMLElement): Towns {
   };
   return {
     follow,
-    choose(isFree) {
+    /** Chooses anew. `isFree`: whether no bicycle is within so many pixels to the sides, above and below of a point. */
+    choose(isFree: (x: number, y: number, across: number, down: number) => boolean) {
       const taken: { x: number; y: number; across: number }[] = [];
       shown = [];
       const extent = extentOf(map);

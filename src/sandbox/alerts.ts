@@ -1,5 +1,5 @@
 // The alerts of the fleet: how they read, and how they are raised, changed and acted on (interface.md sections 2.2 to 2.4 and 3.2).
-import type { ALERT_ACTIONS, Alert } from '../api/alert.js';
+import { type ALERT_ACTIONS, ALERT_TYPES, type Alert } from '../api/alert.js';
 import {
   type AlertRow,
   type BicycleRow,
@@ -14,15 +14,8 @@ import { numberOf } from './geometry.js';
 
 export type AlertAction = (typeof ALERT_ACTIONS)[number];
 
-/** Types that section 2.3 does not name. */
-export const OBSERVED_ALERT_TYPES: readonly string[] = [
-  'bicycle.left_unlocked',
-  'bicycle.bike_stolen',
-  'lock.locked_wo_cable',
-  'lock.alarm_triggered',
-  'zone.high_threshold',
-  'zone.low_threshold',
-];
+/** Section 2.3 names the first eight. */
+export const OBSERVED_ALERT_TYPES: readonly string[] = ALERT_TYPES.slice(8);
 
 const ALERT_MESSAGES: { [alertType: string]: string } = {
   'lock.bat.low': 'Battery of the lock is low',

@@ -12,23 +12,7 @@ const LONGEST_NAME = 128;
 const WORKSHOP_STATES: readonly string[] = ['in_maintenance', 'retired'];
 
 /** Reads fields one by one and remembers what is wrong with them. */
-interface FieldReader {
-  detail: Detail;
-  complain: (field: string, message: string, code: string) => undefined;
-  isGiven: (field: string) => boolean;
-  text: (field: string) => string | undefined;
-  /** The uuid of a link to a collection. */
-  link: (field: string, collection: string) => string | undefined;
-}
-
-/** What a client said of a bicycle; links are resolved. */
-interface ReadFields {
-  /** The uuid of an organization that there is. */
-  organization: string | undefined;
-  fields: { [field: string]: string | null };
-}
-
-function openReader(fleet: Fleet, body: Body): FieldReader {
+function openReader(fleet: Fleet, body: Body) {
   const detail: Detail = {};
   const complain = (field: string, message: string, code: string): undefined => {
     detail[field] = [{ message, code }];
@@ -38,13 +22,13 @@ function openReader(fleet: Fleet, body: Body): FieldReader {
   return {
     detail,
     complain,
-    isGiven: (field) => body[field] !== undefined && body[field] !== null,
-    text: (field) => {
+    isGiven: (field: string) => body[field] !== undefined && body[field] !== null,
+    text: (field: string) => {
       const value = body[field];
       return typeof value === 'string' ? value : complain(field, 'Not a valid string.', 'invalid');
     },
     // "Related resources are referenced by absolute URL (a link to the resource), not by bare identifier" (section 2).
-    link: (field, collection) => {
+    link: (field: string, collection: string) => {
       const value = body[field];
       if (typeof value !== 'string') {
         return complain(field, `Incorrect type. Expected URL string, received ${typeof value}.`, 'incorrect_type');
@@ -59,7 +43,7 @@ function openReader(fleet: Fleet, body: Body): FieldReader {
 }
 
 /** Everything that creation and edit have in common. Unknown fields are ignored (assumed). */
-function readFields(fleet: Fleet, reader: FieldReader, further: readonly string[]): ReadFields {
+function readFields(fleet: Fleet, reader: FieldReader, further: readonly string[]) {
   const { complain, isGiven, text, link, detail } = reader;
   const unknown = (field: string) => complain(field, 'Invalid hyperlink - Object does not exist.', 'does_not_exist');
   const fields: { [field: string]: string | null } = {};
@@ -87,6 +71,8 @@ function readFields(fleet: Fleet, reader: FieldReader, further: readonly string[
   }
   return { organization, fields };
 }
+
+type FieldReader = ReturnType<typeof openReader>;
 
 function requireFields(reader: FieldReader, names: readonly string[]): void {
   for (const name of names) {
@@ -134,12 +120,7 @@ export function readNewBicycle(
  * Observed: an edit, whole (PUT) or in part (PATCH). `state` and unknown fields are ignored, a lock changes only in the
  * workshop. Throws a 400 or 403 Problem.
  */
-export function readEdit(
-  fleet: Fleet,
-  row: BicycleRow,
-  body: Body,
-  input: { isWhole: boolean; viewer: Viewer },
-): ReadFields {
+export function readEdit(fleet: Fleet, row: BicycleRow, body: Body, input: { isWhole: boolean; viewer: Viewer }) {
   const reader = openReader(fleet, body);
   if (input.isWhole) requireFields(reader, ['name', 'organization']);
   const { organization, fields } = readFields(fleet, reader, ['note']);

@@ -35,19 +35,6 @@ interface Connection {
   timers: NodeJS.Timeout[];
 }
 
-export interface Push {
-  handle: (exchange: Exchange) => void;
-  /** Pushes to all subscribers of the topics and keeps the event for replay. Returns its id. */
-  publish: (publication: Publication) => number;
-  /** Cuts all subscriptions that are open. */
-  dropStreams: () => void;
-  /** How many subscriptions are open. */
-  streamCount: () => number;
-  /** Sets the timers of `drop`, `stall` and `expire` anew, after the faults have changed. */
-  obeyFaults: () => void;
-  close: () => void;
-}
-
 /** Makes the handler of the push port. */
 export function createPush(options: {
   /** Made after the port is known; no request comes before. */
@@ -59,7 +46,7 @@ export function createPush(options: {
   replay: number;
   heartbeatMs: number;
   log: (line: PushLine) => void;
-}): Push {
+}) {
   const connections = new Set<Connection>();
   const subscribers = new Map<string, Set<Connection>>();
   const kept: PushLine[] = [];
@@ -163,7 +150,7 @@ export function createPush(options: {
 
   return {
     publish,
-    handle: (exchange) => {
+    handle: (exchange: Exchange) => {
       answer(exchange).catch((thrown) => send(exchange, answerOf(thrown, options.fleet().isObserved)));
     },
     dropStreams: () => {

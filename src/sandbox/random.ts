@@ -25,8 +25,8 @@ export function randomAround(random: Random, middle: number, spread: number): nu
 }
 
 /** One of the items, each as likely as the other. */
-export function pick<Item>(random: Random, items: readonly [Item, ...Item[]]): Item {
-  return items[Math.floor(random() * items.length)] ?? items[0];
+export function pick<Item>(random: Random, items: readonly Item[]): Item {
+  return items[Math.floor(random() * items.length)] as Item;
 }
 
 /** One of the items, each as likely as its weight says. */

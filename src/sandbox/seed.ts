@@ -69,19 +69,16 @@ const STATE_WEIGHTS: readonly [[SandboxState, number], ...[SandboxState, number]
   ['retired', 3],
 ];
 
-type AlertType = (typeof ALERT_TYPES)[number];
-
 /** The types of section 2.3, or those that were observed too. */
-export function alertTypesOf(isObserved: boolean): readonly [AlertType, ...AlertType[]] {
-  const [first, ...others] = ALERT_TYPES;
-  return isObserved ? ALERT_TYPES : [first, ...others.filter((type) => !OBSERVED_ALERT_TYPES.includes(type))];
+export function alertTypesOf(isObserved: boolean): readonly string[] {
+  return isObserved ? ALERT_TYPES : ALERT_TYPES.filter((type) => !OBSERVED_ALERT_TYPES.includes(type));
 }
 
 /** Enough for many pages; more would only cost memory in a very large fleet. */
 const MOST_ALERTS = 10_000;
 
 /** Who may see an alert; section 2.2 names three roles as examples. */
-export const ALERT_ROLES: readonly [string[], ...string[][]] = [
+export const ALERT_ROLES: readonly string[][] = [
   ['fleet_operator', 'admin'],
   ['fleet_operator', 'admin', 'renter'],
   ['fleet_operator'],
@@ -154,7 +151,7 @@ function seedZone(random: Random, organizations: readonly Organization[], city: 
 function seedBicycle(random: Random, fleet: Fleet, index: number, start: number): BicycleRow {
   // One in twenty belongs to the second organization.
   const owner = index % 20 === 13 ? 1 : 0;
-  const city = pick(random, owner === 1 ? SECOND_CITIES : MAIN_CITIES);
+  const city = pick(random, (owner === 1 ? SECOND_CITIES : MAIN_CITIES) ?? CITIES);
   const uuid = randomUuid(random);
   const state = FIRST_STATES[index] ?? pickWeighted(random, STATE_WEIGHTS);
   const deviceType = random() < 0.6 ? 'lock' : 'tracker';
@@ -166,7 +163,7 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
   // Some have never sent a position: lost ones often, others rarely; number 10 always.
   const hasPosition = random() >= (state === 'lost' ? 0.4 : 0.03) && index !== 10;
   const hasCharge = random() >= 0.04 && index !== 11;
-  const model = pick(random, [fleet.models[0]?.url ?? '', ...fleet.models.slice(1).map(({ url }) => url)]);
+  const model = pick(random, fleet.models).url;
   const body: ServedBicycle = {
     uuid,
     created: timeText(fleet, createdAt),
@@ -202,24 +199,18 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
   return makeRow(body, { index, organization, moment: modifiedAt, rider });
 }
 
-const [FIRST_CITY, ...OTHER_CITIES] = CITIES;
-const MAIN_CITIES: readonly [City, ...City[]] = [FIRST_CITY, ...OTHER_CITIES.filter((city) => city.organization === 0)];
-const SECOND_CITIES: readonly [City, ...City[]] = [
-  CITIES.find((city) => city.organization === 1) ?? FIRST_CITY,
-  ...CITIES.filter((city) => city.organization === 1).slice(1),
-];
+const [MAIN_CITIES, SECOND_CITIES] = [0, 1].map((owner) => CITIES.filter(({ organization }) => organization === owner));
 
 /** The first rented bicycle and the first reserved one are the default renter's (see `token`). */
 function riderOf(random: Random, fleet: Fleet, index: number): string {
   const renters = fleet.users.slice(2);
-  const [first = ''] = renters;
-  return index < FIRST_STATES.length ? first : pick(random, [first, ...renters.slice(1)]);
+  return index < FIRST_STATES.length ? (renters[0] ?? '') : pick(random, renters);
 }
 
 function nameOf(random: Random, index: number): string {
   // One in twelve has an unusual name, each of them in turn.
   if (index % 12 === 6) {
-    const name = UNUSUAL_NAMES[Math.floor(index / 12) % UNUSUAL_NAMES.length] ?? UNUSUAL_NAMES[0];
+    const name = UNUSUAL_NAMES[Math.floor(index / 12) % UNUSUAL_NAMES.length] ?? '';
     return index < 12 * UNUSUAL_NAMES.length ? name : `${name} ${index + 1}`;
   }
   return `${pick(random, GIVEN_NAMES)} ${String(index + 1).padStart(4, '0')}`;
@@ -249,7 +240,7 @@ function leastAlerts(fleet: Fleet): number {
 function seedAlert(random: Random, fleet: Fleet, index: number, start: number): AlertRow {
   const types = alertTypesOf(fleet.isObserved);
   const isInTurn = index < leastAlerts(fleet);
-  const alertType = (isInTurn ? types[index % types.length] : pick(random, types)) ?? types[0];
+  const alertType = (isInTurn ? types[index % types.length] : pick(random, types)) ?? '';
   const state = isInTurn ? ALERT_STATES[Math.floor(index / types.length)] : pick(random, ALERT_STATES);
   const row = findFitting(fleet, random, alertType);
   if (row === undefined) throw new Error('an alert needs a bicycle');
@@ -259,7 +250,7 @@ function seedAlert(random: Random, fleet: Fleet, index: number, start: number): 
     uuid: randomUuid(random),
     alertType,
     state: state ?? ALERT_STATES[0],
-    roles: ALERT_ROLES[index % ALERT_ROLES.length] ?? ALERT_ROLES[0],
+    roles: ALERT_ROLES[index % ALERT_ROLES.length] ?? [],
     created: timeText(fleet, createdAt),
     modified: timeText(fleet, modifiedAt),
   };

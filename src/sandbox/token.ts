@@ -38,14 +38,6 @@ export interface TokenOptions {
   organization?: string;
 }
 
-export interface Tokens {
-  sign: (options?: TokenOptions) => Promise<string>;
-  /** Reads an Authorization header. Throws a 401 Problem when it is missing, malformed, not ours or expired. */
-  check: (authorization: string | undefined) => Promise<Viewer>;
-  /** When the viewer's token ends, in milliseconds since the epoch; an `expire` fault is counted in. */
-  endOf: (viewer: Viewer) => number;
-}
-
 /** A working day and a half: nobody wants to fetch a new token in the middle of trying things out. */
 const LIFETIME_SECONDS = 12 * 3600;
 
@@ -63,7 +55,7 @@ export function createTokens(options: {
   affiliations: () => readonly { uuid: string }[];
   /** The time of the `expire` fault in milliseconds, if there is one. */
   lifetimeLimitMs: () => number | undefined;
-}): Tokens {
+}) {
   const key = new Uint8Array(randomBytes(32));
   const remembered = new Map<string, Viewer>();
   let issued = 0;
@@ -121,6 +113,7 @@ export function createTokens(options: {
     }
   }
 
+  /** Reads an Authorization header. Throws a 401 Problem when it is missing, malformed, not ours or expired. */
   async function check(authorization: string | undefined): Promise<Viewer> {
     if (authorization === undefined) {
       throw refuseToken('Authentication credentials were not provided.', 'not_authenticated');
@@ -135,6 +128,7 @@ export function createTokens(options: {
     return viewer;
   }
 
+  /** When the viewer's token ends, in milliseconds since the epoch; an `expire` fault is counted in. */
   function endOf(viewer: Viewer): number {
     const limitMs = options.lifetimeLimitMs();
     // iat is cut to whole seconds, so a second is added: no token dies before its time.
@@ -143,6 +137,8 @@ export function createTokens(options: {
 
   return { sign, check, endOf };
 }
+
+export type Tokens = ReturnType<typeof createTokens>;
 
 function refuseExpired(): Error {
   return refuseToken('Signature has expired.', 'token_expired');

@@ -23,13 +23,6 @@ const ANSWER_LIMIT_MS = 10_000;
 
 const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-export interface Webhook {
-  /** Queues a JSON text. */
-  send: (body: string) => void;
-  counts: () => { delivered: number; waiting: number; lost: number };
-  close: () => void;
-}
-
 /** Reads the address of a webhook. Throws an Error that says why it is not taken. */
 export function parseWebhookUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -47,7 +40,7 @@ export function signatureOf(secret: string, body: string): string {
 }
 
 /** Opens the queue. One request is in flight at a time, so that alerts arrive in the order they happened. */
-export function openWebhook(options: WebhookOptions): Webhook {
+export function openWebhook(options: WebhookOptions) {
   const url = parseWebhookUrl(options.url);
   const queue: string[] = [];
   const counts = { delivered: 0, waiting: 0, lost: 0 };
@@ -87,7 +80,8 @@ export function openWebhook(options: WebhookOptions): Webhook {
   }
 
   return {
-    send: (body) => {
+    /** Queues a JSON text. */
+    send: (body: string) => {
       if (isClosed) return;
       queue.push(body);
       // The one in flight stays where it is.

@@ -9,7 +9,7 @@ export interface City {
 }
 
 /** Both hemispheres, both sides of longitude 0, and one town on the antimeridian. */
-export const CITIES: readonly [City, ...City[]] = [
+export const CITIES: readonly City[] = [
   { name: 'Berlin', latitude: 52.52, longitude: 13.405, organization: 0 },
   { name: 'Lisbon', latitude: 38.7223, longitude: -9.1393, organization: 0 },
   { name: 'Sydney', latitude: -33.8688, longitude: 151.2093, organization: 0 },
@@ -22,16 +22,16 @@ export const CITIES: readonly [City, ...City[]] = [
 /** The first is the main one, with nearly all the bicycles. */
 export const ORGANIZATION_NAMES = ['Nordlicht Bikes', 'Ciclo Sur'] as const;
 
-export const MODEL_NAMES: readonly [string, ...string[]] = ['City 3', 'City 7 Electric', 'Cargo L', 'Kids 20'];
+export const MODEL_NAMES: readonly string[] = ['City 3', 'City 7 Electric', 'Cargo L', 'Kids 20'];
 
 /** Ordinary names; a bicycle gets one of them and its number, such as "Ada 0042". */
-export const GIVEN_NAMES =
+export const GIVEN_NAMES: readonly string[] =
   'Ada Alan Annie Barbara Claude Donald Dorothy Edsger Emmy Grace Hedy Ida Joan Karen Katherine Linus Margaret Marie Niklaus Radia Rosalind Sophie Tim Vera'.split(
     ' ',
-  ) as [string, ...string[]];
+  );
 
 /** Names that columns, sorting and searching must cope with: other scripts, right-to-left, joiners, marks, long ones. */
-export const UNUSUAL_NAMES: readonly [string, ...string[]] = [
+export const UNUSUAL_NAMES: readonly string[] = [
   'Zoë Çelik',
   'Łucja Świątek',
   'Дарья Ковалёва',
@@ -50,7 +50,7 @@ export const UNUSUAL_NAMES: readonly [string, ...string[]] = [
   'Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverleihstationsleiterdienstfahrrad Nummer Eins, blau-weiß',
 ];
 
-export const DESCRIPTIONS: readonly [string, ...string[]] = [
+export const DESCRIPTIONS: readonly string[] = [
   'Basket in front',
   'Child seat',
   'Bell sounds faint, otherwise fine.\nSecond key is at the depot.',
