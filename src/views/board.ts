@@ -4,25 +4,15 @@ import type { Alert } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
 import type { Gap } from '../http/stream/events.js';
 import { drawBar } from '../terminal/bar.js';
-import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
+import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
 import { age, showDuration } from '../terminal/time.js';
 import { MISSING, numberOf, textOf } from '../terminal/values.js';
 import { showAlertBicycle, showAlertState } from './alert.js';
 import { lookOf, showCharge, showText } from './bicycle.js';
+import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-keys.js';
 import { changeLine, type Entry, showClock } from './change.js';
-
-/** One topic's connection. */
-export interface BoardConnection {
-  /** `connecting` until it is connected for the first time. */
-  state: 'connecting' | 'open' | 'lost';
-  /** Since when, on the monotonic clock. */
-  sinceMs: number;
-  /** Why it was lost, and when the next try is. */
-  message?: string;
-  retryAtMs?: number;
-}
 
 /** What can be seen at once. */
 export type BoardPanel =
@@ -107,38 +97,9 @@ const COUNT_COLUMNS = 7;
 const TYPE_MOST_COLUMNS = 24;
 const GUTTER = '  ';
 
-const KEYS: readonly (readonly [key: string, does: string])[] = [
-  ['q', 'quit'],
-  ['?', 'help, and back'],
-  [
-    '/',
-    'filter bicycles and changes: words, and conditions such as charge<20 or state=lost; Enter keeps it, Esc drops it',
-  ],
-  ['s', 'sort the bicycles by charge, name, state or last change'],
-  ['↑ ↓ PgUp PgDn', 'scroll'],
-  ['m', 'map, and back'],
-  ['Enter', 'open the bicycle; Esc closes it'],
-];
-
-const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
-  ['q', 'quit'],
-  ['?', 'help, and back'],
-  ['← ↑ → ↓', 'move'],
-  ['+ -', 'zoom in, zoom out'],
-  ['0', 'show everything'],
-  ['Tab', 'select the next cluster, or bicycle where there is none; Shift-Tab the previous'],
-  ['Enter', 'zoom into the cluster, open the bicycle; Esc closes it'],
-  ['m', 'board, and back'],
-];
-
 /** The keys of the footer, the most needed first. */
 const FLEET_HINTS = ['q quit', '? help', '/ filter', 'Enter open', 's sort', 'm map', '↑↓ scroll'];
 const CARD_HINTS = ['q quit', 'Esc back', '↑↓ scroll'];
-
-/** As many of the keys as there is room for, the first in any case. */
-export function keyHints([first = '', ...others]: readonly string[], width: number): string {
-  return others.reduce((line, hint) => (widthOf(line) + 2 + widthOf(hint) <= width ? `${line}  ${hint}` : line), first);
-}
 
 /** How many rows of bicycles the board has room for; the caller fetches no more. */
 export function bicycleRows(height: number): number {
@@ -339,16 +300,6 @@ function cardLines({ card }: BoardInput, scroll: number, { width, paint }: Board
   return [paint.bold(cut(clean(boundedName(card)), width)), ...rows.slice(scroll)];
 }
 
-function helpLines(keys: typeof KEYS, { width, paint }: BoardPlace): string[] {
-  const columns = 15;
-  const lines = keys.flatMap(([key, does]) =>
-    wrap(does, Math.max(1, width - columns)).map((line, index) =>
-      cut(`${pad(index === 0 ? key : '', columns)}${line}`, width),
-    ),
-  );
-  return [paint.bold(cut('KEYS', width)), ...lines];
-}
-
 /** The keys in as many words as there is room for, and the state of the connection. */
 function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
@@ -360,28 +311,6 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const connection = cut(text, Math.max(0, width - widthOf(keys) - 2));
   const gap = ' '.repeat(Math.max(0, width - widthOf(keys) - widthOf(connection)));
   return `${keys}${gap}${paint[color](connection)}`;
-}
-
-/** The state of the connections: that of all when they are up, else of the first that is not. */
-export function connectionText(
-  connections: ReadonlyMap<string, BoardConnection>,
-  monotonicMs: number,
-): { text: string; color: 'green' | 'yellow' | 'red' } {
-  const { size } = connections;
-  const open = [...connections.values()].filter(({ state }) => state === 'open');
-  const odd = [...connections.values()].find(({ state }) => state !== 'open');
-  const showSince = (atMs: number) => showDuration(Math.max(0, monotonicMs - atMs));
-  if (odd === undefined) {
-    const sinceMs = Math.max(...open.map((connection) => connection.sinceMs));
-    const many = size > 1 ? ` on all ${size} topics` : '';
-    return { text: `● connected${many} for ${showSince(sinceMs)}`, color: 'green' };
-  }
-  const how = size > 1 ? `${open.length} of ${size} topics connected; ` : '';
-  if (odd.state === 'connecting') return { text: `○ ${how}connecting for ${showSince(odd.sinceMs)}`, color: 'yellow' };
-  const again =
-    odd.retryAtMs === undefined ? '' : `, again in ${showDuration(Math.max(0, odd.retryAtMs - monotonicMs))}`;
-  const message = clean((odd.message ?? '').slice(0, 500));
-  return { text: `○ ${how}lost for ${showSince(odd.sinceMs)}${again}: ${message}`, color: 'red' };
 }
 
 /**

@@ -5,14 +5,8 @@ import { readFilter } from '../../src/commands/watch/filter.js';
 import type { Gap } from '../../src/http/stream/events.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
-import {
-  type BoardConnection,
-  type BoardInput,
-  type BoardView,
-  bicycleRows,
-  boardLines,
-  pickRows,
-} from '../../src/views/board.js';
+import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
+import type { BoardConnection } from '../../src/views/board-keys.js';
 import type { Entry } from '../../src/views/change.js';
 import { isLong } from '../support/often.js';
 

@@ -1,0 +1,79 @@
+// The keys of the board and the state of its connections, as its help and its footer show them.
+
+import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
+import { clean } from '../terminal/clean.js';
+import type { Paint } from '../terminal/colour.js';
+import { showDuration } from '../terminal/time.js';
+
+/** One topic's connection. */
+export interface BoardConnection {
+  /** `connecting` until it is connected for the first time. */
+  state: 'connecting' | 'open' | 'lost';
+  /** Since when, on the monotonic clock. */
+  sinceMs: number;
+  /** Why it was lost, and when the next try is. */
+  message?: string;
+  retryAtMs?: number;
+}
+
+export const KEYS: readonly (readonly [key: string, does: string])[] = [
+  ['q', 'quit'],
+  ['?', 'help, and back'],
+  [
+    '/',
+    'filter bicycles and changes: words, and conditions such as charge<20 or state=lost; Enter keeps it, Esc drops it',
+  ],
+  ['s', 'sort the bicycles by charge, name, state or last change'],
+  ['↑ ↓ PgUp PgDn', 'scroll'],
+  ['m', 'map, and back'],
+  ['Enter', 'open the bicycle; Esc closes it'],
+];
+
+export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
+  ['q', 'quit'],
+  ['?', 'help, and back'],
+  ['← ↑ → ↓', 'move'],
+  ['+ -', 'zoom in, zoom out'],
+  ['0', 'show everything'],
+  ['Tab', 'select the next cluster, or bicycle where there is none; Shift-Tab the previous'],
+  ['Enter', 'zoom into the cluster, open the bicycle; Esc closes it'],
+  ['m', 'board, and back'],
+];
+
+/** As many of the keys as there is room for, the first in any case. */
+export function keyHints([first = '', ...others]: readonly string[], width: number): string {
+  return others.reduce((line, hint) => (widthOf(line) + 2 + widthOf(hint) <= width ? `${line}  ${hint}` : line), first);
+}
+
+/** What each key does. */
+export function helpLines(keys: typeof KEYS, { width, paint }: { width: number; paint: Paint }): string[] {
+  const columns = 15;
+  const lines = keys.flatMap(([key, does]) =>
+    wrap(does, Math.max(1, width - columns)).map((line, index) =>
+      cut(`${pad(index === 0 ? key : '', columns)}${line}`, width),
+    ),
+  );
+  return [paint.bold(cut('KEYS', width)), ...lines];
+}
+
+/** The state of the connections: that of all when they are up, else of the first that is not. */
+export function connectionText(
+  connections: ReadonlyMap<string, BoardConnection>,
+  monotonicMs: number,
+): { text: string; color: 'green' | 'yellow' | 'red' } {
+  const { size } = connections;
+  const open = [...connections.values()].filter(({ state }) => state === 'open');
+  const odd = [...connections.values()].find(({ state }) => state !== 'open');
+  const showSince = (atMs: number) => showDuration(Math.max(0, monotonicMs - atMs));
+  if (odd === undefined) {
+    const sinceMs = Math.max(...open.map((connection) => connection.sinceMs));
+    const many = size > 1 ? ` on all ${size} topics` : '';
+    return { text: `● connected${many} for ${showSince(sinceMs)}`, color: 'green' };
+  }
+  const how = size > 1 ? `${open.length} of ${size} topics connected; ` : '';
+  if (odd.state === 'connecting') return { text: `○ ${how}connecting for ${showSince(odd.sinceMs)}`, color: 'yellow' };
+  const again =
+    odd.retryAtMs === undefined ? '' : `, again in ${showDuration(Math.max(0, odd.retryAtMs - monotonicMs))}`;
+  const message = clean((odd.message ?? '').slice(0, 500));
+  return { text: `○ ${how}lost for ${showSince(odd.sinceMs)}${again}: ${message}`, color: 'red' };
+}
