@@ -113,7 +113,7 @@ function addWatch(alerts: Command, run: Run): void {
     )
     .option('--type <type,…>', 'filter by type (repeatable)', someOf('type', ALERT_TYPES))
     .option('--state <state,…>', 'only alerts that enter these states (repeatable)', someOf('state', ALERT_STATES))
-    .option('--every <duration>', 'how often to read the list', readPause('--every'), 15_000)
+    .option('--every <duration>', 'how often to read the list', readDuration('--every', SHORTEST_PAUSE_MS), 15_000)
     .option('--since <time>', 'also show what changed since this time, or an age such as 2h')
     .option('--state-file <path>', 'remember what was printed in this file, across restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
@@ -169,20 +169,11 @@ function addListen(alerts: Command, run: Run): void {
   );
 }
 
-/** A reading each second is as fast as a list can be meant. */
+/** More often no list is read. */
 const SHORTEST_PAUSE_MS = 100;
 
-function readPause(flag: string): (text: string) => number {
-  const read = readDuration(flag);
-  return (text) => {
-    const milliseconds = read(text);
-    if (milliseconds >= SHORTEST_PAUSE_MS) return milliseconds;
-    throw usageError(`${flag} takes ${SHORTEST_PAUSE_MS} ms or more, not "${text}"`);
-  };
-}
-
 function readBackfill(text: string): number {
-  return /^0(ms|s|m|h|d)?$/.test(text.trim()) ? 0 : readPause('--backfill')(text);
+  return /^0(ms|s|m|h|d)?$/.test(text.trim()) ? 0 : readDuration('--backfill', SHORTEST_PAUSE_MS)(text);
 }
 
 function readPath(text: string): string {

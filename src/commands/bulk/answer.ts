@@ -34,18 +34,11 @@ export function verdictOf(
   return { result, error, ...(answer === undefined ? {} : { answer }), isWell, isFatal };
 }
 
-/** What an answer is to be about. */
-export interface Subject {
-  resource: Resource;
-  /** Whether an answer with a uuid is about this one. */
-  isOwn(body: Body): boolean;
-}
-
 /** A JSON object as it was answered. */
 type Body = { [name: string]: unknown };
 
 /** What the body of a 2xx answer says; nulls where it does not. */
-export type Reading =
+type Reading =
   | { kind: 'done'; uuid: string | null; name: string | null; state: string | null; body: Body | undefined }
   | { kind: 'unclear'; what: string };
 
@@ -54,8 +47,7 @@ export type Reading =
  * names no uuid and holds neither, is a success; anything else may come from a proxy or be about something else. Assumed: the object
  * is what was changed.
  */
-export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Reading {
-  const { one, nameField } = resource;
+function readChange(answer: HttpAnswer, { one, nameField }: Resource, isOwn: (body: Body) => boolean): Reading {
   const text = answer.text.trim();
   if (text === '') return { kind: 'done', uuid: null, name: null, state: null, body: undefined };
   let body: unknown;
@@ -87,7 +79,7 @@ function describeText(text: string): string {
 }
 
 /** Whether a bicycle in an answer is the new one that was asked for: it has its name, as far as it says. */
-export function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
+function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
   return typeof answer['name'] !== 'string' || answer['name'].trim() === name.trim();
 }
 
@@ -101,7 +93,7 @@ export function judgeAnswer(
   const { one } = resource;
   const isOwn = (body: Body) =>
     creation === undefined ? String(body['uuid']).toLowerCase() === uuid : isNewBicycle(creation.body, body);
-  const reading = readChange(answer, { resource, isOwn });
+  const reading = readChange(answer, resource, isOwn);
   if (reading.kind === 'unclear') {
     const what = creation === undefined ? `"${verb}" was carried out` : `"${creation.body.name}" was created`;
     const error = unexpected(

@@ -12,7 +12,6 @@ import {
   checkDamage,
   type Entry,
   emptyJournal,
-  type How,
   JOURNAL_VERSION,
   type Journal,
   lineOf,
@@ -23,13 +22,6 @@ import {
 } from './records.js';
 
 export type OpenJournal = ReturnType<typeof openRecords>;
-
-/** What a record says beside the result. */
-export interface Known {
-  uuid: string | null;
-  name: string | null;
-  how: How;
-}
 
 /** A run whose journal was silent for longer sends nothing before it has looked again: another may take it over after two beats. */
 export const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
@@ -146,7 +138,7 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
      */
     silentMs: () => Math.max(clock.monotonicMs() - confirmed.monotonicMs, Math.abs(clock.wallMs() - confirmed.wallMs)),
     /** Resolves when the record is on the disk. */
-    record: (key: string, result: ChangeResult, { uuid, name, how }: Known) =>
+    record: (key: string, result: ChangeResult, { uuid, name, how }: Pick<Entry, 'uuid' | 'name' | 'how'>) =>
       append({
         answered: key,
         run: id,

@@ -4,15 +4,17 @@ import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-
 import { TOPIC_ROLES } from '../../api/push.js';
 import { oneOf, wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
-import { parseDuration, readTime } from '../../terminal/time.js';
+import { parseDuration, readTime, showDuration } from '../../terminal/time.js';
 import type { Condition } from '../list/where.js';
 
-/** A parser for commander: a duration above 0, in milliseconds. */
-export function readDuration(flag: string): (text: string) => number {
+/** A parser for commander: a duration of `leastMs` or more, in milliseconds. */
+export function readDuration(flag: string, leastMs = 1): (text: string) => number {
   return (text) => {
     const milliseconds = parseDuration(text, flag);
-    if (milliseconds > 0) return milliseconds;
-    throw usageError(`${flag} takes a time above 0, not "${text}"`);
+    if (milliseconds >= leastMs) return milliseconds;
+    throw usageError(
+      `${flag} takes ${leastMs === 1 ? 'a time above 0' : `${showDuration(leastMs)} or more`}, not "${text}"`,
+    );
   };
 }
 
