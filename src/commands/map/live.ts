@@ -15,12 +15,6 @@ import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
 import { describeFleet, type MapFilters } from './read.js';
 
-export interface FleetPart {
-  organization: string | undefined;
-  title: string;
-  keep(bicycle: Bicycle): boolean;
-}
-
 /** Draws the map on the whole terminal until it is left. Throws what a watch throws. */
 export async function followMap(context: Context, asked: MapFilters, role: TopicRole | undefined): Promise<void> {
   const { organization, title, keep } = await choosePart(context, asked, '--live');
@@ -34,7 +28,7 @@ export async function followMap(context: Context, asked: MapFilters, role: Topic
 }
 
 /** `flag` is what asks for it. Throws a usage error for a zone. */
-export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve'): Promise<FleetPart> {
+export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve') {
   if (asked.zone !== undefined) {
     const reason = `${flag} cannot follow a zone: only the service knows what is in it`;
     throw usageError(reason, 'use --bbox or --near');
@@ -46,7 +40,7 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
   return {
     organization,
     title: await describeFleet(context, filters),
-    keep: (bicycle) =>
+    keep: (bicycle: Bicycle) =>
       (bbox === undefined || isWithin(bicycle, bbox)) &&
       (keep?.({ json: '', value: bicycle }) ?? true) &&
       where.every((condition) => matches(condition, bicycle, context.clock.wallMs())),

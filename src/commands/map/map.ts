@@ -13,8 +13,6 @@ export interface MapOptions extends MapFilters {
   live?: boolean;
   role?: TopicRole;
   offline?: boolean;
-  /** What stands above the map instead of whose fleet it is. */
-  title?: string;
   /** The port; 0 is any free one. */
   serve?: number;
   tiles?: string;

@@ -6,21 +6,11 @@ import { queue } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 import { openChosen } from '../offline.js';
 
-export interface Past {
-  /** The first moment that is known, in milliseconds since the epoch. */
-  readonly fromMs: number;
-  /** The bicycles of that moment that are among those asked for. */
-  read(atMs: number): Promise<Bicycle[]>;
-  close(): Promise<void>;
-}
-
-export interface PastOptions {
-  organizations: readonly string[];
-  keep(bicycle: Bicycle): boolean;
-}
-
 /** Undefined where there is no mirror of this service, or nothing is recorded in it: the page goes without its slider. */
-export async function openPast(context: Context, { organizations, keep }: PastOptions): Promise<Past | undefined> {
+export async function openPast(
+  context: Context,
+  { organizations, keep }: { organizations: readonly string[]; keep(bicycle: Bicycle): boolean },
+) {
   if (context.flags.mirror === false) return undefined;
   const { rangeOf, readPast } = await import('../../mirror/past.js');
   const mirror = await openChosen(context).catch(() => undefined);
@@ -43,8 +33,10 @@ export async function openPast(context: Context, { organizations, keep }: PastOp
     );
   };
   return {
+    /** The first moment that is known, in milliseconds since the epoch. */
     fromMs,
     close,
-    read: (atMs) => inTurn(() => read(atMs)),
+    /** The bicycles of that moment that are among those asked for. */
+    read: (atMs: number) => inTurn(() => read(atMs)),
   };
 }

@@ -21,15 +21,6 @@ export interface PageServerOptions {
   idleMs?: number;
 }
 
-export interface PageServer {
-  readonly url: string;
-  /** Sends an update to every tab. */
-  send(update: Update): void;
-  /** A sign of life, for what closes silent connections. */
-  beat(): void;
-  close(): Promise<void>;
-}
-
 const HOST = '127.0.0.1';
 /** A tab that is further behind is closed; it asks again by itself, and gets the fleet as it is then. */
 const UNREAD_LIMIT_BYTES = 1024 * 1024;
@@ -40,7 +31,7 @@ const MOST_TABS = 64;
 const pack = promisify(gzip);
 
 /** Starts to listen. Rejects with a FleetError of kind `usage` where the port cannot be had. */
-export async function openPageServer(options: PageServerOptions): Promise<PageServer> {
+export async function openPageServer(options: PageServerOptions) {
   const { port, key, template, payload, fields, past, idleMs = IDLE_LIMIT_MS } = options;
   const fleet = openFleetCopy(payload);
   const tabs = new Set<ServerResponse>();
@@ -54,7 +45,7 @@ export async function openPageServer(options: PageServerOptions): Promise<PageSe
     tab.write('retry: 1000\n\n');
     for (const event of fleet.eventsAfter(after)) tab.write(event);
   };
-  const answer = async ({ path, query }: Target, response: ServerResponse) => {
+  const answer = async ({ path, query }: { path: string; query: URLSearchParams }, response: ServerResponse) => {
     if (path === '') return send(response, 200, page, { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' });
     if (path === 'fleet')
       return send(response, 200, await fleet.packed(), { ...JSON_HEADERS, 'Content-Encoding': 'gzip' });
@@ -83,22 +74,26 @@ export async function openPageServer(options: PageServerOptions): Promise<PageSe
   });
   return {
     url: `${server.origin}/${key}/`,
-    send(update) {
+    /** Sends an update to every tab. */
+    send(update: Update) {
       const event = fleet.add(update);
       for (const tab of tabs) {
         if (tab.writableLength > UNREAD_LIMIT_BYTES) tab.destroy();
         else tab.write(event);
       }
     },
+    /** A sign of life, for what closes silent connections. */
     beat() {
       for (const tab of tabs) if (tab.writableLength === 0) tab.write(':\n\n');
     },
-    close() {
+    close(): Promise<void> {
       for (const tab of tabs) tab.end();
       return server.close();
     },
   };
 }
+
+export type PageServer = Awaited<ReturnType<typeof openPageServer>>;
 
 /** One packed copy of the fleet for all tabs, and the updates since. Every tab is handed the same bytes, which are no memory of its own. */
 function openFleetCopy(payload: () => Payload) {
@@ -135,13 +130,8 @@ function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }):
   return Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-interface Target {
-  /** Below the key. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-}
-
-function targetOf({ url = '' }: IncomingMessage, key: string): Target | undefined {
+/** The part of an address below the key, and its query. */
+function targetOf({ url = '' }: IncomingMessage, key: string) {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   const own = `/${key}/`;
   return path.startsWith(own) ? { path: path.slice(own.length), query: new URLSearchParams(query) } : undefined;
