@@ -149,10 +149,11 @@ export class Follower {
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
     this.time.learn(found.modifiedMs, comparedTo.monotonicMs);
-    const why = gap?.reason ?? 'the mirror was not running';
-    // Lists that are read once show what was before the first of them was asked for.
-    const isBridged = found.isHeld === true && gap === undefined;
-    this.#gaps.begin({ startedMs, reason: why, isBridged }, this.known.store.found(), this.#gaps.startedAt);
+    if (found.isHeld !== true || gap !== undefined) {
+      const begun = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
+      // Lists that are read once show what was before the first of them was asked for.
+      this.#gaps.begin(begun, this.known.store.found(), this.#gaps.startedAt);
+    }
     this.#catchUp.blind(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0) this.#catchUp.want(startedMs, this.#options.mostPages, now);
     this.#schedule(now);

@@ -38,10 +38,7 @@ export async function openMirror(
   try {
     const schema = await readSchema(database);
     if (schema !== undefined && schema < SCHEMA_NUMBER)
-      throw configError(
-        'the mirror was written by an older fleet',
-        'upgrade it: fleet mirror run, or fleet mirror once',
-      );
+      throw configError('the mirror was written by an older fleet', 'upgrade it: fleet mirror upgrade');
     if (schema === undefined) {
       const shown = showMirrorAddress(address);
       if (isAlone) throw configError(`${shown} is incomplete: its -wal file is missing`, COPY_HINT);

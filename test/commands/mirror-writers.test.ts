@@ -145,7 +145,9 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const standby = startFleet(['mirror', 'run', '--to', to, '--standby'], { env });
     started.push(standby);
     await standby.until(() => standby.stderr().includes('waiting for its end'));
-    const [{ uuid = '' } = {}] = sandbox.bicycles(one);
+    const [{ uuid = '' } = {}, ...others] = sandbox.bicycles(one);
+    // Messages leave its links out: the list shows them later, which is no gap.
+    sandbox.act(others.find(({ state }) => state === 'available')?.uuid ?? '', 'reserve');
     const made: string[] = [];
     const mover = setInterval(() => {
       made.push(`"${made.length}"`);
@@ -163,6 +165,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const changes = await ask(to, `select new from changes where bicycle = '${uuid}' order by id`);
     expect(changes.map((row) => row['new'])).toEqual(made);
     await until(to, 'select started, ended, reason from gaps');
-    expect(standby.stderr()).not.toContain('caught up');
+    await until(to, "select count(*) as n from changes where field = 'reservation' and source = 'list'", { n: 1 });
+    await until(to, 'select started, ended, reason from gaps');
   }, 60_000);
 });

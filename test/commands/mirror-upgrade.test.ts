@@ -1,0 +1,30 @@
+// `fleet mirror upgrade`: a mirror of an older fleet is brought up to date, and one that is not there is not made.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { migrate, SCHEMA_NUMBER } from '../../src/mirror/schema.js';
+import { newFolder } from '../support/folder.js';
+import { useEngines, withDatabase } from '../support/mirror.js';
+import { runFleet } from '../support/run.js';
+
+const env = { FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', FLEET_BASE_URL: 'http://127.0.0.1:9' };
+
+test.each(useEngines())('%s: from the schema before, once', async (_kind, newText) => {
+  const to = await newText();
+  await withDatabase(to, (database) => migrate(database, 2));
+  const old = await runFleet(['mirror', 'status', '--to', to], { env });
+  expect([old.code, old.stderr]).toEqual([3, expect.stringContaining('upgrade it: fleet mirror upgrade')]);
+  for (const said of [`is upgraded from schema 2 to ${SCHEMA_NUMBER}`, 'is up to date']) {
+    const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', to], { env });
+    expect([code, stderr]).toEqual([0, expect.stringContaining(said)]);
+  }
+  expect((await runFleet(['mirror', 'status', '--to', to], { env })).code).toBe(9);
+});
+
+test('one that is not there is not made', async () => {
+  const path = join(newFolder(), 'none.db');
+  const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', `sqlite:${path}`], { env });
+  expect([code, stderr]).toEqual([3, expect.stringContaining('there is no mirror at')]);
+  expect(existsSync(path)).toBe(false);
+});
