@@ -97,7 +97,9 @@ function spellingsOf(secret: string): string[] {
   const html = secret.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
   // Names of headers come in lower case.
   const spellings = [secret, secret.toLowerCase(), percent, percent.replace(/%../g, (code) => code.toLowerCase())];
-  spellings.push(json, json.replaceAll('/', '\\/'), html);
+  const slashed = secret.replaceAll('\\', '\\\\').replaceAll('/', '\\/');
+  // Some leave single quotes as they are.
+  spellings.push(json, json.replaceAll('/', '\\/'), slashed, html, html.replaceAll(ENTITIES["'"] ?? '', "'"));
   const bytes = Buffer.from(secret);
   for (const before of [0, 1, 2]) {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url');

@@ -3,6 +3,7 @@
 process.env['FLEET_TEST_LONG'] = '1';
 await import('./commands/alerts-listen.test.js');
 await import('./commands/api.test.js');
+await import('./commands/bulk.test.js');
 await import('./commands/gbfs.test.js');
 await import('./commands/input.test.js');
 await import('./commands/journal-file.test.js');
