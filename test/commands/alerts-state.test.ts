@@ -329,6 +329,18 @@ describe('the pause after a failure', () => {
     expect(long).toContainEqual(expect.objectContaining({ retryInMs: 300_000, cappedFromMs: 3_600_000 }));
   });
 
+  test('is one second again after a page that came in between', () => {
+    const { fail, step, pass } = follow({ isBackfill: true });
+    const first = pauseOf(fail(down));
+    pass(60);
+    expect([first, pauseOf(fail(down))]).toEqual([1, 2]);
+    pass(60);
+    step({ type: 'tick' });
+    const page = { count: undefined, items: [item('a', 0)], next: [['page', '2']] as Query, trace: {} };
+    step({ type: 'page', page, serviceMs: NOON_MS });
+    expect(pauseOf(step({ type: 'failed', error: down, askedMs: undefined }))).toBe(1);
+  });
+
   test('is one second, twice as long each time, a minute at most; then the list is read as before', () => {
     const { read, fail, step } = follow();
     read([]);

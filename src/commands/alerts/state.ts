@@ -134,6 +134,8 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   const { order, reading } = state;
   state.isAsking = false;
   if (reading === undefined) return;
+  // Each page that comes is a success: only failures in a row make the pause longer.
+  if (state.failure !== undefined) state.failure.inARow = 0;
   addPage(reading, order, page, Math.min(serviceMs, now.wallMs));
   state.counts.pages++;
   repair(turn, reading);
