@@ -3,7 +3,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes longest begins first: one of these alone at the end would leave a core idle. A fresh clone knows no times of its own. */
 const LONGEST = [
+  'commands/mirror-writers',
   'commands/chaos',
+  'commands/edit-terminal',
   'commands/bulk-kill',
   'page/page',
   'commands/examples',

@@ -11,7 +11,7 @@ import { openTerminal, type Terminal } from '../support/terminal.js';
 import { hasTool } from '../support/tools.js';
 
 describe.runIf(hasTool('script'))('edit - on a terminal', () => {
-  const sandbox = useSandbox({ bicycles: 30, faults: [parseFault('latency=300ms')] });
+  const sandbox = useSandbox({ bicycles: 30, faults: [parseFault('latency=120ms')] });
   let home: Home;
   let terminal: Terminal;
   beforeAll(async () => {

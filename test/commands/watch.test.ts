@@ -257,10 +257,10 @@ test('--trace: a line for the subscription too, in whole milliseconds', async ()
 describe('words', () => {
   test('a state that the service names is accepted, an unknown word is warned of', async () => {
     const { organization } = find();
-    const known = await watch([organization, '--until', 'state=reserved', '--for', '100ms']);
+    const known = await watch([organization, '--until', 'state=reserved', '--for', '1s']);
     expect(known.code).toBe(124);
     expect(known.stderr).not.toContain('warning');
-    const slip = await watch([organization, '--where', 'state=availble', '--for', '100ms', '--json']);
+    const slip = await watch([organization, '--where', 'state=availble', '--for', '2s', '--json']);
     expect(slip.code).toBe(0);
     expect(records(slip)[0]).toMatchObject({
       notice: expect.stringContaining('did you mean "available"?'),
