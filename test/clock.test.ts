@@ -1,0 +1,15 @@
+// The clock of a process: nothing runs before its time.
+
+import { afterEach, expect, test, vi } from 'vitest';
+import { systemClock } from '../src/clock.js';
+
+afterEach(() => void vi.unstubAllGlobals());
+
+test('an action comes no sooner than it was asked for, although a timer may fire early', async () => {
+  const later = globalThis.setTimeout;
+  vi.stubGlobal('setTimeout', (action: () => void, milliseconds: number) => later(action, milliseconds / 2));
+  const clock = systemClock();
+  const startMs = clock.monotonicMs();
+  await new Promise<void>((resolve) => void clock.after(40, resolve));
+  expect(clock.monotonicMs() - startMs).toBeGreaterThanOrEqual(40);
+});
