@@ -55,6 +55,8 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       cancelLimit();
       cancelNext();
       signal.removeEventListener('abort', onAbort);
+      // What it started may go on although the shell itself went at the first signal.
+      if (why !== undefined && isGroup) kill(child, 'SIGKILL', isGroup);
       // A process that left the group may hold the pipes.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
       child.unref();

@@ -585,3 +585,21 @@ test('without a terminal where it may ask, all that a token command started ends
   expect(await ended(child)).toMatchObject({ code: 3, stderr: expect.stringContaining('gave no token within 1 s') });
   await eventually(() => existsSync(said));
 });
+
+test('what does not hear the first signal is killed with the rest, also where its shell went at once', async () => {
+  const pid = join(newFolder(), 'pid');
+  // The shell alone ends at the signal; what it started does not.
+  const command = `(trap "" TERM; sh -c 'echo $$ > "${pid}"; exec sleep 60') & wait`;
+  const env = environment({ FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN_COMMAND: command });
+  const args = [...PROGRAM_ARGS, 'bicycles', 'list', '--timeout', '1'];
+  const child = spawn(PROGRAM_FILE, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  expect((await ended(child)).code).toBe(3);
+  const isAlive = () => {
+    try {
+      return process.kill(Number(readFileSync(pid, 'utf8')), 0);
+    } catch {
+      return false;
+    }
+  };
+  await eventually(() => !isAlive());
+});
