@@ -1,0 +1,32 @@
+// One bicycle at its own address: only what says that there is none is taken for none.
+
+import { expect, test } from 'vitest';
+import { readBicycle } from '../../src/commands/follow/read-bicycle.js';
+import { openTestClient } from '../support/client.js';
+import { type Answer, sendJson, withServer } from '../support/server.js';
+
+async function read(answer: Answer): Promise<unknown> {
+  return withServer(answer, async ({ url }) => {
+    const { client, close } = await openTestClient(url, { retries: 0 });
+    return await readBicycle(client, 'u')
+      .then(
+        (bicycle) => bicycle ?? 'none',
+        ({ kind }) => kind,
+      )
+      .finally(close);
+  });
+}
+
+test.each<[string, Answer, unknown]>([
+  ['a bicycle', (response) => sendJson(response, 200, { uuid: 'u' }), { uuid: 'u' }],
+  ['404', (response) => sendJson(response, 404, {}), 'none'],
+  [
+    'a login page',
+    (response) => void response.setHeader('content-type', 'text/html').end('<title>Log in</title>'),
+    'service',
+  ],
+  ['a list', (response) => sendJson(response, 200, []), 'service'],
+  ['503', (response) => sendJson(response, 503, {}), 'service'],
+])('%s', async (_name, answer, wanted) => {
+  expect(await read(answer)).toEqual(wanted);
+});
