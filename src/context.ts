@@ -112,7 +112,7 @@ export interface Context extends Signals {
   network(timeoutMs?: number): Promise<Network>;
   /**
    * The client, whose requests the first signal to end aborts. With overrides it is a client of its own: with another signal,
-   * for instance, for changes whose answer is waited for a moment longer (commands/unanswered.ts).
+   * for instance, for changes whose answer is waited for a moment longer (commands/shared/in-flight.ts).
    */
   client(overrides?: ClientOverrides): Promise<Client>;
   /**

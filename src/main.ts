@@ -3,7 +3,7 @@
 import { wantsJson } from './cli/wants-json.js';
 import type { Interruption, World } from './context.js';
 import { asFleetError, type ErrorKind, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
-import { programVersion } from './place.js';
+import { programVersion } from './program-files.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
 import { ReaderLeft, ReaderStopped } from './terminal/delivery.js';
 import { type Io, openIo } from './terminal/io.js';

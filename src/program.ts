@@ -4,7 +4,14 @@ import type { CommandUnknownOpts as Command, Command as TypedCommand } from '@co
 import { CommanderError } from 'commander';
 import { createRoot } from './cli/command.js';
 import { checkGlobalFlags } from './cli/contradictions.js';
-import { everyCommandsFlags, firstPage, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
+import {
+  everyCommandsFlags,
+  fitHelp,
+  type HelpScreen,
+  helpConfiguration,
+  helpFirstPage,
+  helpWidth,
+} from './cli/help.js';
 import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/offers.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { hintFor, hintOfGuess } from './cli/suggestion.js';
@@ -22,9 +29,9 @@ import { addJournal } from './commands/journal/index.js';
 import { addMap } from './commands/map/index.js';
 import { addMirror } from './commands/mirror/index.js';
 import { addModels, addOrganizations, addZones } from './commands/named/index.js';
-import type { OfflineFlags } from './commands/offline.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
+import type { OfflineFlags } from './commands/shared/offline.js';
 import { addWatch } from './commands/watch/index.js';
 import {
   type Context,
@@ -36,7 +43,7 @@ import {
   type World,
 } from './context.js';
 import { FleetError, usageError } from './errors.js';
-import { programVersion } from './place.js';
+import { programVersion } from './program-files.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
@@ -96,7 +103,7 @@ export async function runProgram(
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);
       const { offline, to } = typed as OfflineFlags;
       if (offline === true) {
-        await (await import('./commands/offline.js')).runOffline(opened.context, action, to);
+        await (await import('./commands/shared/offline.js')).runOffline(opened.context, action, to);
       } else if (to !== undefined && command.options.some(({ long }) => long === '--offline')) {
         throw usageError('--to needs --offline', 'add --offline, or leave --to out');
       } else await action(opened.context);
@@ -166,7 +173,7 @@ export interface ProgramOptions {
 
 /** Builds the command line of `fleet`. `run` runs a command's action with its context. */
 export function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: ProgramOptions): Command {
-  const writeFitted = (text: string) => write(fit(text, helpWidth(screen)));
+  const writeFitted = (text: string) => write(fitHelp(text, helpWidth(screen)));
   const program: Command = createRoot('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
     .exitOverride()
@@ -188,7 +195,7 @@ export function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: Prog
       throw new CommanderError(0, 'commander.version', '');
     });
   addGlobalFlags(program);
-  program.helpInformation = () => firstPage(program, FIRST_PAGE);
+  program.helpInformation = () => helpFirstPage(program, FIRST_PAGE);
   addInnerHelp(program);
   const only = Object.hasOwn(WORK, noun) ? WORK[noun] : undefined;
   if (only !== undefined) only(program, run);

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { isWholePath } from './folder.js';
-import { BUN_VERSION } from './place.js';
+import { BUN_VERSION } from './program-files.js';
 
 /** The name of the user; undefined for one without a name. */
 export function nameOfUser(): string | undefined {

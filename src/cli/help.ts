@@ -33,7 +33,7 @@ export function helpConfiguration(): HelpConfiguration {
     boxWrap: (text, width) =>
       text
         .split('\n')
-        .flatMap((line) => wrap(line, width))
+        .flatMap((line) => wrapHelp(line, width))
         .join('\n'),
     commandDescription: (command) => unfold(command.description()) + otherNames(command),
     commandUsage: (command) => `${pathOf(command)} ${usageOf(command)}`,
@@ -107,7 +107,7 @@ function unfold(text: string): string {
 const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
 /** Wraps a line. One that begins with a term or a bullet keeps its text in a column behind it. */
-export function wrap(text: string, width: number): string[] {
+export function wrapHelp(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';
   const indent = ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length);
   const lines: string[] = [];
@@ -133,12 +133,12 @@ export function showPairs(pairs: readonly (readonly [term: string, meaning: stri
  * Fits text to a width: paragraphs, lists and the purposes of examples are wrapped again where a
  * line of theirs is too long; lines to paste stay whole.
  */
-export function fit(text: string, width: number): string {
+export function fitHelp(text: string, width: number): string {
   const isTooLong = (line: string) => line.length > width;
   const lines: string[] = [];
   let paragraph: string[] = [];
   const endParagraph = () => {
-    lines.push(...(paragraph.some(isTooLong) ? wrap(paragraph.join(' '), width) : paragraph));
+    lines.push(...(paragraph.some(isTooLong) ? wrapHelp(paragraph.join(' '), width) : paragraph));
     paragraph = [];
   };
   for (const line of text.split('\n')) {
@@ -146,8 +146,8 @@ export function fit(text: string, width: number): string {
     else {
       endParagraph();
       if (line.startsWith(COMMENT) && isTooLong(line))
-        lines.push(...wrap(line.slice(COMMENT.length), width - COMMENT.length).map((part) => COMMENT + part));
-      else lines.push(...(isTooLong(line) && TERM.test(line) ? wrap(line, width) : [line]));
+        lines.push(...wrapHelp(line.slice(COMMENT.length), width - COMMENT.length).map((part) => COMMENT + part));
+      else lines.push(...(isTooLong(line) && TERM.test(line) ? wrapHelp(line, width) : [line]));
     }
   }
   endParagraph();
@@ -163,7 +163,7 @@ export function everyCommandsFlags(program: Command, command: Command, screen: H
 }
 
 /** The first page, which fits on a terminal of 24 rows: the commands in their groups, and how to begin. */
-export function firstPage(program: Command, groups: readonly (readonly string[])[]): string {
+export function helpFirstPage(program: Command, groups: readonly (readonly string[])[]): string {
   const lines = groups.map((names) =>
     names.map((name) => {
       const summary = program.commands.find((command) => command.name() === name)?.summary() ?? '';

@@ -36,7 +36,7 @@ export interface Sources {
 }
 
 /** The place that is to be completed. */
-export interface Place {
+export interface CompletionPoint {
   /** What is typed so far; in a list of words the last of them. */
   typed: string;
   command: Command;
@@ -45,7 +45,7 @@ export interface Place {
   from: Sources;
 }
 
-export type Complete = (place: Place) => Offers | Promise<Offers>;
+export type Complete = (place: CompletionPoint) => Offers | Promise<Offers>;
 
 export const NOTHING: Offers = { words: [] };
 

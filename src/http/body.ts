@@ -94,7 +94,7 @@ export interface Sink {
  * BodyError, or the failure of the body itself; the first call counts. A body that nothing packed goes through no stream: one for each
  * answer would take a tenth more processor time.
  */
-export function collect(
+export function collectBody(
   headers: Readonly<Record<string, string>>,
   limitBytes: number,
   resume: () => void,

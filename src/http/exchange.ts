@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
-import { ANSWER_LIMIT_BYTES, BodyError, collect, ERROR_BODY_LIMIT_BYTES, type Sink } from './body.js';
+import { ANSWER_LIMIT_BYTES, BodyError, collectBody, ERROR_BODY_LIMIT_BYTES, type Sink } from './body.js';
 import type { Dispatcher } from './network.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -221,7 +221,7 @@ export async function readWhole(dispatcher: Dispatcher, request: WireRequest, de
     (resolve, reject) => {
       const open = (head: Head, { resume, abort }: Control): Sink => {
         const limitBytes = isSuccess(head) ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
-        return collect(head.headers, limitBytes, resume, (bytes, error) => {
+        return collectBody(head.headers, limitBytes, resume, (bytes, error) => {
           resolve({ head, bytes, error });
           if (error instanceof BodyError) abort(new Error('the rest is not wanted'));
         });

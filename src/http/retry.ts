@@ -27,7 +27,7 @@ export interface TryState {
   mayRenew: boolean;
 }
 
-export type Decision =
+export type RetryDecision =
   | { next: 'give-up' }
   /** Longer than fleet waits by itself: the error says how long the service asks for. */
   | { next: 'give-up-for-now'; askedMs: number }
@@ -55,7 +55,7 @@ export const RETRY_AFTER_LIMIT_MS = 60_000;
  * it: 401 with a token that can be renewed, 429, a connection that was never made (cli.md section 4, promise 1).
  * @param wallMs the time of an HTTP date is compared with it
  */
-export function decide(end: TryEnd, state: TryState, wallMs: number, random: () => number): Decision {
+export function decide(end: TryEnd, state: TryState, wallMs: number, random: () => number): RetryDecision {
   if ('status' in end && end.status === 401 && state.mayRenew) return { next: 'renew' };
   if (!mayRepeat(end, state.isSafe) || state.repetitions >= state.most) return { next: 'give-up' };
   const askedMs = 'status' in end ? (readRetryAfter(end.retryAfter, wallMs) ?? 0) : 0;

@@ -6,7 +6,7 @@ import { openTimer } from '../clock.js';
 import { FleetError, reasonOf } from '../errors.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
-import { type ConnectionContext, connectOnce, type Ending } from './stream/connection.js';
+import { type ConnectionContext, type ConnectionEnd, connectOnce } from './stream/connection.js';
 import type { StreamEvent } from './stream/events.js';
 import {
   type ConnectionEffect,
@@ -17,15 +17,15 @@ import {
 } from './stream/machine.js';
 import type { Tokens } from './types.js';
 
-export interface Target {
+export interface TopicTarget {
   topic: string;
   url: URL;
 }
 
 /** The topic is the one that is named in the events. */
-export interface Subscription extends Target {
+export interface Subscription extends TopicTarget {
   /** What is subscribed to in its place with this token: the next one where the service answers 403. */
-  targets?(token: string): readonly Target[];
+  targets?(token: string): readonly TopicTarget[];
 }
 
 export interface StreamOptions extends ConnectionContext {
@@ -41,7 +41,7 @@ export interface StreamOptions extends ConnectionContext {
   /** Called when anything came on a topic, a comment included, after its events. */
   onLife?: ((topic: string) => void) | undefined;
   /** Called with what was subscribed to, each time. */
-  onTarget?: ((target: Target) => void) | undefined;
+  onTarget?: ((target: TopicTarget) => void) | undefined;
 }
 
 /**
@@ -134,7 +134,7 @@ interface Try {
 }
 
 /** A connection with the token of the moment; after a 401 with a newer one, once, where the source has one. */
-async function attempt(options: StreamOptions, subscription: Subscription, one: Try): Promise<Ending> {
+async function attempt(options: StreamOptions, subscription: Subscription, one: Try): Promise<ConnectionEnd> {
   const { signal } = one;
   try {
     const token = await inTime(options, signal, options.tokens.get());
@@ -153,9 +153,9 @@ async function connect(
   subscription: Subscription,
   { run, lastEventId, signal, report }: Try,
   token: string,
-): Promise<Ending> {
+): Promise<ConnectionEnd> {
   const headers = streamHeaders(options.apiVersion, token);
-  const open = (target: Target) =>
+  const open = (target: TopicTarget) =>
     connectOnce({
       ...{ ...options, headers, lastEventId, signal, url: target.url },
       subject: `the subscription to ${target.topic}`,

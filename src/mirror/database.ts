@@ -4,7 +4,7 @@ import { FleetError } from '../errors.js';
 import type { MirrorAddress } from './address.js';
 import { type Answer, type Engine, MOST_VALUE_CHARACTERS, type OpenOptions, tooLong, type Value } from './engine.js';
 
-export type { Answer, Column, OpenOptions, Value } from './engine.js';
+export type { Answer, OpenOptions, TableColumn, Value } from './engine.js';
 
 export type Row = Readonly<Record<string, Value>>;
 

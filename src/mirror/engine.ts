@@ -5,7 +5,7 @@ import { FleetError, usageError } from '../errors.js';
 /** A cell. PostgreSQL's decimals (`numeric`) come as text, times as ISO 8601 in UTC on both; a boolean is 0 or 1 in SQLite. */
 export type Value = string | number | bigint | boolean | null;
 
-export interface Column {
+export interface TableColumn {
   readonly name: string;
   /** Whether its texts are numbers, written exactly. */
   readonly isDecimal: boolean;
@@ -14,7 +14,7 @@ export interface Column {
 }
 
 export interface Answer {
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   readonly chunks: AsyncIterable<readonly (readonly Value[])[]>;
 }
 

@@ -14,7 +14,7 @@ export const MOST_BEHIND_MS = 10_000;
 
 export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 
-export interface Gap {
+export interface RecordedGap {
   readonly started: string;
   /** Null while it is open. */
   readonly ended: string | null;
@@ -158,7 +158,7 @@ function sum(values: readonly (number | undefined)[]): number | undefined {
 }
 
 /** Gaps; `tail` is what stands behind the table: which, in which order, how many. */
-export async function readGaps(database: Database, tail: string, ...values: readonly Value[]): Promise<Gap[]> {
+export async function readGaps(database: Database, tail: string, ...values: readonly Value[]): Promise<RecordedGap[]> {
   const rows = await database.all(`SELECT DISTINCT started, ended, reason, found FROM gaps ${tail}`, values);
   return rows.map(({ started, ended, reason, found }) => ({
     started: String(started),

@@ -115,7 +115,7 @@ export async function* playHappenings(
 }
 
 /** The changes of a happening as the JSON of a pushed message: the fields that changed, or the whole bicycle that came. */
-export function messageOf({ bicycle, at, version, changes }: Happening): string {
+export function messageAt({ bicycle, at, version, changes }: Happening): string {
   const whole = changes.find(([field]) => field === '*')?.[1];
   if (whole !== undefined) return whole;
   const fields = changes.map(([field, json]) => `${JSON.stringify(field)}:${json}`);

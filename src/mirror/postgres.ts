@@ -7,11 +7,11 @@ import { type Connection, readConnection } from './connection.js';
 import {
   type Answer,
   CHUNK_ROWS,
-  type Column,
   type Engine,
   type OpenOptions,
   refusal,
   storable,
+  type TableColumn,
   type Value,
 } from './engine.js';
 
@@ -117,7 +117,7 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     server.readers.delete(client);
     return client.end().catch(() => undefined);
   };
-  let columns: Column[] = [];
+  let columns: TableColumn[] = [];
   const next = (cursor: InstanceType<typeof Cursor<Value[]>>) => {
     return new Promise<Value[][]>((resolve, reject) => {
       cursor.read(CHUNK_ROWS, (error: Error | undefined, rows: Value[][], result: { fields?: Field[] }) => {
@@ -159,7 +159,7 @@ interface Field {
   readonly dataTypeID: number;
 }
 
-function columnOf({ name, dataTypeID }: Field): Column {
+function columnOf({ name, dataTypeID }: Field): TableColumn {
   return {
     name,
     isDecimal: dataTypeID === OID.numeric,

@@ -113,7 +113,7 @@ export async function keepLease(database: Database, { organizations, owner }: Wr
   const other = leases.find((lease) => lease.owner !== owner);
   if (other === undefined && leases.length === organizations.length) return leases[0]?.state;
   throw new Replaced(
-    `this writer was silent for too long, and ${other === undefined ? 'nobody' : nameOf(other)} keeps the mirror now`,
+    `this writer was silent for too long, and ${other === undefined ? 'nobody' : writerName(other)} keeps the mirror now`,
     'this one has written nothing since; run only one writer per organization',
   );
 }
@@ -143,14 +143,14 @@ export async function writeState(database: Database, { organizations }: Writer, 
   await database.all(sql, [JSON.stringify(state), JSON.stringify(organizations)]);
 }
 
-export function nameOf({ pid, host }: Lease): string {
+export function writerName({ pid, host }: Lease): string {
   return `process ${pid} on ${host}`;
 }
 
 /** What a second writer is told. */
 export function inUse(lease: Lease): FleetError {
   return configError(
-    `another writer keeps ${lease.organization}: ${nameOf(lease)}`,
+    `another writer keeps ${lease.organization}: ${writerName(lease)}`,
     'stop it, wait for its end with --standby, or use another database with --to',
   );
 }

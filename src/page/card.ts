@@ -1,27 +1,27 @@
 // One bicycle, every field of it: what matters first, then what the service sent, then its open alerts.
 
 import { element, showAge, showDate } from './dom.js';
-import { type Bicycle, isPlaced, nameOf } from './fleet.js';
-import { showState, stateMark } from './looks.js';
-import type { AlertRow, Fields } from './payload.js';
+import { isPlaced, type PageBicycle, pageNameOf } from './fleet.js';
+import { pageState, stateMark } from './looks.js';
+import type { FieldTexts, PageAlert } from './payload.js';
 import { chargeOf } from './table.js';
 
-export interface CardOptions {
+export interface PageCardOptions {
   readonly container: HTMLElement;
   nowMs(): number;
-  alertsOf(uuid: string): readonly AlertRow[];
-  fieldsOf(bicycle: Bicycle): Promise<Fields>;
+  alertsOf(uuid: string): readonly PageAlert[];
+  fieldsOf(bicycle: PageBicycle): Promise<FieldTexts>;
   onClose(): void;
-  onLocate(bicycle: Bicycle): void;
+  onLocate(bicycle: PageBicycle): void;
 }
 
 /** Shown at the head of the card. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge', 'latitude', 'longitude'];
 
-export function openCard(options: CardOptions) {
+export function openCard(options: PageCardOptions) {
   const { container } = options;
-  let shown: Bicycle | undefined;
-  let fields: Fields = [];
+  let shown: PageBicycle | undefined;
+  let fields: FieldTexts = [];
   let opener: Element | null = null;
 
   const close = () => {
@@ -34,7 +34,7 @@ export function openCard(options: CardOptions) {
     close();
   });
 
-  const draw = (bicycle: Bicycle) => {
+  const draw = (bicycle: PageBicycle) => {
     const { uuid, state } = bicycle;
     const shut = element('button', { type: 'button', class: 'icon', 'aria-label': 'Close the card' }, '✕');
     shut.addEventListener('click', close);
@@ -42,11 +42,11 @@ export function openCard(options: CardOptions) {
     const locate = element('button', { type: 'button', disabled: !isPlaced(bicycle) }, words);
     locate.addEventListener('click', () => options.onLocate(bicycle));
     const others = fields.filter(([name]) => !IN_HEAD.includes(name));
-    const isUnset = ([, text]: Fields[number]) => text === null || text === '' || text === '[]';
+    const isUnset = ([, text]: FieldTexts[number]) => text === null || text === '' || text === '[]';
     const set = others.filter((field) => !isUnset(field));
     const unset = others.filter(isUnset).map(([name]) => name);
-    const title = element('h2', { id: 'card-title' }, element('bdi', {}, nameOf(bicycle)));
-    const mark = element('p', 'state', stateMark(state), element('bdi', {}, showState(state)));
+    const title = element('h2', { id: 'card-title' }, element('bdi', {}, pageNameOf(bicycle)));
+    const mark = element('p', 'state', stateMark(state), element('bdi', {}, pageState(state)));
     container.replaceChildren(
       element('header', {}, element('div', {}, title, mark), shut),
       element('dl', 'facts', ...factsOf(bicycle)),
@@ -63,7 +63,7 @@ export function openCard(options: CardOptions) {
       element('p', 'note', 'In the terminal: ', element('code', {}, `fleet bicycles get ${uuid.slice(0, 8)}`)),
     );
   };
-  const factsOf = (bicycle: Bicycle) => {
+  const factsOf = (bicycle: PageBicycle) => {
     const value = (name: string) => fields.find(([field]) => field === name)?.[1];
     const { position } = bicycle;
     const [east, north] = typeof position === 'string' ? [] : position;
@@ -74,7 +74,7 @@ export function openCard(options: CardOptions) {
       ...entry('Position', typeof position === 'string' ? position : place),
     ];
   };
-  const load = (bicycle: Bicycle) => {
+  const load = (bicycle: PageBicycle) => {
     void options.fieldsOf(bicycle).then(
       (found) => {
         if (shown?.uuid !== bicycle.uuid) return;
@@ -86,7 +86,7 @@ export function openCard(options: CardOptions) {
   };
 
   return {
-    show(bicycle: Bicycle | undefined) {
+    show(bicycle: PageBicycle | undefined) {
       if (bicycle !== undefined && shown === undefined) opener = document.activeElement;
       if (bicycle?.uuid !== shown?.uuid) fields = [];
       shown = bicycle;
@@ -98,7 +98,7 @@ export function openCard(options: CardOptions) {
       container.focus({ preventScroll: true });
     },
     /** The bicycle that is shown, if one is, has changed. */
-    refresh(bicycle: Bicycle) {
+    refresh(bicycle: PageBicycle) {
       if (shown === undefined) return;
       shown = bicycle;
       draw(bicycle);
@@ -117,7 +117,7 @@ function fieldText(text: string): HTMLElement {
   return uuid === undefined ? element('bdi', {}, text) : element('bdi', { title: text }, uuid);
 }
 
-function alertsOf(alerts: readonly AlertRow[], nowMs: number): HTMLElement[] {
+function alertsOf(alerts: readonly PageAlert[], nowMs: number): HTMLElement[] {
   if (alerts.length === 0) return [];
   const items = alerts.map(({ type, state, message, createdMs }) => {
     const [age, title] = createdMs === null ? [''] : [`, ${showAge(createdMs, nowMs)}`, showDate(createdMs)];

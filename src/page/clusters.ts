@@ -1,17 +1,17 @@
 // Gathers places that a map this small cannot tell apart: pure. A cluster is drawn with its count, everything else as points.
 
 import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
-import { type Bicycle, isPlaced } from './fleet.js';
+import { isPlaced, type PageBicycle } from './fleet.js';
 
 /** Its middle may be above 1 behind the date line. */
-export interface Cluster extends Point, Bounds {
-  readonly bicycles: readonly Bicycle[];
+export interface PageCluster extends Point, Bounds {
+  readonly bicycles: readonly PageBicycle[];
 }
 
 export interface Clustering {
-  readonly clusters: readonly Cluster[];
+  readonly clusters: readonly PageCluster[];
   /** What is drawn as points, in the order it came. */
-  readonly points: readonly Bicycle[];
+  readonly points: readonly PageBicycle[];
 }
 
 const CELL_PIXELS = 32;
@@ -24,12 +24,12 @@ const NEAREST_PIXELS = 46;
 const ROW = 2 ** 25;
 
 /** `worldPixels`: how wide the whole world is. Bicycles without a position are in neither. */
-export function gather(bicycles: readonly Bicycle[], worldPixels: number): Clustering {
+export function gather(bicycles: readonly PageBicycle[], worldPixels: number): Clustering {
   const placed = bicycles.filter(isPlaced);
   // The world is cut open at the end of the widest stretch without bicycles.
   const seam = placed.length === 0 ? 0 : boundsOf(placed).west;
   const cells = worldPixels / CELL_PIXELS;
-  const bins = new Map<number, Bicycle[]>();
+  const bins = new Map<number, PageBicycle[]>();
   for (const bicycle of placed) {
     const key = Math.floor(turned(bicycle.x, seam) * cells) * ROW + Math.floor(bicycle.y * cells);
     const bin = bins.get(key);
@@ -52,10 +52,10 @@ function turned(x: number, seam: number): number {
 }
 
 /** The bicycles of cells that hang together, those of the fullest cell first. */
-function* groupsOf(bins: ReadonlyMap<number, Bicycle[]>): Generator<Bicycle[]> {
+function* groupsOf(bins: ReadonlyMap<number, PageBicycle[]>): Generator<PageBicycle[]> {
   const left = new Map([...bins].sort(([, a], [, b]) => b.length - a.length));
   for (const start of left.keys()) {
-    const group: Bicycle[][] = [];
+    const group: PageBicycle[][] = [];
     const open = [start];
     for (let key = open.pop(); key !== undefined; key = open.pop()) {
       const bin = left.get(key);
@@ -68,7 +68,7 @@ function* groupsOf(bins: ReadonlyMap<number, Bicycle[]>): Generator<Bicycle[]> {
   }
 }
 
-function clusterOf(bicycles: readonly Bicycle[]): Cluster {
+function clusterOf(bicycles: readonly PageBicycle[]): PageCluster {
   const bounds = boundsOf(bicycles);
   let [x, y] = [0, 0];
   for (const bicycle of bicycles) {
@@ -79,8 +79,8 @@ function clusterOf(bicycles: readonly Bicycle[]): Cluster {
 }
 
 /** Clusters that would lie over each other become one. */
-function joinNear(clusters: readonly Cluster[], nearest: number): Cluster[] {
-  const joined: Cluster[] = [];
+function joinNear(clusters: readonly PageCluster[], nearest: number): PageCluster[] {
+  const joined: PageCluster[] = [];
   for (const cluster of clusters) {
     const near = joined.findIndex(({ x, y }) => {
       const east = x - cluster.x;

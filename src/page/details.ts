@@ -1,6 +1,6 @@
 // Finds the fields of one bicycle in the packed columns of all.
 
-import type { Details, Fields } from './payload.js';
+import type { Details, FieldTexts } from './payload.js';
 
 type Columns = readonly (readonly [field: string, texts: readonly (string | null)[]])[];
 
@@ -14,6 +14,6 @@ async function unpack(packed: string): Promise<(string | null)[]> {
 }
 
 /** The fields of the bicycle at a place of the columns. */
-export function fieldsAt(columns: Columns, place: number): Fields {
+export function fieldsAt(columns: Columns, place: number): FieldTexts {
   return columns.map(([field, texts]) => [field, texts[place] ?? null]);
 }

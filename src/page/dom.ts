@@ -86,7 +86,7 @@ export function showAge(atMs: number | null, nowMs: number): string {
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
-export function showTime(atMs: number): string {
+export function pageTime(atMs: number): string {
   return TIME.format(atMs);
 }
 

@@ -4,8 +4,8 @@ import { BICYCLE_STATES } from '../api/bicycle.js';
 import { CHARGE_GROUPS, SILENCE_GROUPS } from '../groups.js';
 import { element, showNumber } from './dom.js';
 import { EVERYTHING, type Filter, isEverything } from './filter.js';
-import { type Bicycle, countBy, type Fleet, GROUPS, type Group, UNCHARGED } from './fleet.js';
-import { chargeLevel, colourOf, showState, stateMark } from './looks.js';
+import { countBy, GROUPS, type Group, type PageBicycle, type PageFleet, UNCHARGED } from './fleet.js';
+import { chargeLevel, colourOf, pageState, stateMark } from './looks.js';
 
 export interface FacetsOptions {
   readonly container: HTMLElement;
@@ -17,7 +17,7 @@ export interface FacetsOptions {
 
 const TEXT_CHARACTERS = 100;
 
-export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }: FacetsOptions) {
+export function openFacets(fleet: PageFleet, { container, nowMs, onFilter, onEnter }: FacetsOptions) {
   let filter: Filter = EVERYTHING;
   // The next press may come before this one is drawn.
   const use = (wanted: Filter) => {
@@ -74,7 +74,7 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }
 
   return {
     /** `matching`: what passes the filter. */
-    draw(wanted: Filter, matching: readonly Bicycle[]) {
+    draw(wanted: Filter, matching: readonly PageBicycle[]) {
       filter = wanted;
       reset.hidden = isEverything(filter);
       if (document.activeElement !== search) search.value = filter.text;
@@ -152,7 +152,7 @@ function openBar(group: Group, word: string, onPress: () => void): Bar {
     'button',
     { type: 'button', class: 'bar', 'data-word': word },
     ...(isState ? [stateMark(word)] : []),
-    element('bdi', 'bar-word', isState ? showState(word) : word),
+    element('bdi', 'bar-word', isState ? pageState(word) : word),
     count,
     element('span', { class: 'bar-track', 'aria-hidden': 'true' }, element('span'), element('span')),
   );

@@ -1,6 +1,6 @@
 // Filters and sorts the bicycles of the page; fast enough for 100,000 at every key press.
 
-import { type Bicycle, type Fleet, GROUPS, type Group, groupOf } from './fleet.js';
+import { GROUPS, type Group, groupOf, type PageBicycle, type PageFleet } from './fleet.js';
 
 export interface Filter {
   /** The words that are shown, by group; all of them where a group is not named. */
@@ -13,13 +13,13 @@ export const EVERYTHING: Filter = { words: {}, text: '' };
 
 export type SortField = 'name' | 'state' | 'charge' | 'seen';
 
-export interface Sort {
+export interface PageSort {
   readonly field: SortField;
   readonly isDescending: boolean;
 }
 
 /** Part of the world in Web Mercator; `west` may be below 0 and `east` above 1, where the map shows the world again. */
-export interface View {
+export interface PageFilter {
   readonly west: number;
   readonly east: number;
   readonly north: number;
@@ -31,9 +31,9 @@ export function isEverything({ words, text }: Filter): boolean {
 }
 
 /** All bicycles that pass at a moment, in the order in which they came. */
-export function filterFleet(bicycles: readonly Bicycle[], filter: Filter, nowMs: number): Bicycle[] {
+export function filterFleet(bicycles: readonly PageBicycle[], filter: Filter, nowMs: number): PageBicycle[] {
   const text = filter.text.trim().toLowerCase();
-  const isPressed = (bicycle: Bicycle, group: Group) =>
+  const isPressed = (bicycle: PageBicycle, group: Group) =>
     filter.words[group]?.has(groupOf(bicycle, group, nowMs)) ?? true;
   return bicycles.filter(
     (bicycle) => GROUPS.every((group) => isPressed(bicycle, group)) && bicycle.searchText.includes(text),
@@ -41,21 +41,25 @@ export function filterFleet(bicycles: readonly Bicycle[], filter: Filter, nowMs:
 }
 
 /** Of these, the ones inside a part of the world. */
-export function inView(bicycles: readonly Bicycle[], { west, east, north, south }: View): Bicycle[] {
+export function inView(bicycles: readonly PageBicycle[], { west, east, north, south }: PageFilter): PageBicycle[] {
   return bicycles.filter(({ x, y }) => y >= north && y <= south && x + Math.ceil(west - x) <= east);
 }
 
 const COLLATOR = new Intl.Collator('en', { numeric: true });
 
 /** Sorted; what has no value comes last in either direction, and what is equal in the order in which it came. */
-export function sortBicycles(fleet: Fleet, bicycles: readonly Bicycle[], { field, isDescending }: Sort): Bicycle[] {
+export function sortBicycles(
+  fleet: PageFleet,
+  bicycles: readonly PageBicycle[],
+  { field, isDescending }: PageSort,
+): PageBicycle[] {
   const turn = isDescending ? -1 : 1;
   const ranks = field === 'name' ? rankNames(fleet, bicycles) : undefined;
   const keyOf = {
-    name: ({ name }: Bicycle) => (name === null ? null : (ranks?.get(name) ?? 0)),
-    state: ({ state }: Bicycle) => state,
-    charge: ({ percent }: Bicycle) => percent,
-    seen: ({ seenMs }: Bicycle) => seenMs,
+    name: ({ name }: PageBicycle) => (name === null ? null : (ranks?.get(name) ?? 0)),
+    state: ({ state }: PageBicycle) => state,
+    charge: ({ percent }: PageBicycle) => percent,
+    seen: ({ seenMs }: PageBicycle) => seenMs,
   }[field];
   return bicycles.toSorted((a, b) => {
     const [one, other] = [keyOf(a), keyOf(b)];
@@ -65,9 +69,9 @@ export function sortBicycles(fleet: Fleet, bicycles: readonly Bicycle[], { field
 }
 
 /** A collator takes most of a second for 100,000 names, so it is asked again only when there is a new one. */
-const RANKS = new WeakMap<Fleet, ReadonlyMap<string, number>>();
+const RANKS = new WeakMap<PageFleet, ReadonlyMap<string, number>>();
 
-function rankNames(fleet: Fleet, bicycles: readonly Bicycle[]): ReadonlyMap<string, number> {
+function rankNames(fleet: PageFleet, bicycles: readonly PageBicycle[]): ReadonlyMap<string, number> {
   const known = RANKS.get(fleet);
   if (known !== undefined && bicycles.every(({ name }) => name === null || known.has(name))) return known;
   const names = [...new Set(fleet.all.flatMap(({ name }) => name ?? []))];

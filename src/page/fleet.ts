@@ -2,9 +2,9 @@
 
 import { LIMIT_DEGREES, worldX, worldY } from '../globe/projection.js';
 import { chargeGroup, silenceGroup } from '../groups.js';
-import type { Row } from './payload.js';
+import type { PageRow } from './payload.js';
 
-export interface Bicycle extends Row {
+export interface PageBicycle extends PageRow {
   /** Which one it is of all, in the order in which they came. */
   readonly place: number;
   /** Web Mercator from 0 to 1, NaN for what is on no map. */
@@ -16,9 +16,9 @@ export interface Bicycle extends Row {
   readonly searchText: string;
 }
 
-export interface Fleet {
-  all: Bicycle[];
-  byUuid: Map<string, Bicycle>;
+export interface PageFleet {
+  all: PageBicycle[];
+  byUuid: Map<string, PageBicycle>;
 }
 
 /** By which bicycles are counted, as `bicycles stats` does. */
@@ -33,26 +33,26 @@ export function mercatorY(latitude: number): number {
   return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
 }
 
-export function openFleet(rows: readonly Row[]): Fleet {
-  const fleet: Fleet = { all: [], byUuid: new Map() };
+export function openFleet(rows: readonly PageRow[]): PageFleet {
+  const fleet: PageFleet = { all: [], byUuid: new Map() };
   for (const row of rows) add(fleet, row, Number.NEGATIVE_INFINITY);
   return fleet;
 }
 
-function add({ all, byUuid }: Fleet, row: Row, changedMs: number): void {
+function add({ all, byUuid }: PageFleet, row: PageRow, changedMs: number): void {
   const bicycle = { ...row, ...drawnOf(row, changedMs), place: all.length };
   all.push(bicycle);
   byUuid.set(row.uuid, bicycle);
 }
 
 /** What the page makes of a row. */
-function drawnOf({ uuid, name, codes, position }: Row, changedMs: number) {
+function drawnOf({ uuid, name, codes, position }: PageRow, changedMs: number) {
   const [x, y] = typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
   return { x, y, searchText: `${name ?? ''}\n${codes}\n${uuid}`.toLowerCase(), changedMs };
 }
 
 /** Takes what is new of bicycles, known or not, and leaves out those that are gone. */
-export function update(fleet: Fleet, rows: readonly Row[], gone: readonly string[], nowMs: number): void {
+export function update(fleet: PageFleet, rows: readonly PageRow[], gone: readonly string[], nowMs: number): void {
   for (const row of rows) {
     const known = fleet.byUuid.get(row.uuid);
     if (known === undefined) add(fleet, row, nowMs);
@@ -64,14 +64,14 @@ export function update(fleet: Fleet, rows: readonly Row[], gone: readonly string
 }
 
 /** The group in which a bicycle is at a moment. */
-export function groupOf({ state, percent, seenMs }: Row, group: Group, nowMs: number): string {
+export function groupOf({ state, percent, seenMs }: PageRow, group: Group, nowMs: number): string {
   if (group === 'state') return state;
   if (group === 'silence') return silenceGroup(seenMs ?? undefined, nowMs);
   return percent === null ? UNCHARGED : chargeGroup(percent);
 }
 
 /** How many bicycles are in each group that is not empty. */
-export function countBy(bicycles: Iterable<Bicycle>, group: Group, nowMs: number): Map<string, number> {
+export function countBy(bicycles: Iterable<PageBicycle>, group: Group, nowMs: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const bicycle of bicycles) {
     const name = groupOf(bicycle, group, nowMs);
@@ -80,16 +80,16 @@ export function countBy(bicycles: Iterable<Bicycle>, group: Group, nowMs: number
   return counts;
 }
 
-export function isPlaced({ position }: Row): boolean {
+export function isPlaced({ position }: PageRow): boolean {
   return typeof position !== 'string';
 }
 
 /** What a bicycle is called: its name, else the beginning of its UUID. */
-export function nameOf({ name, uuid }: Pick<Row, 'name' | 'uuid'>): string {
+export function pageNameOf({ name, uuid }: Pick<PageRow, 'name' | 'uuid'>): string {
   return name ?? uuid.slice(0, 8);
 }
 
 /** `57 %`. */
-export function showCharge({ percent }: Row): string {
+export function pageCharge({ percent }: PageRow): string {
   return percent === null ? '–' : `${Math.round(percent)} %`;
 }

@@ -1,7 +1,7 @@
 // The lists beside the table: open alerts, and what happened while the page was open.
 
-import { element, showAge, showNumber, showTime } from './dom.js';
-import type { AlertRow, Alerts, FeedEntry } from './payload.js';
+import { element, pageTime, showAge, showNumber } from './dom.js';
+import type { Alerts, FeedEntry, PageAlert } from './payload.js';
 
 const MOST_ALERTS = 500;
 const MOST_EVENTS = 300;
@@ -38,7 +38,7 @@ export function drawAlerts(
 }
 
 function alertItem(
-  { bicycle, bicycleName, type, state, message, createdMs }: AlertRow,
+  { bicycle, bicycleName, type, state, message, createdMs }: PageAlert,
   nowMs: number,
   onChoose: (uuid: string) => void,
 ): HTMLElement {
@@ -64,7 +64,7 @@ function alertItem(
 }
 
 /** What happened, the newest first; only so many lines are kept. */
-export function openFeed(container: HTMLElement, onChoose: (uuid: string) => void) {
+export function openFeedPanel(container: HTMLElement, onChoose: (uuid: string) => void) {
   const list = element('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' });
   const empty = element('p', 'empty', 'Nothing has changed yet.');
   container.append(list, empty);
@@ -77,7 +77,7 @@ export function openFeed(container: HTMLElement, onChoose: (uuid: string) => voi
             'span',
             'item-head',
             element('bdi', {}, kind === 'gap' ? 'Gap' : (name ?? uuid?.slice(0, 8) ?? '')),
-            element('time', {}, showTime(atMs)),
+            element('time', {}, pageTime(atMs)),
           ),
           element('bdi', 'item-text', text),
         ];

@@ -1,8 +1,8 @@
 // Receives updates of a served page: the whole fleet after a gap, else what is new.
 
-import type { Fields, Payload, Update } from './payload.js';
+import type { FieldTexts, Payload, Update } from './payload.js';
 
-export interface LiveOptions {
+export interface PageLiveOptions {
   readonly sequence: number;
   onUpdate(update: Update): void;
   /** The page is too far behind: this is how things are now. */
@@ -15,7 +15,7 @@ const RETRY_MS = 2_000;
 
 export type Following = ReturnType<typeof followFleet>;
 
-export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveOptions) {
+export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageLiveOptions) {
   let known = sequence;
   let isPaused = false;
   let source: EventSource | undefined;
@@ -81,7 +81,7 @@ export async function askForPast(atMs: number, signal: AbortSignal): Promise<Pay
 }
 
 /** Every field of one bicycle, from fleet. */
-export async function askForFields(uuid: string): Promise<Fields> {
+export async function askForFields(uuid: string): Promise<FieldTexts> {
   const answer = await fetch(`bicycles/${encodeURIComponent(uuid)}`);
-  return answer.ok ? ((await answer.json()) as Fields) : [];
+  return answer.ok ? ((await answer.json()) as FieldTexts) : [];
 }

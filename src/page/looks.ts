@@ -21,23 +21,23 @@ const OUTLINES: Readonly<Record<Look, string>> = {
 export const LOOKS = Object.keys(OUTLINES) as readonly Look[];
 
 /** A state that the interface does not name looks as all such do. */
-export function lookOf(state: string): Look {
+export function pageLookOf(state: string): Look {
   return Object.hasOwn(OUTLINES, state) ? (state as Look) : 'other';
 }
 
 /** The colour of a state, for a style. */
 export function colourOf(state: string): string {
-  return `var(--${lookOf(state)})`;
+  return `var(--${pageLookOf(state)})`;
 }
 
 /** `in maintenance`. */
-export function showState(state: string): string {
+export function pageState(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
 /** The mark of a state, in its colour; screen readers read the word beside it. */
 export function stateMark(state: string): SVGSVGElement {
-  const path = svg('path', { d: OUTLINES[lookOf(state)], 'fill-rule': 'evenodd' });
+  const path = svg('path', { d: OUTLINES[pageLookOf(state)], 'fill-rule': 'evenodd' });
   const mark = svg('svg', { viewBox: '0 0 16 16', class: 'mark', 'aria-hidden': 'true' }, path);
   mark.style.fill = colourOf(state);
   return mark;

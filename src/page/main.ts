@@ -2,32 +2,32 @@
 
 import { openCard } from './card.js';
 import { fieldsAt, unpackDetails } from './details.js';
-import { byId, element, gently, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
+import { byId, element, gently, oncePerFrame, pageTime, showDate, showNumber } from './dom.js';
 import { openFacets } from './facets.js';
-import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortBicycles } from './filter.js';
-import { type Bicycle, type Fleet, openFleet, update } from './fleet.js';
-import { drawAlerts, openFeed } from './lists.js';
+import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type PageSort, sortBicycles } from './filter.js';
+import { openFleet, type PageBicycle, type PageFleet, update } from './fleet.js';
+import { drawAlerts, openFeedPanel } from './lists.js';
 import { askForFields, askForFleet, followFleet } from './live.js';
-import { type FleetMap, type MapOptions, openMap } from './map.js';
-import { openPast } from './past.js';
-import type { Alerts, Details, Fields, Link, Payload, Update } from './payload.js';
-import { openTable } from './table.js';
+import { type FleetMap, openMap, type PageMapOptions } from './map.js';
+import { openSlider } from './past.js';
+import type { Alerts, Details, FieldTexts, Link, Payload, Update } from './payload.js';
+import { openPageTable } from './table.js';
 import { openTabs } from './tabs.js';
 
 /** What the page shows. */
 interface Shown {
-  readonly fleet: Fleet;
+  readonly fleet: PageFleet;
   /** As of when, of a page from a disk and of the past. */
   atMs: number;
   isLive: boolean;
   alerts: Alerts;
   filter: Filter;
-  sort: Sort;
+  sort: PageSort;
   /** What passes the filter. */
-  matching: readonly Bicycle[];
+  matching: readonly PageBicycle[];
   /** What of that the table has. */
-  listed: readonly Bicycle[];
-  chosen: Bicycle | undefined;
+  listed: readonly PageBicycle[];
+  chosen: PageBicycle | undefined;
 }
 
 async function start(): Promise<void> {
@@ -64,7 +64,7 @@ function openPage(shown: Shown, payload: Payload) {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map.paint());
 
   /** `near`: the map moves to it, else only where it is out of sight. */
-  const choose = (bicycle: Bicycle | undefined, near = false) => {
+  const choose = (bicycle: PageBicycle | undefined, near = false) => {
     shown.chosen = bicycle;
     map.choose(bicycle, near);
     card.show(bicycle);
@@ -75,7 +75,7 @@ function openPage(shown: Shown, payload: Payload) {
     const bicycle = fleet.byUuid.get(uuid);
     if (bicycle !== undefined) choose(bicycle, true);
   };
-  const table = openTable({
+  const table = openPageTable({
     container: byId('table'),
     nowMs,
     onChoose: choose,
@@ -107,7 +107,7 @@ function openPage(shown: Shown, payload: Payload) {
       if (first !== undefined && shown.filter.text !== '') choose(first, true);
     },
   });
-  const feed = openFeed(byId('feed'), chooseUuid);
+  const feed = openFeedPanel(byId('feed'), chooseUuid);
   const map = openMapOrSay(fleet, {
     container: byId('map'),
     tiles: payload.tiles,
@@ -226,7 +226,7 @@ function goLive(shown: Shown, { sequence, link, pastFromMs }: Payload, page: Ret
     },
     onFleet: replace,
   });
-  if (pastFromMs !== null) openPast({ fromMs: pastFromMs, following, onPast: replace });
+  if (pastFromMs !== null) openSlider({ fromMs: pastFromMs, following, onPast: replace });
 }
 
 /** Says in the head of the page whether it is current. */
@@ -239,7 +239,7 @@ function openLinkSign() {
   let lostMs: number | undefined;
   const draw = () => {
     const [shownLook, shownText] =
-      lostMs === undefined ? [look, text] : ['lost', `not connected since ${showTime(lostMs)}: fleet does not answer`];
+      lostMs === undefined ? [look, text] : ['lost', `not connected since ${pageTime(lostMs)}: fleet does not answer`];
     sign.className = `link is-${shownLook}`;
     if (sign.textContent === shownText) return;
     sign.textContent = shownText;
@@ -252,7 +252,7 @@ function openLinkSign() {
       text = {
         open: total === null ? 'live' : `reading ${showNumber(known)} of ${showNumber(total)}`,
         connecting: 'connecting',
-        lost: `not connected since ${showTime(sinceMs)}: ${message ?? ''}`,
+        lost: `not connected since ${pageTime(sinceMs)}: ${message ?? ''}`,
       }[state];
       gapSign.hidden = gaps === 0;
       gapSign.textContent = gaps === 1 ? '1 gap' : `${showNumber(gaps)} gaps`;
@@ -266,7 +266,7 @@ function openLinkSign() {
 }
 
 /** Where the browser can draw no map, the table, the filters and the cards are still there. */
-function openMapOrSay(fleet: Fleet, options: MapOptions): FleetMap {
+function openMapOrSay(fleet: PageFleet, options: PageMapOptions): FleetMap {
   try {
     return openMap(fleet, options);
   } catch (error) {
@@ -285,7 +285,7 @@ function readBlock<T>(id: string): T {
 /** The block of all fields follows the script, and is read when the first card is opened. */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
-async function fieldsOf({ uuid, place }: Bicycle, { link }: Payload, isLive: boolean): Promise<Fields> {
+async function fieldsOf({ uuid, place }: PageBicycle, { link }: Payload, isLive: boolean): Promise<FieldTexts> {
   if (isLive) return askForFields(uuid);
   // Of the past the page knows what it draws.
   if (link !== null) return [];

@@ -3,34 +3,34 @@
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
 import { scaleBar } from '../globe/graticule.js';
 import { type Bounds, boundsOf, latitudeOf, type Point, toDots, worldX } from '../globe/projection.js';
-import { type Cluster, gather } from './clusters.js';
+import { gather, type PageCluster } from './clusters.js';
 import { element, oncePerFrame, showNumber } from './dom.js';
-import type { View } from './filter.js';
-import { type Bicycle, countBy, type Fleet, isPlaced, mercatorY, nameOf, showCharge } from './fleet.js';
+import type { PageFilter } from './filter.js';
+import { countBy, isPlaced, mercatorY, type PageBicycle, type PageFleet, pageCharge, pageNameOf } from './fleet.js';
 import { paintLand, styleOf } from './land.js';
-import { colourOf, showState } from './looks.js';
+import { colourOf, pageState } from './looks.js';
 import type { Tiles } from './payload.js';
 import { openPoints, pointPixels } from './points.js';
 import { openTowns } from './towns.js';
 import { extentOf, TILE_PIXELS, viewOf } from './view.js';
 
-export interface MapOptions {
+export interface PageMapOptions {
   readonly container: HTMLElement;
   readonly tiles: Tiles | null;
-  onChoose(bicycle: Bicycle | undefined): void;
+  onChoose(bicycle: PageBicycle | undefined): void;
   onView(): void;
   onFirstPaint(): void;
 }
 
 export interface FleetMap {
-  show(bicycles: readonly Bicycle[], chosen: Bicycle | undefined): void;
+  show(bicycles: readonly PageBicycle[], chosen: PageBicycle | undefined): void;
   /** `near`: the map moves to it, else only where it is out of sight. */
-  choose(bicycle: Bicycle | undefined, near: boolean): void;
+  choose(bicycle: PageBicycle | undefined, near: boolean): void;
   /** The colours are others. */
   paint(): void;
-  fit(bicycles: readonly Bicycle[]): void;
+  fit(bicycles: readonly PageBicycle[]): void;
   zoom(levels: number): void;
-  view(): View;
+  view(): PageFilter;
 }
 
 const CLICK_PIXELS = 14;
@@ -39,12 +39,12 @@ const BUBBLE_PIXELS = 32;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
 
-export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
+export function openMap(fleet: PageFleet, options: PageMapOptions): FleetMap {
   const { container, tiles } = options;
-  let shown: readonly Bicycle[] = [];
-  let clusters: readonly Cluster[] = [];
+  let shown: readonly PageBicycle[] = [];
+  let clusters: readonly PageCluster[] = [];
   let gatheredZoom = Number.NaN;
-  let chosen: Bicycle | undefined;
+  let chosen: PageBicycle | undefined;
   let isReady = false;
 
   setWorkerUrl(workerUrl());
@@ -130,7 +130,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       if (!isSeen) bubble.remove();
     }
   };
-  const fitCluster = (cluster: Cluster) => {
+  const fitCluster = (cluster: PageCluster) => {
     const { west, east, north, south } = cluster;
     const isSpot = east - west < 1e-9 && south - north < 1e-9;
     if (isSpot) map.easeTo({ center: lngLatOf(cluster), zoom: Math.min(20, map.getZoom() + 3) });
@@ -247,7 +247,7 @@ function flightOf(container: HTMLElement) {
 const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
 /** West, south, east and north of all that have a position, over the date line where that is narrower. */
-function lngLatsOf(bicycles: readonly Bicycle[]): [number, number, number, number] {
+function lngLatsOf(bicycles: readonly PageBicycle[]): [number, number, number, number] {
   const placed = bicycles.filter(isPlaced);
   return placed.length === 0 ? WHOLE_WORLD : cornersOf(boundsOf(placed));
 }
@@ -264,10 +264,10 @@ function lngLatOf({ x, y }: Point): [longitude: number, latitude: number] {
 interface Bubble {
   readonly element: HTMLElement;
   readonly text: HTMLElement;
-  cluster: Cluster;
+  cluster: PageCluster;
 }
 
-function openBubble(zoom: () => void, cluster: Cluster): Bubble {
+function openBubble(zoom: () => void, cluster: PageCluster): Bubble {
   const text = element('span', {});
   const bubble = element('button', { class: 'bubble', type: 'button' }, text);
   bubble.addEventListener('click', zoom);
@@ -278,7 +278,7 @@ function openBubble(zoom: () => void, cluster: Cluster): Bubble {
 function paintBubble({ element: bubble, text, cluster: { bicycles } }: Bubble): void {
   const count = bicycles.length;
   const parts = [...countBy(bicycles, 'state', 0)].sort(([, a], [, b]) => b - a);
-  const named = parts.map(([word, number]) => `${showNumber(number)} ${showState(word)}`);
+  const named = parts.map(([word, number]) => `${showNumber(number)} ${pageState(word)}`);
   text.textContent = count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`;
   bubble.setAttribute('aria-label', `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`);
   bubble.title = named.join('\n');
@@ -293,9 +293,9 @@ function paintBubble({ element: bubble, text, cluster: { bicycles } }: Bubble): 
   bubble.style.setProperty('--size', `${Math.round(36 + Math.min(28, Math.log10(count) * 7))}px`);
 }
 
-function tipOf(bicycle: Bicycle): string {
-  const charge = bicycle.percent === null ? '' : `, ${showCharge(bicycle)}`;
-  return `${nameOf(bicycle)}: ${showState(bicycle.state)}${charge}`;
+function tipOf(bicycle: PageBicycle): string {
+  const charge = bicycle.percent === null ? '' : `, ${pageCharge(bicycle)}`;
+  return `${pageNameOf(bicycle)}: ${pageState(bicycle.state)}${charge}`;
 }
 
 const SCALE_PIXELS = 110;

@@ -4,7 +4,7 @@ import { byId, showDate } from './dom.js';
 import { askForPast, type Following } from './live.js';
 import type { Payload } from './payload.js';
 
-export interface PastOptions {
+export interface SliderOptions {
   readonly fromMs: number;
   readonly following: Following;
   onPast(payload: Payload): void;
@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 /** How long a hand rests before the fleet of that moment is asked for. */
 const REST_MS = 150;
 
-export function openPast({ fromMs, following, onPast }: PastOptions): void {
+export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
   const slider = byId('past-time') as HTMLInputElement;
   const sign = byId('past-at');
   const live = byId('past-live');

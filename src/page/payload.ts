@@ -1,7 +1,7 @@
 // The data that fleet sends to the page: first the whole fleet, then updates.
 
 /** What the page draws of one bicycle. */
-export interface Row {
+export interface PageRow {
   readonly uuid: string;
   readonly name: string | null;
   readonly state: string;
@@ -15,7 +15,7 @@ export interface Row {
   readonly codes: string;
 }
 
-export interface AlertRow {
+export interface PageAlert {
   readonly uuid: string;
   readonly bicycle: string | null;
   readonly bicycleName: string | null;
@@ -27,7 +27,7 @@ export interface AlertRow {
 
 export interface Alerts {
   /** Open ones of the bicycles on the page, the newest first. */
-  readonly rows: readonly AlertRow[];
+  readonly rows: readonly PageAlert[];
   /** As `bicycles stats` counts them. */
   readonly byType: readonly { readonly type: string; readonly count: number }[];
   /** Why there are none, or not all. */
@@ -68,7 +68,7 @@ export interface Update {
   readonly atMs: number;
   /** Why it is incomplete, where it is. */
   readonly note: string | null;
-  readonly rows: readonly Row[];
+  readonly rows: readonly PageRow[];
   /** Bicycles that are no longer among those asked for. */
   readonly gone: readonly string[];
   /** Null: those of before. */
@@ -88,7 +88,7 @@ export interface Payload extends Update {
 }
 
 /** All fields of one bicycle as texts, as the service sent them. */
-export type Fields = readonly (readonly [field: string, text: string | null])[];
+export type FieldTexts = readonly (readonly [field: string, text: string | null])[];
 
 /** All fields of all bicycles: of each the texts, in the order of the rows, as JSON that is packed by gzip and written in base64. */
 export type Details = readonly (readonly [field: string, packed: string])[];

@@ -2,8 +2,8 @@
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { worldX } from '../globe/projection.js';
-import { type Bicycle, mercatorY } from './fleet.js';
-import { LOOKS, lookOf, readColour } from './looks.js';
+import { mercatorY, type PageBicycle } from './fleet.js';
+import { LOOKS, pageLookOf, readColour } from './looks.js';
 import { extentOf, viewOf } from './view.js';
 
 /** How long a change is shown by a halo. */
@@ -68,7 +68,7 @@ void main() {
 
 export function openPoints(map: MapLibre, onFirstPaint: () => void) {
   /** By their looks, in the order in which they are drawn; undefined before any are known. */
-  let layers: readonly Bicycle[][] | undefined;
+  let layers: readonly PageBicycle[][] | undefined;
   let count = 0;
   let isStale = true;
   let isPainted = false;
@@ -76,7 +76,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
   let draw = () => {};
   const startMs = performance.now();
 
-  const dataOf = (shown: readonly Bicycle[]) => {
+  const dataOf = (shown: readonly PageBicycle[]) => {
     const data = new Float32Array(shown.length * VERTEX_FLOATS);
     for (const [index, { x, y, changedMs }] of shown.entries()) {
       const [highX, highY] = [Math.fround(x), Math.fround(y)];
@@ -157,19 +157,19 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
   return {
     layer,
     /** The bicycles to draw; everything else is hidden. */
-    show(shown: readonly Bicycle[]) {
+    show(shown: readonly PageBicycle[]) {
       layers = LOOKS.map(() => []);
-      for (const bicycle of shown) layers[LOOKS.indexOf(lookOf(bicycle.state))]?.push(bicycle);
+      for (const bicycle of shown) layers[LOOKS.indexOf(pageLookOf(bicycle.state))]?.push(bicycle);
       count = shown.length;
       isStale = true;
       map.triggerRepaint();
     },
     /** The nearest drawn point within so many pixels of one of the map's. */
-    nearest(pixelX: number, pixelY: number, withinPixels: number): Bicycle | undefined {
+    nearest(pixelX: number, pixelY: number, withinPixels: number): PageBicycle | undefined {
       const { lng, lat } = map.unproject([pixelX, pixelY]);
       const [x, y] = [worldX(lng), mercatorY(lat)];
       let best = withinPixels / viewOf(map).worldDots;
-      let found: Bicycle | undefined;
+      let found: PageBicycle | undefined;
       for (const bicycle of layers?.flat() ?? []) {
         const east = bicycle.x - x;
         const distance = Math.hypot(east - Math.round(east), bicycle.y - y);

@@ -1,15 +1,15 @@
 // The table beside the map: only the visible rows exist as elements.
 
 import { element, oncePerFrame, showAge, showNumber } from './dom.js';
-import type { Sort, SortField } from './filter.js';
-import { type Bicycle, nameOf, showCharge } from './fleet.js';
-import { chargeLevel, showState, stateMark } from './looks.js';
+import type { PageSort, SortField } from './filter.js';
+import { type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
+import { chargeLevel, pageState, stateMark } from './looks.js';
 
 export interface TableOptions {
   readonly container: HTMLElement;
   nowMs(): number;
-  onChoose(bicycle: Bicycle): void;
-  onSort(sort: Sort): void;
+  onChoose(bicycle: PageBicycle): void;
+  onSort(sort: PageSort): void;
 }
 
 const ROW_PIXELS = 36;
@@ -24,11 +24,11 @@ const COLUMNS: readonly { field: SortField; title: string }[] = [
   { field: 'seen', title: 'Seen' },
 ];
 
-export function openTable({ container, nowMs, onChoose, onSort }: TableOptions) {
-  let bicycles: readonly Bicycle[] = [];
-  let chosen: Bicycle | undefined;
+export function openPageTable({ container, nowMs, onChoose, onSort }: TableOptions) {
+  let bicycles: readonly PageBicycle[] = [];
+  let chosen: PageBicycle | undefined;
   let active = 0;
-  let sort: Sort = { field: 'charge', isDescending: false };
+  let sort: PageSort = { field: 'charge', isDescending: false };
 
   const headers = COLUMNS.map(({ field, title }) => {
     const button = element('button', { type: 'button', class: 'sort' }, title);
@@ -47,12 +47,12 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions) 
   const empty = element('p', { class: 'empty', role: 'status', hidden: true });
   container.append(grid, empty);
 
-  const cellsOf = (bicycle: Bicycle): HTMLElement[] => {
+  const cellsOf = (bicycle: PageBicycle): HTMLElement[] => {
     const cell = (field: SortField, ...children: (Node | string)[]) =>
       element('div', { role: 'gridcell', class: `cell cell-${field}` }, ...children);
     return [
-      cell('name', element('bdi', { title: nameOf(bicycle) }, nameOf(bicycle))),
-      cell('state', stateMark(bicycle.state), element('bdi', {}, showState(bicycle.state))),
+      cell('name', element('bdi', { title: pageNameOf(bicycle) }, pageNameOf(bicycle))),
+      cell('state', stateMark(bicycle.state), element('bdi', {}, pageState(bicycle.state))),
       cell('charge', chargeOf(bicycle)),
       cell('seen', showAge(bicycle.seenMs, nowMs()).replace(/ ago$/, '')),
     ];
@@ -130,7 +130,7 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions) 
 
   return {
     /** `nothing`: the text of an empty list. */
-    show(shown: readonly Bicycle[], nothing: string) {
+    show(shown: readonly PageBicycle[], nothing: string) {
       bicycles = shown;
       const longest = Math.max(...Array.from(new Set(shown.map(({ state }) => state)), (state) => state.length), 5);
       grid.style.setProperty('--state-characters', String(Math.min(longest, LONGEST_STATE_CHARACTERS)));
@@ -141,7 +141,7 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions) 
       empty.hidden = bicycles.length > 0;
       drawSoon();
     },
-    sorted(wanted: Sort) {
+    sorted(wanted: PageSort) {
       sort = wanted;
       for (const [index, header] of headers.entries()) {
         const isSorted = COLUMNS[index]?.field === sort.field;
@@ -149,7 +149,7 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions) 
       }
       grid.scrollTop = 0;
     },
-    choose(bicycle: Bicycle | undefined, isToBeSeen: boolean) {
+    choose(bicycle: PageBicycle | undefined, isToBeSeen: boolean) {
       chosen = bicycle;
       const index = bicycle === undefined ? -1 : bicycles.indexOf(bicycle);
       if (index !== -1) {
@@ -162,10 +162,10 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions) 
 }
 
 /** A bar and the number: `57 %`. */
-export function chargeOf(bicycle: Bicycle): HTMLElement | string {
+export function chargeOf(bicycle: PageBicycle): HTMLElement | string {
   const { percent } = bicycle;
-  if (percent === null) return showCharge(bicycle);
+  if (percent === null) return pageCharge(bicycle);
   const bar = element('span', { class: 'charge-bar', 'aria-hidden': 'true' });
   bar.style.setProperty('--percent', String(Math.max(0, Math.min(100, percent))));
-  return element('span', { class: `charge charge-${chargeLevel(percent)}` }, bar, showCharge(bicycle));
+  return element('span', { class: `charge charge-${chargeLevel(percent)}` }, bar, pageCharge(bicycle));
 }

@@ -3,16 +3,16 @@ import { type ALERT_ACTIONS, ALERT_TYPES, type Alert } from '../api/alert.js';
 import {
   type AlertRow,
   type BicycleRow,
-  type Fleet,
   linkTo,
   nextMoment,
+  type ServedFleet,
   serialise,
   timeText,
   type Zone,
 } from './fleet.js';
-import { numberOf } from './geometry.js';
+import { numberFrom } from './geometry.js';
 
-export type AlertAction = (typeof ALERT_ACTIONS)[number];
+export type ServedAlertAction = (typeof ALERT_ACTIONS)[number];
 
 /** Section 2.3 names the first eight. */
 export const OBSERVED_ALERT_TYPES: readonly string[] = ALERT_TYPES.slice(8);
@@ -45,7 +45,7 @@ export interface AlertInput {
 }
 
 /** Adds an alert at the end of the list. */
-export function addAlert(fleet: Fleet, row: AlertRow): void {
+export function addAlert(fleet: ServedFleet, row: AlertRow): void {
   fleet.alerts.push(row);
   fleet.alertsByUuid.set(row.body.uuid, row);
 }
@@ -61,7 +61,7 @@ interface Subject {
 
 /** An alert about a bicycle, or about the zone of its organization; `modifiedAt` in microseconds since the epoch. */
 export function makeAlert(
-  fleet: Fleet,
+  fleet: ServedFleet,
   row: BicycleRow,
   { uuid, alertType, state, roles, created, modified }: AlertInput,
   place: { index: number; modifiedAt: number },
@@ -91,7 +91,7 @@ export function makeAlert(
 }
 
 /** In the shape of section 2.4. */
-function bicycleSubject(fleet: Fleet, row: BicycleRow, alertType: string): Subject {
+function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string): Subject {
   const { uuid, name, lock, bleid, latitude, longitude, state_of_charge: charge } = row.body;
   const bicycle = linkTo(fleet, 'bicycles', uuid);
   const isOfLock = alertType.startsWith('lock.') && typeof lock === 'string';
@@ -114,8 +114,8 @@ function bicycleSubject(fleet: Fleet, row: BicycleRow, alertType: string): Subje
 
 /** Observed: what `extra` may carry beyond section 2.4; positions in micro-degrees. */
 function observedExtra({ body }: BicycleRow): { [property: string]: unknown } {
-  const latitude = numberOf(body.latitude);
-  const longitude = numberOf(body.longitude);
+  const latitude = numberFrom(body.latitude);
+  const longitude = numberFrom(body.longitude);
   const extra = { bicycle_state: body.state, bicycle_model_name: body['bicycle_model_name'] };
   if (latitude === null || longitude === null) return extra;
   return {
@@ -127,14 +127,14 @@ function observedExtra({ body }: BicycleRow): { [property: string]: unknown } {
 }
 
 /** Observed: an alert about a zone belongs to no bicycle. */
-function zoneSubject(fleet: Fleet, { uuid, name }: Zone): Subject {
+function zoneSubject(fleet: ServedFleet, { uuid, name }: Zone): Subject {
   const extra = { zone_uuid: uuid, zone_name: name };
   return { name, user: null, causality: linkTo(fleet, 'zones', uuid), extra, bicycle: null };
 }
 
 /** Raises an alert about a bicycle now, in the state "new". */
 export function raiseAlert(
-  fleet: Fleet,
+  fleet: ServedFleet,
   row: BicycleRow,
   input: { uuid: string; alertType: string; roles: string[]; changes?: Partial<Alert> },
 ): AlertRow {
@@ -149,7 +149,7 @@ export function raiseAlert(
 }
 
 /** Changes fields of an alert, its state for instance. */
-export function changeAlert(fleet: Fleet, row: AlertRow, changes: Partial<Alert>): void {
+export function changeAlert(fleet: ServedFleet, row: AlertRow, changes: Partial<Alert>): void {
   const from = row.body.state;
   row.modifiedAt = nextMoment(fleet);
   Object.assign(row.body, changes, { modified: timeText(fleet, row.modifiedAt) });
@@ -158,7 +158,7 @@ export function changeAlert(fleet: Fleet, row: AlertRow, changes: Partial<Alert>
 }
 
 function publishAlert(
-  fleet: Fleet,
+  fleet: ServedFleet,
   row: AlertRow,
   kind: 'alert-raised' | 'alert-changed',
   from: string | undefined,
@@ -172,7 +172,7 @@ function publishAlert(
   fleet.onAlert(row.body);
 }
 
-const ACTION_TARGETS: { [action in AlertAction]: string } = {
+const ACTION_TARGETS: { [action in ServedAlertAction]: string } = {
   resolve: 'resolved',
   silence: 'silenced',
   escalate: 'escalated',
@@ -180,18 +180,18 @@ const ACTION_TARGETS: { [action in AlertAction]: string } = {
 };
 
 /** Observed: what an alert takes in a state: a silenced one only stop, a resolved or stopped one nothing. */
-export function availableAlertActions(state: string): AlertAction[] {
+export function availableAlertActions(state: string): ServedAlertAction[] {
   if (state === 'resolved' || state === 'stopped') return [];
   if (state === 'silenced') return ['stop'];
-  const all: AlertAction[] = ['resolve', 'silence', 'escalate', 'stop'];
+  const all: ServedAlertAction[] = ['resolve', 'silence', 'escalate', 'stop'];
   return state === 'escalated' ? all.filter((action) => action !== 'escalate') : all;
 }
 
 /** Runs an action on an alert; returns false and changes nothing when its state does not allow it. */
 export function actOnAlert(
-  fleet: Fleet,
+  fleet: ServedFleet,
   row: AlertRow,
-  action: AlertAction,
+  action: ServedAlertAction,
   fields: { [field: string]: unknown },
 ): boolean {
   if (!availableAlertActions(row.body.state).includes(action)) return false;

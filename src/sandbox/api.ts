@@ -6,17 +6,16 @@ import { addBicycleRoutes } from './bicycles.js';
 import { addDirectoryRoutes } from './directory.js';
 import {
   type AddRoute,
-  type ApiOptions,
   type ApiRequest,
   answerList,
   answerText,
   type Handlers,
   readObject,
+  type ServedApiOptions,
 } from './exchange.js';
-import { type AlertRow, type Fleet, serialise } from './fleet.js';
+import { type AlertRow, type ServedFleet, serialise } from './fleet.js';
 import { createLists } from './lists.js';
 import {
-  type Answer,
   answerOf,
   htmlPage,
   Problem,
@@ -24,10 +23,11 @@ import {
   refuseMethod,
   refuseRole,
   refuseUnknown,
+  type ServedAnswer,
 } from './problem.js';
 import { lastOf } from './query.js';
 import { isAlertVisible, selectAlerts } from './selection.js';
-import { type Exchange, send } from './server.js';
+import { type Exchange, sendAnswer } from './server.js';
 import { ROLES, type Viewer } from './token.js';
 
 /** Hands out tokens as plain text, `?role=renter` for another role; not part of the interface. */
@@ -40,7 +40,7 @@ interface Route {
 }
 
 /** Makes the handler of the API port. */
-export function createApi(options: ApiOptions): (exchange: Exchange) => void {
+export function createApi(options: ServedApiOptions): (exchange: Exchange) => void {
   const { isObserved, prefix, tokens, fleet } = options;
   const routes: Route[] = [];
   const route: AddRoute = (path, handlers, access = 'token') => {
@@ -54,7 +54,7 @@ export function createApi(options: ApiOptions): (exchange: Exchange) => void {
   route(TOKEN_PATH, { GET: (request) => answerToken(request, options) }, 'open');
 
   // The order of the checks is the one of Django REST framework: version, token, method, then what the handler checks.
-  async function answer(exchange: Exchange): Promise<Answer> {
+  async function answer(exchange: Exchange): Promise<ServedAnswer> {
     const { method, url, headers } = exchange.record;
     const [path = '', query = ''] = url.split(/\?(.*)/s);
     const found = routes.find(({ pattern }) => pattern.test(path));
@@ -74,11 +74,11 @@ export function createApi(options: ApiOptions): (exchange: Exchange) => void {
 
   return (exchange) => {
     const sending = answer(exchange).catch((thrown: unknown) => answerOf(thrown, isObserved));
-    void sending.then((each) => send(exchange, each));
+    void sending.then((each) => sendAnswer(exchange, each));
   };
 }
 
-async function answerToken({ query }: ApiRequest, { tokens }: ApiOptions): Promise<Answer> {
+async function answerToken({ query }: ApiRequest, { tokens }: ServedApiOptions): Promise<ServedAnswer> {
   const asked = lastOf(query, 'role');
   const role = ROLES.find((candidate) => candidate === asked);
   if (role === undefined && asked !== undefined)
@@ -92,7 +92,7 @@ function methodsOf(handlers: Handlers): string[] {
 }
 
 /** Observed: who asks without a token sees what open fleets have available. Here the second organization is open. */
-function anonymousViewer(fleet: Fleet): Viewer {
+function anonymousViewer(fleet: ServedFleet): Viewer {
   const organization = fleet.organizations[1]?.uuid;
   return {
     role: 'renter',
@@ -105,7 +105,11 @@ function anonymousViewer(fleet: Fleet): Viewer {
 }
 
 /** Assumed: a path without its trailing slash is answered as Django does, which loses no body only with a read. */
-function answerUnknownPath({ isObserved }: ApiOptions, routes: readonly Route[], { record }: Exchange): Answer {
+function answerUnknownPath(
+  { isObserved }: ServedApiOptions,
+  routes: readonly Route[],
+  { record }: Exchange,
+): ServedAnswer {
   const [path = '', query] = record.url.split(/\?(.*)/s);
   if (!routes.some(({ pattern }) => pattern.test(`${path}/`))) {
     if (isObserved) return htmlPage(404, 'Not Found');
@@ -117,7 +121,7 @@ function answerUnknownPath({ isObserved }: ApiOptions, routes: readonly Route[],
   throw refuseUnknown(`Not found. The path must end with a slash: ${path}/`);
 }
 
-function addAlertRoutes(options: ApiOptions, route: AddRoute): void {
+function addAlertRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
   const lists = createLists<AlertRow>(() => fleet().version);
   route('/alerts/', {

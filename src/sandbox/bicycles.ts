@@ -3,23 +3,23 @@ import { TRANSITIONS } from '../api/bicycle.js';
 import { readEdit, readNewBicycle } from './bodies.js';
 import {
   type AddRoute,
-  type ApiOptions,
   type ApiRequest,
   answerList,
   answerText,
   type Handler,
   NOTHING,
   readObject,
+  type ServedApiOptions,
 } from './exchange.js';
 import {
   type BicycleRow,
   changeBicycle,
   createBicycle,
-  type Fleet,
   historyOf,
   moveBicycle,
   removeBicycle,
   runTransition,
+  type ServedFleet,
   serialise,
 } from './fleet.js';
 import { distanceToMiddle } from './geometry.js';
@@ -35,11 +35,11 @@ import {
   OBSERVED_TRANSITIONS,
   OWN_TRANSITIONS,
   RENTER_TRANSITIONS,
-  type Transition,
+  type ServedTransition,
 } from './transitions.js';
 
 /** Adds the routes; those that interface.md does not name only when they are wanted. */
-export function addBicycleRoutes(options: ApiOptions, route: AddRoute): void {
+export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
   const lists = createLists<BicycleRow>(() => fleet().version);
 
@@ -90,13 +90,13 @@ export function addBicycleRoutes(options: ApiOptions, route: AddRoute): void {
   });
 }
 
-function findBicycle(fleet: Fleet, request: ApiRequest, viewer: Viewer): BicycleRow {
+function findBicycle(fleet: ServedFleet, request: ApiRequest, viewer: Viewer): BicycleRow {
   const row = fleet.bicyclesByUuid.get(request.uuid);
   if (row !== undefined && isVisible(fleet, row, viewer)) return row;
   throw fleet.isObserved ? refuseUnknown('No Bicycle matches the given query.') : refuseUnknown();
 }
 
-function editHandler(options: ApiOptions, isWhole: boolean): Handler {
+function editHandler(options: ServedApiOptions, isWhole: boolean): Handler {
   return async (request, viewer) => {
     const fleet = options.fleet();
     const body = await readObject(request);
@@ -126,11 +126,11 @@ function editHandler(options: ApiOptions, isWhole: boolean): Handler {
 }
 
 /** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */
-function actionHandler(options: ApiOptions): Handler {
+function actionHandler(options: ServedApiOptions): Handler {
   const lastActions = new Map<string, number>();
 
   /** Observed: 429 for each bicycle and user. */
-  function checkPace(fleet: Fleet, row: BicycleRow, viewer: Viewer): void {
+  function checkPace(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): void {
     const pauseMs = options.faults.durationMs('throttle');
     if (pauseMs === undefined) return;
     const key = `${row.body.uuid} ${viewer.subject}`;
@@ -165,7 +165,7 @@ function riderOf(body: { [field: string]: unknown }, viewer: Viewer): string {
 }
 
 /** Section 4.3: "a JSON object with field type, whose value is the name of a transition". Other fields are ignored. */
-function readTransition(body: { [field: string]: unknown }, isObserved: boolean): Transition {
+function readTransition(body: { [field: string]: unknown }, isObserved: boolean): ServedTransition {
   const { type } = body;
   if (type === undefined) throw refuseField('type', 'This field is required.', 'required');
   const transition = TRANSITIONS.find((name) => name === type);
@@ -175,7 +175,7 @@ function readTransition(body: { [field: string]: unknown }, isObserved: boolean)
 }
 
 /** Throws a 403 Problem when the viewer may not run the transition on this bicycle. */
-function checkPermission(fleet: Fleet, row: BicycleRow, transition: Transition, viewer: Viewer): void {
+function checkPermission(fleet: ServedFleet, row: BicycleRow, transition: ServedTransition, viewer: Viewer): void {
   if (AUTOMATIC_TRANSITIONS.includes(transition)) {
     throw refuseRole(`The action '${transition}' is automatic: the service runs it by itself.`);
   }
@@ -188,7 +188,7 @@ function checkPermission(fleet: Fleet, row: BicycleRow, transition: Transition, 
 }
 
 /** Throws a 400 Problem when the transition does not start in the bicycle's state. */
-function checkState(fleet: Fleet, row: BicycleRow, transition: Transition): void {
+function checkState(fleet: ServedFleet, row: BicycleRow, transition: ServedTransition): void {
   const { state } = row.body;
   if (allowsTransition(state, transition)) return;
   const message = `Action '${transition}' not allowed from current state '${state}'`;
@@ -197,7 +197,7 @@ function checkState(fleet: Fleet, row: BicycleRow, transition: Transition): void
 }
 
 /** Observed: what a transition asks for beyond the state. Throws a 400 Problem. */
-function checkConditions(fleet: Fleet, row: BicycleRow, transition: Transition, rider: string): void {
+function checkConditions(fleet: ServedFleet, row: BicycleRow, transition: ServedTransition, rider: string): void {
   if (transition === 'retire' && typeof row.body.lock === 'string') {
     throw refuseAction('The lock has to be unpaired before the bicycle can be retired.');
   }

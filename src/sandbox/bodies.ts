@@ -1,5 +1,5 @@
 // Bodies that create or edit a bicycle: reading and checking each field (interface.md sections 4.2 and 4.4).
-import { type BicycleRow, type Fleet, linkTo } from './fleet.js';
+import { type BicycleRow, linkTo, type ServedFleet } from './fleet.js';
 import { type Detail, Problem, refuseRole } from './problem.js';
 import type { Viewer } from './token.js';
 
@@ -12,7 +12,7 @@ const LONGEST_NAME = 128;
 const WORKSHOP_STATES: readonly string[] = ['in_maintenance', 'retired'];
 
 /** Reads fields one by one and remembers what is wrong with them. */
-function openReader(fleet: Fleet, body: Body) {
+function openReader(fleet: ServedFleet, body: Body) {
   const detail: Detail = {};
   const complain = (field: string, message: string, code: string): undefined => {
     detail[field] = [{ message, code }];
@@ -43,7 +43,7 @@ function openReader(fleet: Fleet, body: Body) {
 }
 
 /** Everything that creation and edit have in common. Unknown fields are ignored (assumed). */
-function readFields(fleet: Fleet, reader: FieldReader, further: readonly string[]) {
+function readFields(fleet: ServedFleet, reader: FieldReader, further: readonly string[]) {
   const { complain, isGiven, text, link, detail } = reader;
   const unknown = (field: string) => complain(field, 'Invalid hyperlink - Object does not exist.', 'does_not_exist');
   const fields: { [field: string]: string | null } = {};
@@ -82,7 +82,7 @@ function requireFields(reader: FieldReader, names: readonly string[]): void {
 
 /** Observed: a name is there once in an organization; the empty one does not count. */
 function checkName(
-  fleet: Fleet,
+  fleet: ServedFleet,
   organization: string,
   name: string | null | undefined,
   own: BicycleRow | undefined,
@@ -100,7 +100,7 @@ function checkOrganization(organization: string, viewer: Viewer): void {
 
 /** Section 4.2. Throws a 400 Problem that names every field that is wrong, or a 403 Problem. */
 export function readNewBicycle(
-  fleet: Fleet,
+  fleet: ServedFleet,
   body: Body,
   viewer: Viewer,
 ): { organization: string; fields: { name: string; [field: string]: string } } {
@@ -120,7 +120,7 @@ export function readNewBicycle(
  * Observed: an edit, whole (PUT) or in part (PATCH). `state` and unknown fields are ignored, a lock changes only in the
  * workshop. Throws a 400 or 403 Problem.
  */
-export function readEdit(fleet: Fleet, row: BicycleRow, body: Body, input: { isWhole: boolean; viewer: Viewer }) {
+export function readEdit(fleet: ServedFleet, row: BicycleRow, body: Body, input: { isWhole: boolean; viewer: Viewer }) {
   const reader = openReader(fleet, body);
   if (input.isWhole) requireFields(reader, ['name', 'organization']);
   const { organization, fields } = readFields(fleet, reader, ['note']);

@@ -1,7 +1,14 @@
 // What a running service was observed to offer beside bicycles and alerts: organizations, zones, models, locks, users, and log-in.
-import { type AddRoute, type ApiOptions, type ApiRequest, answerList, answerText, readObject } from './exchange.js';
-import { type Fleet, linkTo } from './fleet.js';
-import { type Answer, refuse, refuseUnknown } from './problem.js';
+import {
+  type AddRoute,
+  type ApiRequest,
+  answerList,
+  answerText,
+  readObject,
+  type ServedApiOptions,
+} from './exchange.js';
+import { linkTo, type ServedFleet } from './fleet.js';
+import { refuse, refuseUnknown, type ServedAnswer } from './problem.js';
 import type { Role, Viewer } from './token.js';
 
 /** Observed: how long a token lives that was got by logging in. */
@@ -13,8 +20,8 @@ const LOGINS: { [name: string]: Role } = { admin: 'admin', operator: 'fleet_oper
 type Item = { uuid: string; [field: string]: unknown };
 
 /** Adds a list and its single items. */
-export function addDirectoryRoutes(options: ApiOptions, route: AddRoute): void {
-  const collections: { [name: string]: (fleet: Fleet, viewer: Viewer) => Item[] } = {
+export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): void {
+  const collections: { [name: string]: (fleet: ServedFleet, viewer: Viewer) => Item[] } = {
     organizations: listOrganizations,
     zones: listZones,
     bicycle_models: listModels,
@@ -50,7 +57,7 @@ function isOwn(viewer: Viewer, organization: string): boolean {
   return viewer.organization === undefined || viewer.organization === organization;
 }
 
-function listOrganizations(fleet: Fleet, viewer: Viewer): Item[] {
+function listOrganizations(fleet: ServedFleet, viewer: Viewer): Item[] {
   return fleet.organizations
     .filter(({ uuid }) => isOwn(viewer, uuid))
     .map(({ uuid, name, parent }) => ({
@@ -61,7 +68,7 @@ function listOrganizations(fleet: Fleet, viewer: Viewer): Item[] {
     }));
 }
 
-function listZones(fleet: Fleet, viewer: Viewer): Item[] {
+function listZones(fleet: ServedFleet, viewer: Viewer): Item[] {
   const own = fleet.zones.filter(({ organization }) => isOwn(viewer, organization));
   return own.map(({ uuid, name, organization, box }) => {
     const corners = [
@@ -84,11 +91,11 @@ function listZones(fleet: Fleet, viewer: Viewer): Item[] {
   });
 }
 
-function listModels(fleet: Fleet): Item[] {
+function listModels(fleet: ServedFleet): Item[] {
   return fleet.models.map(({ uuid, name, url }) => ({ uuid, name, url }));
 }
 
-function listLocks(fleet: Fleet, viewer: Viewer): Item[] {
+function listLocks(fleet: ServedFleet, viewer: Viewer): Item[] {
   return fleet.bicycles.flatMap(({ body, organization }) =>
     typeof body.lock === 'string' && isOwn(viewer, organization)
       ? [
@@ -103,7 +110,7 @@ function listLocks(fleet: Fleet, viewer: Viewer): Item[] {
   );
 }
 
-function listUsers(fleet: Fleet): Item[] {
+function listUsers(fleet: ServedFleet): Item[] {
   return fleet.users.map((uuid, index) => {
     const username = ['admin', 'operator', 'renter'][index] ?? `renter${index - 1}`;
     return { uuid, url: linkTo(fleet, 'users', uuid), username, email: `${username}@example.com` };
@@ -111,7 +118,7 @@ function listUsers(fleet: Fleet): Item[] {
 }
 
 /** Observed: `POST /jwt/login/` with e-mail address and password answers a token; a good token is renewed at `/jwt/refresh_token/`. */
-async function answerLogin(request: ApiRequest, options: ApiOptions): Promise<Answer> {
+async function answerLogin(request: ApiRequest, options: ServedApiOptions): Promise<ServedAnswer> {
   const { email, password } = await readObject(request);
   const role = LOGINS[String(email).split('@', 1)[0] ?? ''];
   if (role === undefined || typeof password !== 'string' || password === '' || password === 'wrong') {
@@ -121,7 +128,7 @@ async function answerLogin(request: ApiRequest, options: ApiOptions): Promise<An
   return answerText(200, JSON.stringify({ token }));
 }
 
-async function answerRefresh(request: ApiRequest, options: ApiOptions): Promise<Answer> {
+async function answerRefresh(request: ApiRequest, options: ServedApiOptions): Promise<ServedAnswer> {
   const { token } = await readObject(request);
   const { role, subject, organization, affiliations } = await options.tokens.check(`JWT ${String(token)}`);
   const [roles = []] = Object.values(affiliations);

@@ -1,19 +1,19 @@
 // What every route of the API port shares: what it knows, who asks, and how it answers (interface.md section 2.6).
 import type { Faults } from './faults.js';
-import type { Fleet } from './fleet.js';
-import { type Answer, refuse } from './problem.js';
-import { lastOf, readPage, readPageSize } from './query.js';
+import type { ServedFleet } from './fleet.js';
+import { refuse, type ServedAnswer } from './problem.js';
+import { lastOf, readPageNumber, readPageSize } from './query.js';
 import type { Exchange } from './server.js';
-import type { Tokens, Viewer } from './token.js';
+import type { TokenService, Viewer } from './token.js';
 
 /** Far more than any documented body needs. Assumed: "maximum request size … not shown". */
 const LARGEST_BODY_BYTES = 1024 * 1024;
 
-export interface ApiOptions {
+export interface ServedApiOptions {
   /** Made after the port is known, since links need it; no request comes before. */
-  fleet: () => Fleet;
+  fleet: () => ServedFleet;
   isObserved: boolean;
-  tokens: Tokens;
+  tokens: TokenService;
   faults: Faults;
   /** Items on a page that nobody asked to be larger or smaller. */
   pageSize: number;
@@ -35,29 +35,29 @@ export interface ApiRequest {
   uuid: string;
 }
 
-export type Handler = (request: ApiRequest, viewer: Viewer) => Answer | Promise<Answer>;
+export type Handler = (request: ApiRequest, viewer: Viewer) => ServedAnswer | Promise<ServedAnswer>;
 
 export type Handlers = { [method in 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: Handler };
 
 /** Adds a path that needs a version and a token, unless its access says otherwise. `:uuid` stands for one segment. */
 export type AddRoute = (path: string, handlers: Handlers, access?: 'token' | 'anonymous-lists' | 'open') => void;
 
-export function answerText(status: 200 | 201, body: string): Answer {
+export function answerText(status: 200 | 201, body: string): ServedAnswer {
   return { status, body };
 }
 
-export const NOTHING: Answer = { status: 204 };
+export const NOTHING: ServedAnswer = { status: 204 };
 
 /** Section 2.6: count, next, previous, results. Assumed: "empty when none" is null, and every list has the envelope. */
 export function answerList<Row>(
   { query, path }: ApiRequest,
-  options: ApiOptions,
+  options: ServedApiOptions,
   rows: readonly Row[],
   serialise: (row: Row) => string,
-): Answer {
+): ServedAnswer {
   const size = readPageSize(query, options.pageSize, options.isObserved);
   const lastPage = Math.max(1, Math.ceil(rows.length / size));
-  const page = readPage(query, lastPage, options.isObserved);
+  const page = readPageNumber(query, lastPage, options.isObserved);
   const linkToPage = (number: number) => {
     // The other parameters stay as they are; the link to the first page does without `page`, as Django's does.
     const parameters = new URLSearchParams(query);

@@ -1,12 +1,12 @@
 // The bicycles of the fleet and everything that can change them: transitions, creation, edits (interface.md sections 2 and 3).
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
-import type { Box } from './geometry.js';
+import type { ServedBox } from './geometry.js';
 import {
   ANNOUNCED_TRANSITIONS,
   allowsTransition,
+  type ServedTransition,
   TRANSITION_TABLE,
-  type Transition,
   usualTransitionInto,
 } from './transitions.js';
 
@@ -25,7 +25,7 @@ export interface Zone {
   organization: string;
   /** As the bbox parameter wants it: north-east longitude, north-east latitude, south-west longitude, south-west latitude. */
   bbox: [number, number, number, number];
-  box: Box;
+  box: ServedBox;
 }
 
 export interface Model {
@@ -73,15 +73,15 @@ export interface BicycleRow extends Row<ServedBicycle> {
   /** Microseconds since the epoch of the last change of state. */
   stateSince: number;
   /** Its transitions since the sandbox started, the newest last; none yet when absent. */
-  history?: HistoryEntry[];
+  history?: ServedHistoryEntry[];
 }
 
 /** One line of `GET /bicycles/{uuid}/transitions/`. */
-export interface HistoryEntry {
+export interface ServedHistoryEntry {
   timestamp: string;
   /** The state that the transition led to. */
   state: string;
-  transition: Transition | null;
+  transition: ServedTransition | null;
   /** A link to the user, or null when the service did it by itself. */
   by: string | null;
 }
@@ -98,7 +98,7 @@ export interface ActionLine {
   /** The uuid of the bicycle, or of the alert for the last two. */
   uuid: string;
   kind: 'transition' | 'creation' | 'change' | 'alert-raised' | 'alert-changed';
-  transition: Transition | undefined;
+  transition: ServedTransition | undefined;
   from: string | undefined;
   to: string | undefined;
   /** Whether a request did it, or the service itself (its life, or a test). */
@@ -115,7 +115,7 @@ export interface Publication {
   message: string;
 }
 
-export interface Fleet {
+export interface ServedFleet {
   /** Whether it behaves as a running service was observed to, or as interface.md alone says. */
   isObserved: boolean;
   /** Without a trailing slash; links are absolute and lie below it. */
@@ -155,9 +155,9 @@ const LINK_FIELDS = ['model', 'lock', 'image_url', 'url', 'organization', 'devic
  * allow it. `rider` is the user who rents or reserves.
  */
 export function runTransition(
-  fleet: Fleet,
+  fleet: ServedFleet,
   row: BicycleRow,
-  transition: Transition,
+  transition: ServedTransition,
   by: ActionLine['by'],
   rider: string | undefined,
 ): boolean {
@@ -180,7 +180,7 @@ export function runTransition(
 }
 
 /** The transitions of a bicycle, the oldest first; one that led to its first state is made up. */
-export function historyOf(fleet: Fleet, row: BicycleRow): HistoryEntry[] {
+export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEntry[] {
   if (row.history !== undefined) return row.history;
   const { state } = row.body;
   return [{ timestamp: timeText(fleet, row.stateSince), state, transition: usualTransitionInto(state), by: null }];
@@ -188,7 +188,7 @@ export function historyOf(fleet: Fleet, row: BicycleRow): HistoryEntry[] {
 
 /** Changes fields of a bicycle, whatever the transitions say, and pushes it. */
 export function changeBicycle(
-  fleet: Fleet,
+  fleet: ServedFleet,
   row: BicycleRow,
   changes: Partial<Bicycle>,
   by: ActionLine['by'] = 'service',
@@ -200,10 +200,10 @@ export function changeBicycle(
 }
 
 function touchBicycle(
-  fleet: Fleet,
+  fleet: ServedFleet,
   row: BicycleRow,
   changes: Partial<Bicycle>,
-  transition: Transition | undefined,
+  transition: ServedTransition | undefined,
 ): void {
   const from = row.body.state;
   row.modifiedAt = nextMoment(fleet);
@@ -226,18 +226,18 @@ function touchBicycle(
   publishBicycle(fleet, row);
 }
 
-function publishBicycle(fleet: Fleet, row: BicycleRow): void {
+function publishBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.publish({ ...addressOf(fleet, row), sender: 'bicycle', message: pushedText(fleet, row) });
 }
 
 /** The bicycle as it is pushed. */
-function pushedText(fleet: Fleet, row: BicycleRow): string {
+function pushedText(fleet: ServedFleet, row: BicycleRow): string {
   if (!fleet.isObserved) return serialise(row);
   return JSON.stringify(Object.fromEntries(Object.entries(row.body).filter(([field]) => !LINK_FIELDS.includes(field))));
 }
 
 /** Section 6.1: the topics that a bicycle's messages go to. Observed: the envelope names the bicycle's own, and a parent organization has one more. */
-function addressOf(fleet: Fleet, row: BicycleRow): Pick<Publication, 'topics' | 'envelopeTopic'> {
+function addressOf(fleet: ServedFleet, row: BicycleRow): Pick<Publication, 'topics' | 'envelopeTopic'> {
   const own = `/${row.organization}/admin/bicycles/${row.body.uuid}/`;
   const topics = [`/${row.organization}/admin/bicycles/*`, own];
   if (!fleet.isObserved) return { topics };
@@ -247,7 +247,7 @@ function addressOf(fleet: Fleet, row: BicycleRow): Pick<Publication, 'topics' | 
 }
 
 /** Adds a bicycle at the end of the list. */
-export function addBicycle(fleet: Fleet, row: BicycleRow): void {
+export function addBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.bicycles.push(row);
   fleet.bicyclesByUuid.set(row.body.uuid, row);
   fleet.bicyclesByOrganization.get(row.organization)?.push(row);
@@ -263,7 +263,7 @@ export function makeRow(
 }
 
 /** The place of a bicycle that is added now. */
-export function nextIndex({ bicycles }: Fleet): number {
+export function nextIndex({ bicycles }: ServedFleet): number {
   return (bicycles.at(-1)?.index ?? -1) + 1;
 }
 
@@ -277,7 +277,7 @@ export interface NewBicycleFields {
 }
 
 /** Takes a bicycle out of all lists; nothing is pushed (assumed). */
-export function removeBicycle(fleet: Fleet, row: BicycleRow): void {
+export function removeBicycle(fleet: ServedFleet, row: BicycleRow): void {
   const remove = (rows: BicycleRow[] | undefined) => rows?.splice(rows.indexOf(row), 1);
   remove(fleet.bicycles);
   remove(fleet.bicyclesByOrganization.get(row.organization));
@@ -287,7 +287,7 @@ export function removeBicycle(fleet: Fleet, row: BicycleRow): void {
 }
 
 /** Gives a bicycle to another organization; its body has to be changed apart. */
-export function moveBicycle(fleet: Fleet, row: BicycleRow, organization: string): void {
+export function moveBicycle(fleet: ServedFleet, row: BicycleRow, organization: string): void {
   const rows = fleet.bicyclesByOrganization.get(row.organization);
   rows?.splice(rows.indexOf(row), 1);
   row.organization = organization;
@@ -296,7 +296,12 @@ export function moveBicycle(fleet: Fleet, row: BicycleRow, organization: string)
 }
 
 /** Adds a bicycle that a client created, and pushes it. "A new bicycle starts in_maintenance." */
-export function createBicycle(fleet: Fleet, organization: string, uuid: string, fields: NewBicycleFields): BicycleRow {
+export function createBicycle(
+  fleet: ServedFleet,
+  organization: string,
+  uuid: string,
+  fields: NewBicycleFields,
+): BicycleRow {
   const moment = nextMoment(fleet);
   const created = timeText(fleet, moment);
   const body: ServedBicycle = {
@@ -328,7 +333,7 @@ export function createBicycle(fleet: Fleet, organization: string, uuid: string, 
 }
 
 /** Observed: the fields that interface.md does not name. Nothing happens in a service that follows the interface alone. */
-export function addObservedFields(fleet: Fleet, row: BicycleRow): void {
+export function addObservedFields(fleet: ServedFleet, row: BicycleRow): void {
   if (!fleet.isObserved) return;
   const { uuid, model, lock, state_of_charge: charge, latest_gps_accuracy: accuracy } = row.body;
   if (lock !== null && lock !== undefined) row.body.device_type ??= 'lock';
@@ -361,7 +366,7 @@ export function linkTo(fleet: { baseUrl: string }, collection: string, uuid: str
 }
 
 /** The moment of a change in microseconds: now, or a bit later, so that no two changes share one. */
-export function nextMoment(fleet: Fleet): number {
+export function nextMoment(fleet: ServedFleet): number {
   fleet.version += 1;
   fleet.lastChange = Math.max(Math.floor(fleet.now() * 1000), fleet.lastChange + 1);
   return fleet.lastChange;

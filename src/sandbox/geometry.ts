@@ -1,7 +1,7 @@
 // Boxes on the globe: reading the bbox parameter, and whether a position lies inside (interface.md section 4.1).
 
 /** A box between two meridians and two parallels, in degrees. `west` above `east` crosses the antimeridian. */
-export interface Box {
+export interface ServedBox {
   north: number;
   east: number;
   south: number;
@@ -16,7 +16,7 @@ const PLAIN_DECIMAL = /^-?\d+(?:\.\d+)?$/;
  * Returns the box, or a sentence that says what is wrong with it. With `isAnyCorner`, as observed, any two opposite corners
  * do, so no box crosses the antimeridian.
  */
-export function parseBox(text: string, isAnyCorner = false): Box | string {
+export function parseBox(text: string, isAnyCorner = false): ServedBox | string {
   const parts = text.split(',');
   if (parts.length !== 4 || !parts.every((part) => PLAIN_DECIMAL.test(part))) {
     return 'Enter four comma-separated numbers: north-east longitude, north-east latitude, south-west longitude, south-west latitude.';
@@ -37,9 +37,9 @@ export function parseBox(text: string, isAnyCorner = false): Box | string {
 }
 
 /** Whether a position is inside the box, its edges included. A missing position is inside no box. */
-export function isInside(box: Box, latitude: unknown, longitude: unknown): boolean {
-  const north = numberOf(latitude);
-  const east = numberOf(longitude);
+export function isInside(box: ServedBox, latitude: unknown, longitude: unknown): boolean {
+  const north = numberFrom(latitude);
+  const east = numberFrom(longitude);
   if (north === null || east === null) return false;
   if (north > box.north || north < box.south) return false;
   // Assumed: a box whose west edge is greater than its east edge is one across the antimeridian.
@@ -49,9 +49,9 @@ export function isInside(box: Box, latitude: unknown, longitude: unknown): boole
 const METRES_A_DEGREE = 111_195;
 
 /** Observed: metres to the middle of a box, roughly, as if the earth were flat there; null without a position. */
-export function distanceToMiddle(box: Box, latitude: unknown, longitude: unknown): number | null {
-  const north = numberOf(latitude);
-  const east = numberOf(longitude);
+export function distanceToMiddle(box: ServedBox, latitude: unknown, longitude: unknown): number | null {
+  const north = numberFrom(latitude);
+  const east = numberFrom(longitude);
   if (north === null || east === null) return null;
   const up = (north - (box.north + box.south) / 2) * METRES_A_DEGREE;
   const right = (east - (box.east + box.west) / 2) * METRES_A_DEGREE * Math.cos((north * Math.PI) / 180);
@@ -59,7 +59,7 @@ export function distanceToMiddle(box: Box, latitude: unknown, longitude: unknown
 }
 
 /** A number that may have come as text ("decimal number"), or null when there is none. */
-export function numberOf(value: unknown): number | null {
+export function numberFrom(value: unknown): number | null {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value === '') return null;
   const number = Number(value);

@@ -5,10 +5,10 @@ import { createFaults, type Fault } from './faults.js';
 import {
   type ActionLine,
   changeBicycle,
-  type Fleet,
   type Model,
   type Organization,
   removeBicycle,
+  type ServedFleet,
   type Zone,
 } from './fleet.js';
 import { startLife } from './life.js';
@@ -23,12 +23,12 @@ import { openWebhook, type WebhookOptions } from './webhook.js';
 
 export type { Fault } from './faults.js';
 export { parseFault } from './faults.js';
-export type { ActionLine, HistoryEntry, Model, Organization, ServedAlert, ServedBicycle, Zone } from './fleet.js';
+export type { ActionLine, Model, Organization, ServedAlert, ServedBicycle, ServedHistoryEntry, Zone } from './fleet.js';
 export type { PushLine } from './push.js';
 export type { Recorded, RecordedBicycle } from './recorded.js';
 export type { RecordedRequest, RequestLine } from './server.js';
 export type { Role, TokenOptions } from './token.js';
-export type { SandboxState, Transition } from './transitions.js';
+export type { SandboxState, ServedTransition } from './transitions.js';
 export { TRANSITION_TABLE } from './transitions.js';
 export { parseWebhookUrl } from './webhook.js';
 
@@ -135,7 +135,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const actions = new Map<string, number>();
 
   // The links of the fleet need the port, and the port needs the servers: they get at the fleet through this.
-  let seeded: Fleet | undefined;
+  let seeded: ServedFleet | undefined;
   const fleet = () => {
     if (seeded === undefined) throw new Error('the sandbox is still starting');
     return seeded;

@@ -1,7 +1,7 @@
 // What happens by itself: rentals, reservations, rides and alerts.
 import { changeAlert, raiseAlert } from './alerts.js';
-import { type BicycleRow, changeBicycle, type Fleet, runTransition, timeText } from './fleet.js';
-import { numberOf, wrapLongitude } from './geometry.js';
+import { type BicycleRow, changeBicycle, runTransition, type ServedFleet, timeText } from './fleet.js';
+import { numberFrom, wrapLongitude } from './geometry.js';
 import { findFrom, pick, pickWeighted, type Random, randomUuid } from './random.js';
 import { ALERT_ROLES, alertTypesOf, findFitting } from './seed.js';
 import type { SandboxState } from './transitions.js';
@@ -34,7 +34,7 @@ const EVENT_WEIGHTS: readonly [['ride', number], ...['ride' | 'trip' | 'reservat
 const TRIES = 50;
 
 /** Starts life at `rate` events a second; 0 is still. Returns what ends it. */
-export function startLife(fleet: Fleet, random: Random, rate: number): () => void {
+export function startLife(fleet: ServedFleet, random: Random, rate: number): () => void {
   if (rate <= 0) return () => {};
   const startedAt = performance.now();
   let done = 0;
@@ -51,7 +51,7 @@ export function startLife(fleet: Fleet, random: Random, rate: number): () => voi
 }
 
 /** Lets one thing happen; when there is no bicycle for it, nothing does. */
-export function liveOnce(fleet: Fleet, random: Random): void {
+export function liveOnce(fleet: ServedFleet, random: Random): void {
   const event = pickWeighted(random, EVENT_WEIGHTS);
   const find = (state: SandboxState) => findFrom(fleet.bicycles, random, (row) => row.body.state === state);
   const rider = fleet.users[3 + Math.floor(random() * (fleet.users.length - 3))];
@@ -99,14 +99,14 @@ export function liveOnce(fleet: Fleet, random: Random): void {
   }
 }
 
-function ride(fleet: Fleet, random: Random, row: BicycleRow | undefined): void {
+function ride(fleet: ServedFleet, random: Random, row: BicycleRow | undefined): void {
   if (row === undefined) return;
   const { latitude, longitude, state_of_charge: charge } = row.body;
-  const north = numberOf(latitude);
-  const east = numberOf(longitude);
+  const north = numberFrom(latitude);
+  const east = numberFrom(longitude);
   if (north === null || east === null) return;
   const move = () => (random() - 0.5) * 2 * RIDE_DEGREES;
-  const left = numberOf(charge);
+  const left = numberFrom(charge);
   const seenAt = timeText(fleet, fleet.now() * 1000);
   const charged = left === null ? null : Number(Math.max(0, left - random() * RIDE_CHARGE).toFixed(1));
   changeBicycle(fleet, row, {

@@ -27,14 +27,14 @@ export class Problem extends Error {
 }
 
 /** What is sent; JSON unless a header says otherwise. */
-export interface Answer {
+export interface ServedAnswer {
   status: number;
   body?: string;
   headers?: { [name: string]: string };
 }
 
 /** A refusal as it is sent; what is no Problem is a fault of the sandbox. Observed: 500 comes as a page. */
-export function answerOf(thrown: unknown, isObserved: boolean): Answer {
+export function answerOf(thrown: unknown, isObserved: boolean): ServedAnswer {
   const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
   const { status, detail, headers } = problem;
   if (isObserved && status === 500) return htmlPage(status, 'Server Error (500)');
@@ -53,7 +53,7 @@ function problemBody(detail: Detail | Reason, isObserved: boolean): string {
 }
 
 /** A page as a proxy or a framework sends it. Observed: for unknown addresses and for 500. */
-export function htmlPage(status: number, title: string): Answer {
+export function htmlPage(status: number, title: string): ServedAnswer {
   const body = `<!doctype html>\n<html lang="en">\n<head>\n  <title>${title}</title>\n</head>\n<body>\n  <h1>${title}</h1><p>${status}</p>\n</body>\n</html>\n`;
   return { status, body, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 }

@@ -2,10 +2,10 @@
 import type { ServerResponse } from 'node:http';
 import { checkAccept, STREAM_MEDIA_TYPES } from './accept.js';
 import type { Faults } from './faults.js';
-import type { Fleet, Publication } from './fleet.js';
+import type { Publication, ServedFleet } from './fleet.js';
 import { answerOf, refuseMethod, refuseRole, refuseUnknown } from './problem.js';
-import { type Exchange, send } from './server.js';
-import type { Tokens, Viewer } from './token.js';
+import { type Exchange, sendAnswer } from './server.js';
+import type { TokenService, Viewer } from './token.js';
 
 /** What a subscriber may leave unread before it is cut: a slow reader must not fill the memory of the sandbox. */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
@@ -38,8 +38,8 @@ interface Connection {
 /** Makes the handler of the push port. */
 export function createPush(options: {
   /** Made after the port is known; no request comes before. */
-  fleet: () => Fleet;
-  tokens: Tokens;
+  fleet: () => ServedFleet;
+  tokens: TokenService;
   faults: Faults;
   now: () => number;
   /** How many events are kept for Last-Event-ID. */
@@ -144,14 +144,14 @@ export function createPush(options: {
     const roles = viewer.affiliations[organization];
     if (roles !== undefined && !roles.includes(asked.role)) throw refuseRole();
     if (viewer.organization !== undefined && viewer.organization !== organization) throw refuseRole();
-    if (exchange.cut) send(exchange, { status: 0 });
+    if (exchange.cut) sendAnswer(exchange, { status: 0 });
     else if (!exchange.outgoing.destroyed) open(exchange, asked, viewer);
   }
 
   return {
     publish,
     handle: (exchange: Exchange) => {
-      answer(exchange).catch((thrown) => send(exchange, answerOf(thrown, options.fleet().isObserved)));
+      answer(exchange).catch((thrown) => sendAnswer(exchange, answerOf(thrown, options.fleet().isObserved)));
     },
     dropStreams: () => {
       for (const connection of connections) connection.outgoing.destroy();
@@ -215,7 +215,7 @@ function asRole(text: string, role: string): string {
 }
 
 /** The organization whose topic it is, or undefined when there is no such topic (section 6.1). Observed: the children of an organization have one of their own, alerts have none. */
-function organizationOfTopic(fleet: Fleet, topic: string): string | undefined {
+function organizationOfTopic(fleet: ServedFleet, topic: string): string | undefined {
   const [, parent = ''] = /^\/([^/]+)\/\*\/admin\/bicycles\/\*$/.exec(topic) ?? [];
   if (fleet.isObserved && fleet.bicyclesByOrganization.has(parent)) return parent;
   const [, organization = '', kind = '', rest = ''] = /^\/([^/]+)\/admin\/(bicycles|alerts)\/(.+)$/.exec(topic) ?? [];

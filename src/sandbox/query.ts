@@ -1,5 +1,5 @@
 // Query parameters: reading and checking each one (interface.md sections 4.1 and 4.5).
-import { type Box, parseBox } from './geometry.js';
+import { parseBox, type ServedBox } from './geometry.js';
 import { Problem, refuseField, refuseUnknown } from './problem.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -26,7 +26,7 @@ export function readUuid(query: URLSearchParams, name: string): string | undefin
 }
 
 /** "The query parameter page takes a single page number", from 1, or `last` as observed. Throws a 404 Problem when it is none (assumed). */
-export function readPage(query: URLSearchParams, lastPage: number, isObserved: boolean): number {
+export function readPageNumber(query: URLSearchParams, lastPage: number, isObserved: boolean): number {
   const text = lastOf(query, 'page') ?? '1';
   if (isObserved && text === 'last') return lastPage;
   if (!/^[1-9]\d{0,8}$/.test(text) || Number(text) > lastPage) throw refuseUnknown('Invalid page.');
@@ -40,7 +40,7 @@ export function readPageSize(query: URLSearchParams, usual: number, isObserved: 
 }
 
 /** The bounding box, or undefined when the parameter is absent. Throws a 400 Problem when it is malformed. */
-export function readBox(query: URLSearchParams, isObserved: boolean): Box | undefined {
+export function readBox(query: URLSearchParams, isObserved: boolean): ServedBox | undefined {
   const text = lastOf(query, 'bbox');
   if (text === undefined) return undefined;
   const box = parseBox(text, isObserved);
@@ -79,7 +79,7 @@ export function readChoices(query: URLSearchParams, name: string, choices: reado
 }
 
 /** Values of a parameter that may be repeated or have commas; empty ones are left out. */
-export function readWords(query: URLSearchParams, name: string): string[] {
+export function readQueryWords(query: URLSearchParams, name: string): string[] {
   return query
     .getAll(name)
     .flatMap((value) => value.split(','))
@@ -95,7 +95,7 @@ export function readNumber(query: URLSearchParams, name: string): number | undef
 }
 
 /** `true` or `false` in any case, undefined for all else. */
-export function readFlag(query: URLSearchParams, name: string): boolean | undefined {
+export function readQueryFlag(query: URLSearchParams, name: string): boolean | undefined {
   const text = lastOf(query, name)?.toLowerCase();
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }

@@ -3,12 +3,12 @@ import type { Bicycle } from '../api/bicycle.js';
 import {
   addBicycle,
   type BicycleRow,
-  type Fleet,
   makeRow,
   nextIndex,
   nextMoment,
   removeBicycle,
   type ServedBicycle,
+  type ServedFleet,
   timeText,
 } from './fleet.js';
 
@@ -28,7 +28,7 @@ export interface RecordedBicycle {
 }
 
 /** Fills a fleet that has no bicycle yet. */
-export function addRecorded(fleet: Fleet, recorded: Recorded): void {
+export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
   const [main = ''] = recorded.organizations;
   const organizations = recorded.organizations.map((uuid, index) => ({
     uuid,
@@ -48,7 +48,7 @@ export function addRecorded(fleet: Fleet, recorded: Recorded): void {
 
 /** Adds a bicycle that came later; nothing is pushed, as for one that somebody else gave away. */
 export function addRecordedBicycle(
-  fleet: Fleet,
+  fleet: ServedFleet,
   { bicycle, organization }: RecordedBicycle,
   baseUrl: string,
 ): BicycleRow {

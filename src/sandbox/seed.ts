@@ -6,16 +6,16 @@ import {
   addBicycle,
   addObservedFields,
   type BicycleRow,
-  type Fleet,
   linkTo,
   type Model,
   makeRow,
   type Organization,
   type ServedBicycle,
+  type ServedFleet,
   timeText,
   type Zone,
 } from './fleet.js';
-import { numberOf, wrapLongitude } from './geometry.js';
+import { numberFrom, wrapLongitude } from './geometry.js';
 import {
   createRandom,
   findFrom,
@@ -88,10 +88,10 @@ export const ALERT_ROLES: readonly string[][] = [
 /** Makes the fleet. Times lie before `now()` (milliseconds since the epoch) by amounts that follow from the seed. */
 export function seedFleet(
   options: { seed: number; bicycles: number } & Pick<
-    Fleet,
+    ServedFleet,
     'baseUrl' | 'isObserved' | 'now' | 'publish' | 'log' | 'onAlert'
   >,
-): Fleet {
+): ServedFleet {
   const { seed, bicycles, ...given } = options;
   const random = createRandom(seed);
   const [main, ...others] = ORGANIZATION_NAMES.map((name) => ({ uuid: randomUuid(random), name }));
@@ -104,7 +104,7 @@ export function seedFleet(
   });
   const users = Array.from({ length: 24 }, () => randomUuid(random));
   const start = Math.floor(options.now() * 1000);
-  const fleet: Fleet = {
+  const fleet: ServedFleet = {
     ...given,
     organizations,
     models,
@@ -148,7 +148,7 @@ function seedZone(random: Random, organizations: readonly Organization[], city: 
   };
 }
 
-function seedBicycle(random: Random, fleet: Fleet, index: number, start: number): BicycleRow {
+function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: number): BicycleRow {
   // One in twenty belongs to the second organization.
   const owner = index % 20 === 13 ? 1 : 0;
   const city = pick(random, (owner === 1 ? SECOND_CITIES : MAIN_CITIES) ?? CITIES);
@@ -202,7 +202,7 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
 const [MAIN_CITIES, SECOND_CITIES] = [0, 1].map((owner) => CITIES.filter(({ organization }) => organization === owner));
 
 /** The first rented bicycle and the first reserved one are the default renter's (see `token`). */
-function riderOf(random: Random, fleet: Fleet, index: number): string {
+function riderOf(random: Random, fleet: ServedFleet, index: number): string {
   const renters = fleet.users.slice(2);
   return index < FIRST_STATES.length ? (renters[0] ?? '') : pick(random, renters);
 }
@@ -218,7 +218,7 @@ function nameOf(random: Random, index: number): string {
 
 /** What an alert type says of its bicycle; the other types fit any. */
 const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
-  'lock.bat.low': ({ body }) => (numberOf(body.state_of_charge) ?? 100) < 20,
+  'lock.bat.low': ({ body }) => (numberFrom(body.state_of_charge) ?? 100) < 20,
   'bicycle.ride_outside': ({ body }) => body.state === 'rented',
   'bicycle.return_outside': ({ body }) => body.state === 'available',
   'bicycle.lost_reported': ({ body }) => body.state === 'lost',
@@ -226,18 +226,18 @@ const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
 };
 
 /** A bicycle that an alert of this type may be about: one that fits, if there is any. */
-export function findFitting(fleet: Fleet, random: Random, alertType: string): BicycleRow | undefined {
+export function findFitting(fleet: ServedFleet, random: Random, alertType: string): BicycleRow | undefined {
   const fits = FITTING[alertType];
   const fitting = fits && findFrom(fleet.bicycles, random, fits);
   return fitting ?? findFrom(fleet.bicycles, random, () => true);
 }
 
 /** So many that every type is there in every state. */
-function leastAlerts(fleet: Fleet): number {
+function leastAlerts(fleet: ServedFleet): number {
   return alertTypesOf(fleet.isObserved).length * ALERT_STATES.length;
 }
 
-function seedAlert(random: Random, fleet: Fleet, index: number, start: number): AlertRow {
+function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {
   const types = alertTypesOf(fleet.isObserved);
   const isInTurn = index < leastAlerts(fleet);
   const alertType = (isInTurn ? types[index % types.length] : pick(random, types)) ?? '';

@@ -1,8 +1,8 @@
 // Which bicycles and alerts a list holds, and in which order (interface.md sections 4.1 and 4.5).
 import { ALERT_FIELDS, ALERT_ORDERINGS, ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
 import { BICYCLE_FIELDS, BICYCLE_ORDERINGS } from '../api/bicycle.js';
-import type { AlertRow, BicycleRow, Fleet, Zone } from './fleet.js';
-import { type Box, distanceToMiddle, isInside, numberOf } from './geometry.js';
+import type { AlertRow, BicycleRow, ServedFleet, Zone } from './fleet.js';
+import { distanceToMiddle, isInside, numberFrom, type ServedBox } from './geometry.js';
 import type { Lists, Ordering } from './lists.js';
 import { refuseField } from './problem.js';
 import {
@@ -10,11 +10,11 @@ import {
   type OrderingRules,
   readBox,
   readChoices,
-  readFlag,
   readNumber,
   readOrderings,
+  readQueryFlag,
+  readQueryWords,
   readUuid,
-  readWords,
 } from './query.js';
 import type { Viewer } from './token.js';
 
@@ -49,7 +49,7 @@ function orderingsOf(query: URLSearchParams, rules: { [service: string]: Orderin
 }
 
 export function selectBicycles(
-  fleet: Fleet,
+  fleet: ServedFleet,
   lists: Lists<BicycleRow>,
   query: URLSearchParams,
   viewer: Viewer,
@@ -83,7 +83,7 @@ export function selectBicycles(
 }
 
 /** Whether the viewer may know of a bicycle. Section 3.1: rented is "visible only to the current rider"; observed: only the available ones are seen by all. */
-export function isVisible(fleet: Fleet, row: BicycleRow, viewer: Viewer): boolean {
+export function isVisible(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): boolean {
   if (viewer.organization !== undefined && row.organization !== viewer.organization) return false;
   if (seesAll(fleet, viewer, row.organization)) return true;
   const isOpen = fleet.isObserved ? row.body.state === 'available' : row.body.state !== 'rented';
@@ -91,7 +91,7 @@ export function isVisible(fleet: Fleet, row: BicycleRow, viewer: Viewer): boolea
 }
 
 /** Observed: "operators see all of their organization; mechanics and renters the available ones and their own". */
-function seesAll(fleet: Fleet, viewer: Viewer, organization: string | undefined): boolean {
+function seesAll(fleet: ServedFleet, viewer: Viewer, organization: string | undefined): boolean {
   const roles = viewer.affiliations[organization ?? ''] ?? Object.values(viewer.affiliations).flat();
   const isMechanic = fleet.isObserved && roles.includes('mechanic') && !SEE_ALL.some((role) => roles.includes(role));
   return viewer.role !== 'renter' && !isMechanic;
@@ -101,7 +101,7 @@ const SEE_ALL: readonly string[] = ['admin', 'fleet_operator'];
 
 /** "The zone must belong to the same organization as the bicycles." Observed: an unknown zone gives an empty list. */
 function readZone(
-  fleet: Fleet,
+  fleet: ServedFleet,
   query: URLSearchParams,
   organization: string | undefined,
 ): Zone | 'unknown' | undefined {
@@ -120,28 +120,28 @@ function readZone(
 }
 
 /** Observed: the filters that interface.md does not name. */
-function readFurtherFilters(fleet: Fleet, query: URLSearchParams): ((row: BicycleRow) => boolean) | undefined {
+function readFurtherFilters(fleet: ServedFleet, query: URLSearchParams): ((row: BicycleRow) => boolean) | undefined {
   const conditions: ((row: BicycleRow) => boolean)[] = [];
   const add = (given: boolean, condition: (row: BicycleRow) => boolean) => given && conditions.push(condition);
-  const states = readWords(query, 'state');
-  const excluded = readWords(query, 'state__exclude');
+  const states = readQueryWords(query, 'state');
+  const excluded = readQueryWords(query, 'state__exclude');
   const text = withoutAccents(lastOf(query, 'query') ?? '');
   const part = (lastOf(query, 'name') ?? '').toLowerCase();
   const least = readNumber(query, 'min_state_of_charge');
   const most = readNumber(query, 'max_state_of_charge');
-  const hasLock = readFlag(query, 'has_lock');
+  const hasLock = readQueryFlag(query, 'has_lock');
   const device = lastOf(query, 'device_type') ?? '';
   const model = readUuid(query, 'model');
-  const organizations = readWords(query, 'organizations');
-  const withAlerts = readFlag(query, 'with_alerts');
-  const alertTypes = readWords(query, 'alert_type');
+  const organizations = readQueryWords(query, 'organizations');
+  const withAlerts = readQueryFlag(query, 'with_alerts');
+  const alertTypes = readQueryWords(query, 'alert_type');
   add(states.length > 0, ({ body }) => states.includes(body.state));
   add(excluded.length > 0, ({ body }) => !excluded.includes(body.state));
   add(text !== '', ({ body }) =>
     [body.name, body.serial_number, body.bleid].some((value) => withoutAccents(value ?? '').includes(text)),
   );
   add(part !== '', ({ body }) => body.name.toLowerCase().includes(part));
-  const charge = ({ body }: BicycleRow) => numberOf(body.state_of_charge) ?? Number.NaN;
+  const charge = ({ body }: BicycleRow) => numberFrom(body.state_of_charge) ?? Number.NaN;
   add(least !== undefined, (row) => charge(row) >= (least ?? 0));
   add(most !== undefined, (row) => charge(row) <= (most ?? 0));
   add(hasLock !== undefined, ({ body }) => (typeof body.lock === 'string') === hasLock);
@@ -165,7 +165,7 @@ function nameOf(query: URLSearchParams, viewer: Viewer): string {
 
 function bicycleOrdering(
   { name, descending }: { name: string; descending: boolean },
-  box: Box | undefined,
+  box: ServedBox | undefined,
 ): Ordering<BicycleRow> {
   if (name !== 'distance') return { name, descending, sortValue: bicycleValue(name) };
   const sortValue = ({ body }: BicycleRow) =>
@@ -175,7 +175,7 @@ function bicycleOrdering(
 
 function bicycleValue(field: string): Ordering<BicycleRow>['sortValue'] {
   if (field === 'modified') return (row) => row.modifiedAt;
-  if (NUMBER_FIELDS.includes(field)) return ({ body }) => numberOf(body[field]);
+  if (NUMBER_FIELDS.includes(field)) return ({ body }) => numberFrom(body[field]);
   return ({ body }) => textOf(body[field]);
 }
 
@@ -189,7 +189,7 @@ function textOf(value: unknown): string | null {
 }
 
 export function selectAlerts(
-  fleet: Fleet,
+  fleet: ServedFleet,
   lists: Lists<AlertRow>,
   query: URLSearchParams,
   viewer: Viewer,

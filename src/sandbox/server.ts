@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Faults, FaultTarget } from './faults.js';
 import { refusalOf } from './guard.js';
-import { type Answer, answerOf, refuse, refuseThrottled } from './problem.js';
+import { answerOf, refuse, refuseThrottled, type ServedAnswer } from './problem.js';
 
 /** Loopback only: the sandbox is nobody else's business. */
 const HOST = '127.0.0.1';
@@ -85,7 +85,7 @@ export function createLoopbackServer(options: ServerOptions): Server {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
     const exchange = openExchange(options, incoming, outgoing);
     const refusal = refusalOf(incoming.headers, incoming.socket.localPort ?? 0);
-    if (refusal !== undefined) return send(exchange, answerOf(refusal, options.isObserved));
+    if (refusal !== undefined) return sendAnswer(exchange, answerOf(refusal, options.isObserved));
     const target: FaultTarget = { server: options.name, method: exchange.record.method, path: exchange.record.url };
     if (options.spares(target.path)) return options.handle(exchange);
     const latencyMs = options.faults.latencyMs(target);
@@ -94,7 +94,7 @@ export function createLoopbackServer(options: ServerOptions): Server {
       exchange.cut = status === undefined && options.faults.cuts(target);
       if (status === undefined) return options.handle(exchange);
       const problem = status === 429 ? refuseThrottled(1) : refuse(status, `Fault on request: ${status}.`, 'fault');
-      send(exchange, answerOf(problem, options.isObserved));
+      sendAnswer(exchange, answerOf(problem, options.isObserved));
     };
     if (latencyMs <= 0) return perform();
     const timer = setTimeout(() => {
@@ -150,7 +150,7 @@ const SHORTEST_PACKED_BYTES = 200;
 const GZIP_LEVEL = 1;
 
 /** Answers and ends the exchange, or cuts the connection where a fault wants that. */
-export function send(exchange: Exchange, { status, body = '', headers }: Answer): void {
+export function sendAnswer(exchange: Exchange, { status, body = '', headers }: ServedAnswer): void {
   const { incoming, outgoing } = exchange;
   exchange.answered(exchange.cut ? 0 : status);
   if (exchange.cut) return void incoming.socket.destroy();

@@ -4,15 +4,15 @@ import type { Bicycle } from '../api/bicycle.js';
 import { changeAlert, raiseAlert } from './alerts.js';
 import {
   changeBicycle,
-  type Fleet,
-  type HistoryEntry,
   historyOf,
   type Publication,
   runTransition,
   type ServedAlert,
   type ServedBicycle,
+  type ServedFleet,
+  type ServedHistoryEntry,
 } from './fleet.js';
-import type { Transition } from './transitions.js';
+import type { ServedTransition } from './transitions.js';
 
 export interface Steering {
   /** A copy of a bicycle as it is served now. */
@@ -22,13 +22,13 @@ export interface Steering {
   /** A copy of an alert as it is served now. */
   alert: (uuid: string) => ServedAlert | undefined;
   /** The transitions of a bicycle, the oldest first. */
-  history: (uuid: string) => HistoryEntry[];
+  history: (uuid: string) => ServedHistoryEntry[];
   /** Copies of all alerts in the order of an unordered list. */
   alerts: () => ServedAlert[];
   /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
   changeBicycle: (uuid: string, changes: Partial<Bicycle>) => ServedBicycle;
   /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
-  act: (uuid: string, transition: Transition, rider?: string) => ServedBicycle;
+  act: (uuid: string, transition: ServedTransition, rider?: string) => ServedBicycle;
   /** Raises an alert about a bicycle; `changes` are laid over its fields. */
   raiseAlert: (bicycle: string, alertType: string, changes?: Partial<Alert>) => ServedAlert;
   /** Changes fields of an alert, its state for instance. */
@@ -43,7 +43,7 @@ export function createSteering({
   renter,
   publish,
 }: {
-  fleet: Fleet;
+  fleet: ServedFleet;
   nextUuid: () => string;
   /** The uuid of the user who rents where no other is named. */
   renter: string;
@@ -89,7 +89,7 @@ export function createSteering({
 
 /** Copies as they are listed when nobody asks for an order: as made, or the newest first as observed. */
 function copiesInListOrder<Body extends { created?: string | null }>(
-  fleet: Fleet,
+  fleet: ServedFleet,
   rows: readonly { index: number; body: Body }[],
 ): Body[] {
   const inOrder = [...rows];

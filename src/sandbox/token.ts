@@ -138,7 +138,7 @@ export function createTokens(options: {
   return { sign, check, endOf };
 }
 
-export type Tokens = ReturnType<typeof createTokens>;
+export type TokenService = ReturnType<typeof createTokens>;
 
 function refuseExpired(): Error {
   return refuseToken('Signature has expired.', 'token_expired');

@@ -24,7 +24,7 @@ export interface SettingFlags {
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };
 
 /** One setting: its name, flag, variable, parser and default. */
-export interface Key<T, Fallback extends T | undefined = T | undefined> {
+export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   readonly name: string;
   /** What it is, for help and for `auth login`. */
   readonly summary: string;
@@ -40,14 +40,14 @@ export interface Key<T, Fallback extends T | undefined = T | undefined> {
   show(value: T): string;
 }
 
-type Declared<T, Fallback extends T | undefined> = Omit<Key<T, Fallback>, 'store' | 'show'> &
-  Partial<Pick<Key<T>, 'store'>>;
+type Declared<T, Fallback extends T | undefined> = Omit<SettingKey<T, Fallback>, 'store' | 'show'> &
+  Partial<Pick<SettingKey<T>, 'store'>>;
 
 function key<T, Fallback extends T | undefined>({
   parse,
   store = String,
   ...declared
-}: Declared<T, Fallback>): Key<T, Fallback> {
+}: Declared<T, Fallback>): SettingKey<T, Fallback> {
   return {
     ...declared,
     parse: (text) => unquoted(text, parse(text.trim())),
@@ -113,7 +113,7 @@ export function isTrue(value: unknown): boolean {
 const BOOLEAN = { fallback: false, parse: parseBoolean, store: (value: boolean) => value } as const;
 
 /** Of `fleet gbfs` alone, which reads them itself: `gbfs.name` and so on. */
-type SystemKeys = { readonly [Name in SystemName as `gbfs.${Name}`]: Key<string, undefined> };
+type SystemKeys = { readonly [Name in SystemName as `gbfs.${Name}`]: SettingKey<string, undefined> };
 const SYSTEM_KEYS = Object.fromEntries(
   SYSTEM_NAMES.map((name) => [
     `gbfs.${name}`,
@@ -249,7 +249,7 @@ export function findKey(written: string): KeyName | undefined {
 
 /** What `config set` writes into config.json: the text checked, brought to its usual spelling and typed. */
 export function parseForStore(name: KeyName, text: string): Parsed<string | number | boolean> {
-  const found: Key<unknown> = KEYS[name];
+  const found: SettingKey<unknown> = KEYS[name];
   const parsed = found.parse(text);
   return 'reason' in parsed ? parsed : { value: found.store(parsed.value) };
 }

@@ -3,7 +3,7 @@
 import { postForToken } from '../api/login.js';
 import { FleetError, messageOf } from '../errors.js';
 import { type Login, renewAlone, saveToken } from './store.js';
-import { loginCommand, type Reading, TOKEN_LIMIT_BYTES, type TokenInput } from './token-place.js';
+import { loginCommand, TOKEN_LIMIT_BYTES, type TokenInput, type TokenReader } from './token-place.js';
 import { readClaims, readExpiry, readToken } from './token-text.js';
 
 /** The longest pause after a failed renewal while the old token is still valid. */
@@ -14,7 +14,7 @@ const PAUSE_AFTER_FAILURE_MS = 60_000;
  * token that is stored now. A renewal that fails is said once and tried again a minute later; when the token has ended, `get` throws a FleetError of
  * kind `auth` that names the login.
  */
-export function openRenewal(read: () => Promise<string>, login: Login, input: TokenInput): Reading {
+export function openRenewal(read: () => Promise<string>, login: Login, input: TokenInput): TokenReader {
   const { clock, signal, stored, settings } = input;
   const profile = settings.profile.value;
   /** The token that was read last, and when it came. */

@@ -3,17 +3,17 @@
 import { nearest } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
-import { isTrue, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
+import { isTrue, KEYS, type KeyName, type SettingFlags, type SettingKey } from './keys.js';
 import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
 
 /** Where a value came from, first one wins (cli.md section 1). */
-export type Origin = 'flag' | 'environment' | 'profile' | 'default';
+export type SettingOrigin = 'flag' | 'environment' | 'profile' | 'default';
 
 /** One setting, whether it is refused or not. */
 export interface Setting<T = unknown> {
   key: 'profile' | KeyName;
   value: T;
-  origin: Origin;
+  origin: SettingOrigin;
   /** The flag, variable or file that gave it: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`; `default` if none. */
   from: string;
   /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */
@@ -45,7 +45,9 @@ const SETTINGS = {
 const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
 
 type Values = {
-  [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Key<infer T, infer Fallback> ? T | Fallback : never;
+  [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends SettingKey<infer T, infer Fallback>
+    ? T | Fallback
+    : never;
 };
 
 /** All settings of one run, in the order in which they are listed. `undefined` values are not set anywhere. */
@@ -87,7 +89,7 @@ export function chooseProfile(
 export function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<string> {
   const variable = env['FLEET_PROFILE'] ?? '';
   const { problem, active, configPath } = stored;
-  const [value, origin, from]: [string, Origin, string] =
+  const [value, origin, from]: [string, SettingOrigin, string] =
     flags.profile !== undefined
       ? [flags.profile, 'flag', '--profile']
       : variable !== ''
@@ -145,13 +147,13 @@ export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.P
 }
 
 interface Source {
-  origin: Origin;
+  origin: SettingOrigin;
   from: string;
   text: string;
 }
 
 /** One setting; a value that is refused comes as its problem. */
-function read<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: Places): Setting<T | Fallback> {
+function read<T, Fallback extends T | undefined>(key: SettingKey<T, Fallback>, places: Places): Setting<T | Fallback> {
   const { fallback: value } = key;
   const name = key.name as KeyName;
   let shown = value === undefined ? null : key.show(value);
@@ -173,7 +175,7 @@ function read<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: 
 }
 
 function findSource(
-  { name, flag, variable }: Key<unknown>,
+  { name, flag, variable }: SettingKey<unknown>,
   { flags, env, stored, profile }: Places,
 ): Source | undefined {
   if (name === 'output' && flags.json === true) return { origin: 'flag', from: '--json', text: readJsonFlag(flags) };
@@ -196,7 +198,7 @@ function readJsonFlag(flags: SettingFlags): string {
   throw usageError(`--json and --output ${flags.output} cannot be used together`, 'give one of them');
 }
 
-function parseSource<T>(key: Key<T>, { origin, from, text }: Source, profile: string): T {
+function parseSource<T>(key: SettingKey<T>, { origin, from, text }: Source, profile: string): T {
   const parsed = key.parse(text);
   if ('value' in parsed) return parsed.value;
   if (origin === 'flag') throw usageError(`${from}: ${parsed.reason}`, parsed.hint);
@@ -235,7 +237,7 @@ export function requireSseUrl(settings: Settings): URL {
   return settings.sseUrl.value ?? refuseMissing('the push channel', KEYS.sse_url, settings);
 }
 
-function refuseMissing(what: string, { name, flag, variable }: Key<URL>, settings: Settings): never {
+function refuseMissing(what: string, { name, flag, variable }: SettingKey<URL>, settings: Settings): never {
   const { profile } = settings;
   if (profile.problem !== undefined) throw profile.problem;
   throw configError(

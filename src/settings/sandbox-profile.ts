@@ -2,8 +2,8 @@
 
 import { configError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
+import type { SettingsFolder } from './folder.js';
 import { parseAddress } from './keys.js';
-import type { Place } from './place.js';
 import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './store.js';
 
 /** The profile that the sandbox is saved as. */
@@ -22,7 +22,7 @@ export function isSandboxProfile(name: string, values: Readonly<Record<string, u
  * Saves the addresses, the organization and the token of a running sandbox. Throws a FleetError of kind `config`, and changes
  * nothing, when a profile of the operator's own has its name.
  */
-export async function saveSandboxProfile(place: Place, values: ProfileValues, token: string): Promise<void> {
+export async function saveSandboxProfile(place: SettingsFolder, values: ProfileValues, token: string): Promise<void> {
   const found = (await loadProfiles(place)).get(SANDBOX_PROFILE);
   if (!isSandboxProfile(SANDBOX_PROFILE, found))
     throw configError(`it holds another service, ${String(found?.['base_url'])}, and is left as it is`);
@@ -31,7 +31,7 @@ export async function saveSandboxProfile(place: Place, values: ProfileValues, to
 }
 
 /** Saves a newer token of a running sandbox, unless the profile holds another address by now. Says whether it was saved. */
-export async function renewSandboxToken(place: Place, baseUrl: string, token: string): Promise<boolean> {
+export async function renewSandboxToken(place: SettingsFolder, baseUrl: string, token: string): Promise<boolean> {
   const found = (await loadProfiles(place)).get(SANDBOX_PROFILE);
   if (found?.['base_url'] !== baseUrl) return false;
   await saveToken(place, SANDBOX_PROFILE, token);

@@ -7,16 +7,16 @@ import { isObject, parseJson } from '../json/parse.js';
 import { quoteForShell } from '../shell-words.js';
 import { latePattern } from '../terminal/late.js';
 import { loadConf, writeWithConf } from './conf-file.js';
+import { findPlace, type SettingsFolder } from './folder.js';
 import type { KeyName } from './keys.js';
 import { alone } from './lock.js';
-import { findPlace, type Place } from './place.js';
-import { hasModes, refuseForeign, refuseForeignFolders, showMode, statIfThere, targetOf } from './trust.js';
+import { hasModes, refuseForeign, refuseForeignFolders, showMode, statIfThere, trustTargetOf } from './trust.js';
 
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
 export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
 
 /** The settings as they were read: nothing is checked yet but the shape of the file. */
-export interface Stored extends Place {
+export interface Stored extends SettingsFolder {
   /** The profile chosen with `fleet profile use`. */
   readonly active: string | undefined;
   readonly profiles: ReadonlyMap<string, Content>;
@@ -54,7 +54,7 @@ export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
 }
 
 /** The profiles in config.json now. Throws as loadStored does. */
-export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
+export async function loadProfiles(place: SettingsFolder): Promise<Stored['profiles']> {
   return readFile(place, 'configPath', profilesOf).profiles;
 }
 
@@ -68,17 +68,17 @@ export interface Login {
 }
 
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
-export async function loadTokens(place: Place): Promise<ReadonlyMap<string, string>> {
+export async function loadTokens(place: SettingsFolder): Promise<ReadonlyMap<string, string>> {
   return readFile(place, 'credentialsPath', tokensOf);
 }
 
 /** Reads the login of a profile's stored token; undefined for a token that was given. */
-export async function loadLogin(place: Place, name: string): Promise<Login | undefined> {
+export async function loadLogin(place: SettingsFolder, name: string): Promise<Login | undefined> {
   return readFile(place, 'credentialsPath', (credentials) => loginsOf(credentials).get(name));
 }
 
 /** The text of config.json, JSON or not; undefined when there is none. Throws as loadStored does. */
-export function readConfigText({ configPath }: Place): string | undefined {
+export function readConfigText({ configPath }: SettingsFolder): string | undefined {
   return readOwn(configPath);
 }
 
@@ -89,7 +89,7 @@ export function parseConfig(text: string): Pick<Stored, 'active' | 'profiles'> &
 }
 
 /** Replaces config.json; one that could not be parsed is kept as `config.json.broken`. */
-export async function replaceConfig(place: Place, config: Content): Promise<void> {
+export async function replaceConfig(place: SettingsFolder, config: Content): Promise<void> {
   const old = readConfigText(place);
   try {
     if (old !== undefined) parseConfig(old);
@@ -160,7 +160,7 @@ export function checkProfileName(
 }
 
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
-export async function saveProfile(place: Place, name: string, values: ProfileValues): Promise<void> {
+export async function saveProfile(place: SettingsFolder, name: string, values: ProfileValues): Promise<void> {
   checkProfileName(name);
   await change(place, 'configPath', (config) => {
     const profiles = new Map(profilesOf(config).profiles);
@@ -171,7 +171,7 @@ export async function saveProfile(place: Place, name: string, values: ProfileVal
 }
 
 /** Makes a profile the one in use; `undefined` goes back to `default`. */
-export async function useProfile(place: Place, name: string | undefined): Promise<void> {
+export async function useProfile(place: SettingsFolder, name: string | undefined): Promise<void> {
   await change(place, 'configPath', (config) => {
     profilesOf(config);
     return { profile: name };
@@ -179,7 +179,7 @@ export async function useProfile(place: Place, name: string | undefined): Promis
 }
 
 /** Deletes a profile and its token; the profile in use falls back to `default`. Returns whether there was one. */
-export async function deleteProfile(place: Place, name: string): Promise<boolean> {
+export async function deleteProfile(place: SettingsFolder, name: string): Promise<boolean> {
   const hadToken = await deleteToken(place, name);
   const wasThere = await change(place, 'configPath', (config) => {
     const { active, profiles } = profilesOf(config);
@@ -195,7 +195,7 @@ export async function deleteProfile(place: Place, name: string): Promise<boolean
  * `instead` only in the place of that token: who logs out or in meanwhile is not overruled. Says whether it was stored.
  */
 export async function saveToken(
-  place: Place,
+  place: SettingsFolder,
   name: string,
   token: string,
   login?: Login,
@@ -212,12 +212,12 @@ export async function saveToken(
 }
 
 /** Does the work while no other run of this user renews a token. */
-export async function renewAlone<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
-  return alone(`${targetOf(place.credentialsPath)}.renewal.lock`, work);
+export async function renewAlone<Value>(place: SettingsFolder, work: () => Promise<Value>): Promise<Value> {
+  return alone(`${trustTargetOf(place.credentialsPath)}.renewal.lock`, work);
 }
 
 /** Deletes the stored token of a profile; returns whether there was one. */
-export async function deleteToken(place: Place, name: string): Promise<boolean> {
+export async function deleteToken(place: SettingsFolder, name: string): Promise<boolean> {
   return change(place, 'credentialsPath', (credentials) => {
     const [tokens, logins] = [tokensOf(credentials), loginsOf(credentials)];
     logins.delete(name);
@@ -227,7 +227,7 @@ export async function deleteToken(place: Place, name: string): Promise<boolean> 
 
 /** Reads and parses a file. Throws a FleetError of kind `config` where it cannot be read or parsed. */
 function readFile<Value>(
-  place: Place,
+  place: SettingsFolder,
   file: keyof typeof RENEWALS,
   understand: (content: Record<string, unknown>) => Value,
 ): Value {
@@ -296,7 +296,7 @@ function readOwn(path: string): string | undefined {
  * at last while nobody else changes it, and gives undefined where nothing is to change. Says whether something was.
  */
 async function change(
-  place: Place,
+  place: SettingsFolder,
   file: keyof typeof RENEWALS,
   changesOf: (before: Content) => Content | undefined,
 ): Promise<boolean> {
@@ -307,7 +307,7 @@ async function change(
   try {
     await makeFolder(place.folder, OWN_FOLDER_MODE);
     refuseForeignFolders(path);
-    const target = targetOf(path);
+    const target = trustTargetOf(path);
     // Before the lock is taken: it takes longer than all that is done under it.
     await loadConf();
     return await alone(`${target}.lock`, async () => {

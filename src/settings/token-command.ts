@@ -2,7 +2,7 @@
 
 import { configError, lastingError } from '../errors.js';
 import { hideJwts } from '../secrets.js';
-import { describeEnd, readLines, runShell } from '../shell.js';
+import { describeEnd, readShellLines, runShell } from '../shell.js';
 import { type CommandPlace, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
 
 /** A line of its stderr that is longer is passed on in parts. */
@@ -43,7 +43,7 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
         if (length > TOKEN_LIMIT_BYTES) tooMuch.abort();
         else chunks.push(chunk);
       });
-      readLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
+      readShellLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
         // A command with tracing (set -x) may show the token before it prints it, when fleet does not know it yet.
         lastLine = hideJwts(line.trim());
         void notice(lastLine);

@@ -45,7 +45,7 @@ export interface TokenInput {
 }
 
 /** How a source gives a token. */
-export interface Reading {
+export interface TokenReader {
   /** The token to send now. Throws a FleetError when there is none or it cannot be read; may be called again. */
   get(): Promise<string>;
   /** Called after a 401: fetches anew. Undefined when the source has no other token than the refused one. */

@@ -9,17 +9,17 @@ import {
   type CommandPlace,
   findTokenPlace,
   missingToken,
-  type Reading,
   TOKEN_LIMIT_BYTES,
   type TokenInput,
   type TokenPlace,
+  type TokenReader,
 } from './token-place.js';
 import { readExpiry, readToken } from './token-text.js';
 
 export { affiliationsOf, organizationsOf, parseToken, readClaims, readExpiry } from './token-text.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
-export interface TokenSource extends Reading {
+export interface TokenSource extends TokenReader {
   /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */
   readonly origin: string;
   /** What to do when the service refuses the token: how just this source is renewed. */
@@ -55,7 +55,7 @@ export async function lifeOf(source: TokenSource): Promise<{ isRenewable: boolea
   return { isRenewable: source.isRenewable, endsAtMs: readExpiry(await source.get()) };
 }
 
-function readingOf(place: TokenPlace, input: TokenInput): Reading {
+function readingOf(place: TokenPlace, input: TokenInput): TokenReader {
   switch (place.kind) {
     case 'variable':
       return rereading(async () => readVariable(place.token, input));
@@ -80,7 +80,7 @@ function readVariable(text: string, input: TokenInput): string {
 
 type StoredPlace = TokenPlace & { kind: 'stored' };
 
-function rereading(read: () => Promise<string>): Reading {
+function rereading(read: () => Promise<string>): TokenReader {
   return {
     get: read,
     async renew(refused) {
@@ -124,7 +124,7 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
   };
 }
 
-function storedReader(place: StoredPlace, input: TokenInput): Reading {
+function storedReader(place: StoredPlace, input: TokenInput): TokenReader {
   const profile = input.settings.profile.value;
   let checked: string | undefined;
   const read = async () => {
@@ -152,8 +152,8 @@ async function addressOf(profile: string, place: TokenInput['stored']): Promise<
 }
 
 /** The stored token of a login, renewed by whichever run first finds it half spent; loaded late, as most tokens are no such. */
-function renewing(read: () => Promise<string>, login: Login, input: TokenInput): Reading {
-  let opened: Promise<Reading> | undefined;
+function renewing(read: () => Promise<string>, login: Login, input: TokenInput): TokenReader {
+  let opened: Promise<TokenReader> | undefined;
   const open = () => {
     opened ??= import('./renewal.js').then(({ openRenewal }) => openRenewal(read, login, input));
     return opened;
@@ -161,7 +161,7 @@ function renewing(read: () => Promise<string>, login: Login, input: TokenInput):
   return { get: async () => (await open()).get(), renew: async (refused) => (await open()).renew(refused) };
 }
 
-function runCommand(place: TokenPlace & CommandPlace, input: TokenInput): Reading {
+function runCommand(place: TokenPlace & CommandPlace, input: TokenInput): TokenReader {
   const { clock } = input;
   let kept: { token: string; freshUntilMs: number } | undefined;
   let running: Promise<string> | undefined;

@@ -36,14 +36,14 @@ export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>):
  * there passes.
  */
 export function refuseForeignFolders(path: string): void {
-  for (const folder of new Set([dirname(path), dirname(targetOf(path))])) {
+  for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
     const found = statIfThere(folder);
     if (found !== undefined) refuseForeign(folder, found);
   }
 }
 
 /** The path with symbolic links resolved; the path itself where nothing is there. */
-export function targetOf(path: string): string {
+export function trustTargetOf(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {

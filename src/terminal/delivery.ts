@@ -23,7 +23,7 @@ export class ReaderStopped extends Error {
 const END_LIMIT_MS = 500;
 
 /** Takes texts: a stream, or its stand-in. */
-export interface Target {
+export interface OutputTarget {
   write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
   on?(event: 'error' | 'close', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
@@ -43,7 +43,7 @@ export interface Delivery {
 }
 
 /** Hands texts to a stream, and keeps count of what was not taken. */
-export function openDelivery(stream: Target, clock: Clock, toError = toOutputError): Delivery {
+export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOutputError): Delivery {
   /** How each write that waits is settled, and its text. */
   const waiting = new Map<() => void, string | Uint8Array>();
   let failure: Error | undefined;

@@ -4,7 +4,7 @@ import { usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
 import type { Renderer, RendererOptions, Shape } from './formats/renderer.js';
 
-export type { Renderer, RendererOptions, Row, Shape } from './formats/renderer.js';
+export type { ListedItem, Renderer, RendererOptions, Shape } from './formats/renderer.js';
 
 export const FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'geojson', 'uuid', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];

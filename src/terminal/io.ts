@@ -5,9 +5,9 @@ import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Clock } from '../clock.js';
 import { reasonOf } from '../errors.js';
-import { BUN_VERSION } from '../place.js';
+import { BUN_VERSION } from '../program-files.js';
 import { openSecrets, type Secrets } from '../secrets.js';
-import { type Delivery, openDelivery, ReaderLeft, type Target } from './delivery.js';
+import { type Delivery, type OutputTarget, openDelivery, ReaderLeft } from './delivery.js';
 import type { Pager } from './pager.js';
 
 /** The streams of a process: real ones in `bin/fleet.js`, streams in memory in tests. */
@@ -145,7 +145,7 @@ function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
 }
 
 /** Writes wait in another thread, one after the other; after one that failed each fails. */
-function writeInBackground(fd: number, clock: Clock): Target {
+function writeInBackground(fd: number, clock: Clock): OutputTarget {
   let last: Promise<Error | null> = Promise.resolve(null);
   const writeAll = (bytes: Uint8Array, done: (error: Error | null) => void) =>
     write(fd, bytes, (error, written) => {

@@ -3,16 +3,16 @@
 import type { Color, Paint } from './colour.js';
 import type { Output } from './io.js';
 
-export type Mark = 'done' | 'warning' | 'failure';
+export type StateMark = 'done' | 'warning' | 'failure';
 
-const SIGNS: { readonly [mark in Mark]: { sign: string; ascii: string; color: Color } } = {
+const SIGNS: { readonly [mark in StateMark]: { sign: string; ascii: string; color: Color } } = {
   done: { sign: '✓', ascii: 'ok', color: 'green' },
   warning: { sign: '!', ascii: '!', color: 'yellow' },
   failure: { sign: '✗', ascii: 'x', color: 'red' },
 };
 
 /** The mark in its colour, for a terminal. */
-export function drawMark(mark: Mark, { hasUnicode }: Pick<Output, 'hasUnicode'>, paint: Paint): string {
+export function drawMark(mark: StateMark, { hasUnicode }: Pick<Output, 'hasUnicode'>, paint: Paint): string {
   const { sign, ascii, color } = SIGNS[mark];
   return paint[color](hasUnicode ? sign : ascii);
 }
@@ -21,7 +21,7 @@ const DONE = '✓ ';
 const WARNINGS = ['! ', 'warning: '] as const;
 
 /** The mark that a line begins with, and the rest of it; a line may be written `✓ done`, `! look here` or `warning: look here`. */
-export function splitMark(line: string): { mark: Mark | undefined; text: string } {
+export function splitMark(line: string): { mark: StateMark | undefined; text: string } {
   if (line.startsWith(DONE)) return { mark: 'done', text: line.slice(DONE.length) };
   const warning = WARNINGS.find((start) => line.startsWith(start));
   return warning === undefined

@@ -7,8 +7,8 @@ import { exactValue } from '../json/exact.js';
 import { wrap } from './cells.js';
 import { paintIn } from './colour.js';
 import { hiddenNotice, tableColumns } from './formats/columns.js';
-import type { Renderer, RendererTools, Row, Shape } from './formats/renderer.js';
-import { type Cell, cellOf, headerOf, type Laid, layOut, type Place } from './table.js';
+import type { ListedItem, Renderer, RendererTools, Shape } from './formats/renderer.js';
+import { type Cell, type CellContext, cellOf, headerOf, type Laid, layOut } from './table.js';
 
 const GAP = '  ';
 
@@ -45,7 +45,7 @@ export function drawRows(rows: readonly (readonly string[])[]): string {
 export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const columnsOf = tableColumns(shape, tools.columns);
   const { width, terminal, isWhole = false, hasHeader = true, paint, now } = tools;
-  const at: Place = { now, terminal, isWhole };
+  const at: CellContext = { now, terminal, isWhole };
   const gathered: T[] = [];
   let hidden: string[] = [];
 
@@ -55,7 +55,7 @@ export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Re
       .join('\n');
 
   return {
-    rows(rows: readonly Row<T>[]) {
+    rows(rows: readonly ListedItem<T>[]) {
       for (const row of rows) gathered.push(exactValue(row));
       return '';
     },

@@ -44,7 +44,7 @@ export async function readStdin(
 }
 
 /** What the reading of an input needs. */
-export interface Reading {
+export interface InputOptions {
   readonly io: Io;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export interface Reading {
 }
 
 /** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read; `flag` names it. */
-export async function readInput(context: Reading, path: string, flag: string): Promise<Buffer> {
+export async function readInput(context: InputOptions, path: string, flag: string): Promise<Buffer> {
   if (path === '-') return readStdin(context);
   const { signal, clock } = context;
   const silenceMs = (await context.settings()).timeoutMs.value;
@@ -75,7 +75,7 @@ function refuseFile(error: unknown, path: string, flag: string, signal: AbortSig
 
 /** The lines of an input file, or of stdin for `-`, as they come. Throws as readInput does, and for what is not UTF-8 or empty. */
 export async function* readLines(
-  context: Reading,
+  context: InputOptions,
   path: string,
   flag: string,
   emptyHint: string,

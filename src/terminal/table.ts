@@ -12,7 +12,7 @@ export interface Cell {
 }
 
 /** Where a cell is shown: the time in milliseconds since the epoch, and whether a person or a program reads it. */
-export interface Place {
+export interface CellContext {
   now: number;
   terminal: boolean;
   /** Nothing is shortened, for people neither: `-o wide` and `--no-truncate`. */
@@ -26,7 +26,7 @@ export interface Column<T> {
   /** The service's field the column shows, as a dotted path; a name of ours when it is made from several. */
   field: string;
   /** How a value looks in it; the text of the field when absent. */
-  cell?(value: T, at: Place): Cell;
+  cell?(value: T, at: CellContext): Cell;
   /** Columns with lower numbers are left out first where the width is short. */
   keep: number;
   /** The columns of the terminal below which the cell is of no use: rather left out than cut further. */
@@ -47,7 +47,7 @@ export interface Column<T> {
 }
 
 /** How a value looks in a column. */
-export function cellOf<T>(column: Column<T>, value: T, at: Place): Cell {
+export function cellOf<T>(column: Column<T>, value: T, at: CellContext): Cell {
   if (column.cell !== undefined) return column.cell(value, at);
   const text = textOf(readPath(value, column.field));
   return { text: text === undefined ? MISSING : clean(text) };

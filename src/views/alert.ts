@@ -4,7 +4,7 @@ import { ALERT, ALERT_FIELDS, type Alert } from '../api/alert.js';
 import { uuidOfLink } from '../api/links.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import type { Cell, Place } from '../terminal/table.js';
+import type { Cell, CellContext } from '../terminal/table.js';
 import { pointOf, readPath, textOf } from '../terminal/values.js';
 import { ID_DIGITS, showId, showText, showTime } from './bicycle.js';
 
@@ -27,7 +27,7 @@ const NAME_AT_END = /: ([^:]{1,60})$/;
 const MESSAGE_CHARACTERS = 1_000;
 
 /** The bicycle's name: where the alert carries it (section 2.4), that of the mirror, what the message ends in; else the digits of its link. */
-export function showAlertBicycle(alert: Alert, at: Place, known?: string): Cell {
+export function showAlertBicycle(alert: Alert, at: CellContext, known?: string): Cell {
   const { bicycle, extra, message } = alert;
   const text = typeof message === 'string' && message.length <= MESSAGE_CHARACTERS ? message : '';
   const inMessage = NAME_AT_END.exec(text)?.[1]?.trim();
@@ -68,7 +68,7 @@ export const ALERTS: Shape<Alert> = {
 export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shape<Alert> {
   const columns = ALERTS.columns.map((column) =>
     column.field === 'bicycle_name'
-      ? { ...column, cell: (alert: Alert, at: Place) => showAlertBicycle(alert, at, nameOf(alert.bicycle)) }
+      ? { ...column, cell: (alert: Alert, at: CellContext) => showAlertBicycle(alert, at, nameOf(alert.bicycle)) }
       : column,
   );
   return { ...ALERTS, columns };

@@ -6,7 +6,7 @@ import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../groups.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import type { Cell, Place } from '../terminal/table.js';
+import type { Cell, CellContext } from '../terminal/table.js';
 import { age, toIso } from '../terminal/time.js';
 import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
 
@@ -50,7 +50,7 @@ export function showText(value: unknown): Cell {
 }
 
 /** The state of charge: `57 %` for people, the number as it was sent for programs. Assumed: it is in percent. */
-export function showCharge(charge: unknown, at: Place): Cell {
+export function showCharge(charge: unknown, at: CellContext): Cell {
   const percent = numberOf(charge);
   if (percent === undefined) return showText(charge);
   const color = percent < CHARGE_EMPTY_PERCENT ? 'red' : percent < CHARGE_LOW_PERCENT ? 'yellow' : undefined;
@@ -59,7 +59,7 @@ export function showCharge(charge: unknown, at: Place): Cell {
 }
 
 /** Latitude, then longitude, in degrees: five decimals (a metre) for people, the numbers as they were sent for programs. */
-export function showPosition(latitude: unknown, longitude: unknown, at: Place): Cell {
+export function showPosition(latitude: unknown, longitude: unknown, at: CellContext): Cell {
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   if (north === undefined || east === undefined) return { text: MISSING };
   return {
@@ -74,14 +74,14 @@ export function showPosition(latitude: unknown, longitude: unknown, at: Place): 
 export const ID_DIGITS = 8;
 
 /** A UUID: its first digits for people, unless they want whole values; whole for programs. What is no UUID stays as it is. */
-export function showId(uuid: unknown, at: Place): Cell {
+export function showId(uuid: unknown, at: CellContext): Cell {
   return showText(
     at.terminal && !at.isWhole && typeof uuid === 'string' && isUuid(uuid) ? uuid.slice(0, ID_DIGITS) : uuid,
   );
 }
 
 /** A time: its age for people, ISO 8601 as it was sent for programs. */
-export function showTime(time: unknown, at: Place): Cell {
+export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }
 

@@ -12,7 +12,7 @@ import { MISSING, numberOf, textOf } from '../terminal/values.js';
 import { showAlertBicycle, showAlertState } from './alert.js';
 import { lookOf, showCharge, showText } from './bicycle.js';
 import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-keys.js';
-import { changeLine, type Entry, showClock } from './change.js';
+import { changeLine, type ShownEntry, showClock } from './change.js';
 
 /** What can be seen at once. */
 export type BoardPanel =
@@ -69,7 +69,7 @@ export interface BoardInput {
   card: Bicycle | undefined;
   /** The newest first. */
   alerts: readonly { alert: Alert; atMs: number }[];
-  changes: readonly { entry: Entry; atMs: number }[];
+  changes: readonly { entry: ShownEntry; atMs: number }[];
   gaps: readonly Gap[];
   gapCount: number;
   blindMs: number;

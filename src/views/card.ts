@@ -6,7 +6,7 @@ import { uuidOfLink } from '../api/links.js';
 import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
-import { drawBar } from '../terminal/progress.js';
+import { drawProgressBar } from '../terminal/progress.js';
 import type { Cell } from '../terminal/table.js';
 import { age, readTime } from '../terminal/time.js';
 import { numberOf, textOf } from '../terminal/values.js';
@@ -114,7 +114,7 @@ function showField(field: string, value: unknown, { now, width, isWhole = false 
 }
 
 function withBar(cell: Cell, charge: unknown): Cell {
-  return { ...cell, text: `${drawBar((numberOf(charge) ?? 0) / 100, BAR_CELLS)} ${cell.text}` };
+  return { ...cell, text: `${drawProgressBar((numberOf(charge) ?? 0) / 100, BAR_CELLS)} ${cell.text}` };
 }
 
 /** Short fields two in a row, the others below them on lines of their own; labels stand in one column. */

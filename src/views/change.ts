@@ -13,7 +13,7 @@ import { lookOf, showCharge, showPosition } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 
 /** What one line shows. */
-export type Entry =
+export type ShownEntry =
   | {
       type: 'bicycle';
       /** `late`: older than what was shown before; `caught-up`: found in the list after a gap. */
@@ -101,12 +101,12 @@ function alertStatePiece(state: unknown): Cell {
 }
 
 /** Whether the line of a change says what changed. */
-export function namesChange(entry: Entry & { type: 'bicycle' }): boolean {
+export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
   return entry.before === undefined || changedPieces(entry).length > 0;
 }
 
 /** What changed, as pieces: the state first, since it matters most and the line may be cut. */
-function describeChange(entry: Entry & { type: 'bicycle' }): Cell[] {
+function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell[] {
   const { before, after, fields } = entry;
   if (before === undefined) return after.state === undefined ? [{ text: 'first seen' }] : [statePiece(after.state)];
   const parts = changedPieces(entry);
@@ -114,7 +114,7 @@ function describeChange(entry: Entry & { type: 'bicycle' }): Cell[] {
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: ', ' }, ...part]));
 }
 
-function changedPieces({ before = {}, after, fields }: Entry & { type: 'bicycle' }): Cell[][] {
+function changedPieces({ before = {}, after, fields }: ShownEntry & { type: 'bicycle' }): Cell[][] {
   const parts: Cell[][] = [];
   const shown = new Set(MEASUREMENTS);
   if (fields.includes('state')) {
@@ -167,12 +167,12 @@ function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
 }
 
 /** What is older than what was shown, or was found in a list. */
-function markOf(entry: Entry): string | undefined {
+function markOf(entry: ShownEntry): string | undefined {
   const mark = entry.type === 'bicycle' ? entry.kind : entry.type === 'alert' ? entry.mark : undefined;
   return mark === 'caught-up' ? 'caught up' : mark === 'late' ? mark : undefined;
 }
 
-function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
+function cellsOf(entry: ShownEntry, at: number, place: LinePlace): Cells {
   const mark = markOf(entry);
   const cells = contentOf(entry, at, place);
   if (!place.terminal) {
@@ -184,7 +184,7 @@ function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
   return { ...cells, time: { text: showClock(at, place.offsetMinutes), color: 'gray' } };
 }
 
-function contentOf(entry: Entry, at: number, place: LinePlace): Omit<Cells, 'time'> {
+function contentOf(entry: ShownEntry, at: number, place: LinePlace): Omit<Cells, 'time'> {
   const shown = { now: at, terminal: place.terminal };
   const ofBicycle = (bicycle: Bicycle | undefined, uuid: string | undefined) => ({
     name: nameOf(bicycle, uuid),
@@ -268,13 +268,13 @@ function sparing(what: readonly Cell[], width: number): readonly Cell[] {
 }
 
 /** What a line says besides time, charge and place: whose it is, and what changed. */
-export function changeText(entry: Entry): { name: string; text: string } {
+export function changeText(entry: ShownEntry): { name: string; text: string } {
   const { name, what } = cellsOf(entry, 0, { width: undefined, terminal: true, offsetMinutes: 0, paint: NO_PAINT });
   return { name: name.text, text: what.map(({ text }) => text).join('') };
 }
 
 /** One line without its newline: time, name, what changed, charge, place. */
-export function changeLine(entry: Entry, at: number, place: LinePlace): string {
+export function changeLine(entry: ShownEntry, at: number, place: LinePlace): string {
   const { time, name, what, charge, place: where, isWhole = false } = cellsOf(entry, at, place);
   const { paint, width } = place;
   if (width === undefined) {

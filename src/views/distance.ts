@@ -1,7 +1,7 @@
 // How far it is between two places, and how that looks: for people, and as a column that a table gets when it was asked for by place.
 
 import { EARTH_RADIUS_METRES } from '../globe/projection.js';
-import type { Row, Shape } from '../terminal/formats.js';
+import type { ListedItem, Shape } from '../terminal/formats.js';
 import { MISSING, numberOf, pointOf, readPath } from '../terminal/values.js';
 
 const KILOMETRE_METRES = 1000;
@@ -9,7 +9,7 @@ const KILOMETRE_METRES = 1000;
 const WHOLE_KILOMETRES_FROM_METRES = 99_950;
 
 /** A place in degrees. */
-export interface Place {
+export interface LatLon {
   latitude: number;
   longitude: number;
 }
@@ -32,7 +32,7 @@ export function distanceMetres(from: Placed | undefined, to: Placed): number | u
   return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
 }
 
-function placeOf({ latitude, longitude }: Placed = {}): Place | undefined {
+function placeOf({ latitude, longitude }: Placed = {}): LatLon | undefined {
   if (pointOf(longitude, latitude) === undefined) return undefined;
   return { latitude: numberOf(latitude) ?? 0, longitude: numberOf(longitude) ?? 0 };
 }
@@ -48,7 +48,7 @@ export function showDistance(metres: number): string {
 const DISTANCE_FIELD = 'distance_m';
 
 /** The row with `distance_m` as its last field, for every format; as it is where the distance is not known, or the service has such a field. */
-export function addDistance<T>(row: Row<T>, metres: number | undefined): Row<T> {
+export function addDistance<T>(row: ListedItem<T>, metres: number | undefined): ListedItem<T> {
   if (metres === undefined || Object.hasOwn(row.value as object, DISTANCE_FIELD)) return row;
   const rounded = Math.round(metres);
   const head = row.json.slice(0, row.json.lastIndexOf('}')).trimEnd();

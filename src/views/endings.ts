@@ -32,7 +32,7 @@ const SUBJECT =
 const NOT_ALLOWED = /^Action '[^']*' not allowed from current state '([^']*)'/;
 
 /** The reason in the service's words, without what differs from bicycle to bicycle; the empty text where there is none. */
-export function reasonOf({ message }: ChangeResult): string {
+export function endReasonOf({ message }: ChangeResult): string {
   return clean((message ?? '').replace(SUBJECT, '').replace(NOT_ALLOWED, 'not allowed from state $1'));
 }
 
@@ -40,7 +40,7 @@ export function reasonOf({ message }: ChangeResult): string {
 export function showEndings(endings: readonly Ended[], { width, paint, drawRows }: EndingsOptions): string {
   const groups = new Map<string, { outcome: Outcome; reason: string; ended: Ended[] }>();
   for (const ended of endings) {
-    const reason = reasonOf(ended);
+    const reason = endReasonOf(ended);
     const key = `${ended.outcome} ${reason}`;
     const group = groups.get(key) ?? { outcome: ended.outcome, reason, ended: [] };
     group.ended.push(ended);

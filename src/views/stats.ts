@@ -29,7 +29,7 @@ export const STATS: Shape<StatsRow> = {
   ],
 };
 
-export interface StatsOptions {
+export interface StatsLayout {
   /** Columns of the terminal. */
   width: number;
   paint: Paint;
@@ -44,7 +44,7 @@ const WIDEST_BAR_COLUMNS = 40;
 const NARROWEST_BAR_COLUMNS = 5;
 
 /** A block a group: each value with its count, its part and a bar; every line ends in a newline and fits the width. */
-export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWhole = false }: StatsOptions): string {
+export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWhole = false }: StatsLayout): string {
   const lines = [paint.bold(countNoun(total, { one: 'bicycle', many: 'bicycles' }))];
   const groups = new Map<string, StatsRow[]>();
   for (const row of rows) groups.set(row.group, [...(groups.get(row.group) ?? []), row]);

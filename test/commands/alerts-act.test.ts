@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lineOf } from '../../src/commands/bulk/records.js';
+import { lineOf } from '../../src/commands/shared/bulk/records.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';

@@ -4,7 +4,7 @@ import { chmod, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findPlace } from '../../src/settings/place.js';
+import { findPlace } from '../../src/settings/folder.js';
 import { saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import { addBicycle, areasOf, drawFeed, type Selection, type Vehicles } from '../../src/commands/gbfs/feed.js';
+import { addVehicle, areasOf, drawFeed, type FeedSelection, type Vehicles } from '../../src/commands/gbfs/feed.js';
 import { FEED_VERSIONS } from '../../src/settings/system.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
@@ -641,7 +641,7 @@ test('random fleets with hostile names make valid feeds, in which nothing of the
     fc.asyncProperty(fleets, async ({ bicycles, zones, version, range, withDisabled, maxAgeMs }) => {
       const vehicles: Vehicles = { all: new Map(), leftOut: {} };
       let ids = 0;
-      const selection: Selection = {
+      const selection: FeedSelection = {
         organization: ORGANIZATION,
         nowMs: Date.parse('2026-11-22T12:00:00Z'),
         maxAgeMs,
@@ -650,7 +650,7 @@ test('random fleets with hostile names make valid feeds, in which nothing of the
       };
       for (const each of bicycles) {
         const idOf = () => `id-${ids++}`;
-        addBicycle(vehicles, each as Bicycle, selection, { idOf, sinceMs: undefined });
+        addVehicle(vehicles, each as Bicycle, selection, { idOf, sinceMs: undefined });
       }
       const { areas } = areasOf(zones, ORGANIZATION);
       const files = drawFeed({

@@ -178,7 +178,7 @@ describe('did you mean', () => {
   ])('%s', async (_what, line, words) => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
       const { saveProfile } = await import('../../src/settings/store.js');
-      const { findPlace } = await import('../../src/settings/place.js');
+      const { findPlace } = await import('../../src/settings/folder.js');
       const folder = newFolder();
       const env = { ...(await environmentOf(sandbox)), FLEET_CONFIG_DIR: folder };
       await saveProfile(findPlace(env), 'sandbox', { retries: 0 });

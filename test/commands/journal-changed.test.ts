@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { lineOf, readJournal } from '../../src/commands/bulk/records.js';
+import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import { BINDING, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';

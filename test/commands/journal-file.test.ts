@@ -6,9 +6,9 @@ import { appendFile, copyFile, link, readFile, rename, rm, symlink, truncate, wr
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../src/commands/bulk/journal.js';
-import { followHolder, type Holder } from '../../src/commands/bulk/lock.js';
-import { lineOf, readJournal } from '../../src/commands/bulk/records.js';
+import { openJournal } from '../../src/commands/shared/bulk/journal.js';
+import { followHolder, type Holder } from '../../src/commands/shared/bulk/lock.js';
+import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { BINDING, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
 import { anyText } from '../support/naughty.js';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { Feed } from '../../src/commands/map/feed.js';
+import { TabFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
 import { KnownFleet } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
@@ -270,7 +270,7 @@ test('a port in use, a zone and a bad tile server are refused before anything is
 });
 
 test('the feed: what changed and nothing else; what is read anew but the same is no news', () => {
-  const feed = new Feed({
+  const feed = new TabFeed({
     title: 'a fleet',
     tiles: null,
     offsetMinutes: 0,
@@ -302,7 +302,14 @@ test('the feed: what changed and nothing else; what is read anew but the same is
 });
 
 test('of a fleet that is too large to follow the page says so, and does not read for ever', () => {
-  const feed = new Feed({ title: '', tiles: null, offsetMinutes: 0, pastFromMs: null, startMs: 0, keep: () => true });
+  const feed = new TabFeed({
+    title: '',
+    tiles: null,
+    offsetMinutes: 0,
+    pastFromMs: null,
+    startMs: 0,
+    keep: () => true,
+  });
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
     const known = new KnownFleet(store, new ServiceTime({ monotonicMs: 0, wallMs: 0 }));

@@ -4,21 +4,21 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseBbox, showBox } from '../../src/commands/bicycles/area.js';
 import { boxAround, type Circle, parseNear, parseRadius } from '../../src/commands/bicycles/near.js';
-import { distanceMetres, type Place, showDistance } from '../../src/views/distance.js';
+import { distanceMetres, type LatLon, showDistance } from '../../src/views/distance.js';
 import { environmentOf } from '../support/environment.js';
 import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
-function metresBetween(from: Place, to: Place): number {
+function metresBetween(from: LatLon, to: LatLon): number {
   return distanceMetres(from, to) ?? Number.NaN;
 }
 
 const EARTH_RADIUS_METRES = 6_371_008.8;
 
 /** The point that is so far away in that direction: the destination formula, independent of the one under test. */
-function walk({ latitude, longitude }: Place, metres: number, bearingDegrees: number): Place {
+function walk({ latitude, longitude }: LatLon, metres: number, bearingDegrees: number): LatLon {
   const radians = Math.PI / 180;
   const angle = metres / EARTH_RADIUS_METRES;
   const [north, east, bearing] = [latitude * radians, longitude * radians, bearingDegrees * radians];
@@ -35,7 +35,7 @@ function walk({ latitude, longitude }: Place, metres: number, bearingDegrees: nu
 }
 
 /** Whether a box of the query holds a place: as the service reads it, from the text. */
-function holds(circle: Circle, { latitude, longitude }: Place): boolean {
+function holds(circle: Circle, { latitude, longitude }: LatLon): boolean {
   const [east = 0, north = 0, west = 0, south = 0] = showBox(boxAround(circle)).split(',').map(Number);
   return latitude <= north && latitude >= south && longitude <= east && longitude >= west;
 }
@@ -184,7 +184,7 @@ describe('bicycles list --near', () => {
     runFleet(['bicycles', 'list', ...args], { env: await environmentOf(service()) });
 
   /** What the sandbox shows, filtered and put in order by brute force. */
-  function around(centre: Place, metres: number): { uuid: string; distance: number }[] {
+  function around(centre: LatLon, metres: number): { uuid: string; distance: number }[] {
     return service()
       .bicycles()
       .flatMap((bicycle) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ALERT } from '../../src/api/alert.js';
 import { BICYCLE } from '../../src/api/bicycle.js';
-import { checkCondition, matches, OPERATORS, parseCondition } from '../../src/commands/list/where.js';
+import { checkCondition, matches, OPERATORS, parseCondition } from '../../src/commands/shared/list/where.js';
 import { FleetError } from '../../src/errors.js';
 import { readExact } from '../../src/json/exact.js';
 import { anyText, NAUGHTY } from '../support/naughty.js';

@@ -1,18 +1,18 @@
 // What is tried again, as a table.
 
 import { expect, test } from 'vitest';
-import { type Decision, decide, RETRY_AFTER_LIMIT_MS, readRetryAfter, type TryEnd } from '../../src/http/retry.js';
+import { decide, RETRY_AFTER_LIMIT_MS, type RetryDecision, readRetryAfter, type TryEnd } from '../../src/http/retry.js';
 
 const WALL_MS = Date.parse('2026-03-01T12:00:00Z');
 const GET = { isSafe: true, repetitions: 0, most: 3, mayRenew: true };
 const POST = { ...GET, isSafe: false };
-const again = (pauseMs: number): Decision => ({ next: 'repeat', pauseMs });
-const END: Decision = { next: 'give-up' };
+const again = (pauseMs: number): RetryDecision => ({ next: 'repeat', pauseMs });
+const END: RetryDecision = { next: 'give-up' };
 
 const answered = (status: number, retryAfter?: string): TryEnd => ({ status, retryAfter });
 const failed = (code: string, wasSent: boolean): TryEnd => ({ code, wasSent });
 
-test.each<[what: string, end: TryEnd, state: typeof GET, decision: Decision]>([
+test.each<[what: string, end: TryEnd, state: typeof GET, decision: RetryDecision]>([
   ['too slow', answered(408), GET, again(250)],
   ['too many', answered(429), GET, again(250)],
   ['bad gateway', answered(502), GET, again(250)],

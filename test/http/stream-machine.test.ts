@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { FleetError, lastingError } from '../../src/errors.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
-import type { Ending } from '../../src/http/stream/connection.js';
+import type { ConnectionEnd } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import {
   type ConnectionEffect,
@@ -23,14 +23,14 @@ const SETTINGS = {
 };
 const START_WALL_MS = Date.UTC(2026, 10, 21);
 
-const ended: Ending = { cause: 'ended', error: new FleetError('network', 'closed') };
-const refused = (status: number, headers = {}): Ending => ({
+const ended: ConnectionEnd = { cause: 'ended', error: new FleetError('network', 'closed') };
+const refused = (status: number, headers = {}): ConnectionEnd => ({
   cause: 'status',
   error: new FleetError('service', `HTTP ${status}`, { status }),
   answer: { status, headers },
 });
-const late: Ending = { cause: 'timeout', error: new FleetError('network', 'no answer') };
-const noToken: Ending = { cause: 'token', error: lastingError('no token') };
+const late: ConnectionEnd = { cause: 'timeout', error: new FleetError('network', 'no answer') };
+const noToken: ConnectionEnd = { cause: 'token', error: lastingError('no token') };
 const NOTHING = { messages: [], tooBigBytes: [], lastEventId: '', firstId: undefined, retryMs: undefined };
 
 /** The present run, so that a table need not count. */

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { gather } from '../../src/page/clusters.js';
 import { fieldsAt, unpackDetails } from '../../src/page/details.js';
-import { EVERYTHING, filterFleet, inView, type Sort, sortBicycles } from '../../src/page/filter.js';
-import { countBy, type Fleet, isPlaced, openFleet, update } from '../../src/page/fleet.js';
+import { EVERYTHING, filterFleet, inView, type PageSort, sortBicycles } from '../../src/page/filter.js';
+import { countBy, isPlaced, openFleet, type PageFleet, update } from '../../src/page/fleet.js';
 import { packDetails, rowOf } from '../../src/views/map/pack.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -18,7 +18,7 @@ interface Place {
   name?: unknown;
 }
 
-function fleetOf(places: readonly Place[]): Fleet {
+function fleetOf(places: readonly Place[]): PageFleet {
   const bicycles = places.map((place, index) => ({ uuid: `u${index}`, ...place }) as Bicycle);
   return openFleet(bicycles.map(rowOf));
 }
@@ -69,7 +69,7 @@ test('the view finds what the date line parts', () => {
 test('filters and order: what has no value comes last both ways', () => {
   const charges = [50, null, '20.5', 100, 'x', 0];
   const fleet = fleetOf(charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })));
-  const sorted = (sort: Sort) => placesOf(sortBicycles(fleet, fleet.all, sort));
+  const sorted = (sort: PageSort) => placesOf(sortBicycles(fleet, fleet.all, sort));
   expect(sorted({ field: 'charge', isDescending: false })).toEqual([5, 2, 0, 3, 1, 4]);
   expect(sorted({ field: 'charge', isDescending: true })).toEqual([3, 0, 2, 5, 1, 4]);
   expect(sorted({ field: 'name', isDescending: true })).toEqual([5, 4, 3, 2, 1, 0]);

@@ -1,6 +1,6 @@
 // Creation and transitions against interface.md sections 3.1, 4.2 and 4.3: every cell of the table, every role, every refusal.
 import { expect, test } from 'vitest';
-import type { SandboxState, ServedBicycle, TokenOptions, Transition } from '../../src/sandbox/index.js';
+import type { SandboxState, ServedBicycle, ServedTransition, TokenOptions } from '../../src/sandbox/index.js';
 import { useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ service: 'interface', bicycles: 60 });
@@ -44,7 +44,7 @@ const STATES: SandboxState[] = [
 ];
 
 // The table of the issue, written down a second time so that one slip of the pen shows.
-const TABLE: [Transition, SandboxState[], SandboxState][] = [
+const TABLE: [ServedTransition, SandboxState[], SandboxState][] = [
   ['declare_available', ['in_maintenance', 'lost', 'unrecoverable'], 'available'],
   ['reserve', ['available'], 'reserved'],
   ['cancel_reservation', ['reserved'], 'available'],
@@ -59,8 +59,8 @@ const TABLE: [Transition, SandboxState[], SandboxState][] = [
   ['retire', ['in_maintenance'], 'retired'],
 ];
 
-const AUTOMATIC: Transition[] = ['expire_rental_session', 'expire_reservation'];
-const RENTERS: Transition[] = ['rent', 'return', 'reserve', 'cancel_reservation'];
+const AUTOMATIC: ServedTransition[] = ['expire_rental_session', 'expire_reservation'];
+const RENTERS: ServedTransition[] = ['rent', 'return', 'reserve', 'cancel_reservation'];
 
 const CELLS = TABLE.flatMap(([transition, sources, target]) =>
   STATES.map((state) => [transition, state, sources.includes(state) ? target : 'refused'] as const),

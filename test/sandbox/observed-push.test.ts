@@ -1,6 +1,6 @@
 // The push channel as it was observed: concrete topics, no links, leaving messages, no alerts, children's topics, no replay on request.
 import { expect, test } from 'vitest';
-import type { Sandbox, Transition } from '../../src/sandbox/index.js';
+import type { Sandbox, ServedTransition } from '../../src/sandbox/index.js';
 import { headersFor, useSandbox, withSandbox } from '../support/sandbox.js';
 import { openStream, type Stream } from './stream.js';
 
@@ -48,7 +48,7 @@ test('the envelope names the bicycle, also for a subscription to all; links are 
   }
 });
 
-test.each<[Transition, string, boolean]>([
+test.each<[ServedTransition, string, boolean]>([
   ['reserve', 'available', true],
   ['rent', 'available', true],
   ['rent', 'reserved', true],

@@ -1,6 +1,6 @@
 // What the sandbox does beyond interface.md, as a running service of this kind was observed to do, and that `service: 'interface'` does none of it.
 import { expect, test } from 'vitest';
-import { type Sandbox, type TokenOptions, TRANSITION_TABLE, type Transition } from '../../src/sandbox/index.js';
+import { type Sandbox, type ServedTransition, type TokenOptions, TRANSITION_TABLE } from '../../src/sandbox/index.js';
 import { headersFor, useSandbox, withSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
@@ -464,7 +464,7 @@ test('the trace headers of another family', () =>
   }));
 
 test('every transition leads where the table says, put_in_maintenance included', () => {
-  const names = Object.keys(TRANSITION_TABLE) as Transition[];
+  const names = Object.keys(TRANSITION_TABLE) as ServedTransition[];
   expect(names).toContain('put_in_maintenance');
   expect(TRANSITION_TABLE.put_in_maintenance.from).not.toContain('rented');
 });

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findPlace } from '../../src/settings/place.js';
+import { findPlace } from '../../src/settings/folder.js';
 import {
   deleteProfile,
   deleteToken,

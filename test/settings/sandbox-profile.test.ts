@@ -2,7 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
-import { findPlace, type Place } from '../../src/settings/place.js';
+import { findPlace, type SettingsFolder } from '../../src/settings/folder.js';
 import { isSandboxProfile, renewSandboxToken, saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { loadProfiles, loadTokens, saveProfile, saveToken } from '../../src/settings/store.js';
 import { newFolder } from '../support/folder.js';
@@ -12,7 +12,7 @@ const HERE = 'http://127.0.0.1:4010';
 const REAL = 'https://sandbox.vendor.example.com';
 
 let folder: string;
-let place: Place;
+let place: SettingsFolder;
 
 beforeEach(() => {
   folder = newFolder();

@@ -3,7 +3,7 @@
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findPlace } from '../../src/settings/place.js';
+import { findPlace } from '../../src/settings/folder.js';
 import {
   deleteProfile,
   deleteToken,

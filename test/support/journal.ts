@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/clock.js';
-import { lineOf } from '../../src/commands/bulk/records.js';
+import { lineOf } from '../../src/commands/shared/bulk/records.js';
 import { newFolder } from './folder.js';
 
 /** Runs `use` with the path of a journal that is not there yet. */

@@ -1,12 +1,12 @@
 // Bicycles and alerts for golden screens, and a way to render them whole.
 
-import { type Format, openRenderer, type Row, type Shape } from '../../src/terminal/formats.js';
+import { type Format, type ListedItem, openRenderer, type Shape } from '../../src/terminal/formats.js';
 
 /** The clock of every golden screen. */
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
 
 /** A row as the HTTP room makes it: the text as it came, the value read from it. */
-export function rowOf<T>(json: string): Row<T> {
+export function rowOf<T>(json: string): ListedItem<T> {
   return {
     json,
     get value() {
@@ -15,7 +15,7 @@ export function rowOf<T>(json: string): Row<T> {
   };
 }
 
-export function rowsOf<T>(values: readonly unknown[]): Row<T>[] {
+export function rowsOf<T>(values: readonly unknown[]): ListedItem<T>[] {
   return values.map((value) => rowOf(JSON.stringify(value)));
 }
 
@@ -35,7 +35,7 @@ export interface Screen {
 }
 
 /** What reaches stdout, then a line for each notice, marked with `#`. */
-export async function render<T>(shape: Shape<T>, rows: readonly Row<T>[], screen: Screen = {}): Promise<string> {
+export async function render<T>(shape: Shape<T>, rows: readonly ListedItem<T>[], screen: Screen = {}): Promise<string> {
   const { format = 'table', width, colorLevel = 0, columns, batch = rows.length, isWide = false } = screen;
   const renderer = await openRenderer(format, shape, {
     columns,

@@ -2,7 +2,7 @@
 
 import type { Bicycle } from '../../src/api/bicycle.js';
 import type { Moment } from '../../src/clock.js';
-import type { Plan } from '../../src/commands/watch/plan.js';
+import type { WatchPlan } from '../../src/commands/watch/plan.js';
 import { Watch, type WatchEffect, type WatchEvent } from '../../src/commands/watch/state.js';
 import { FleetError } from '../../src/errors.js';
 import type { Report } from '../../src/follower/events.js';
@@ -159,10 +159,10 @@ export function wildTraits(seed: number): Traits {
 
 function planOf(
   mostPages: number,
-  form: Plan['form'],
+  form: WatchPlan['form'],
   topics: readonly string[],
   named: ReadonlySet<string> | undefined,
-): Plan {
+): WatchPlan {
   return {
     form,
     sseUrl: new URL('http://127.0.0.1/'),

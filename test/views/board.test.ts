@@ -7,7 +7,7 @@ import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
 import type { BoardConnection } from '../../src/views/board-keys.js';
-import type { Entry } from '../../src/views/change.js';
+import type { ShownEntry } from '../../src/views/change.js';
 import { isLong } from '../support/often.js';
 
 const NOW = Date.UTC(2026, 10, 21, 14, 3, 59);
@@ -22,7 +22,7 @@ const BICYCLES = [
   { name: 'No battery', state: 'retired' },
 ];
 
-function change(state: string, name: string): Entry {
+function change(state: string, name: string): ShownEntry {
   return {
     type: 'bicycle',
     kind: 'update',

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
-import { changeLine, type Entry } from '../../src/views/change.js';
+import { changeLine, type ShownEntry } from '../../src/views/change.js';
 import { distanceMetres } from '../../src/views/distance.js';
 
 const AT = Date.UTC(2026, 10, 21, 14, 3, 59);
@@ -18,12 +18,12 @@ const ADA = {
   longitude: 13.405,
 };
 
-function update(before: object | undefined, changes: object, fields = Object.keys(changes)): Entry {
+function update(before: object | undefined, changes: object, fields = Object.keys(changes)): ShownEntry {
   const known = before === undefined ? undefined : { ...ADA, ...before };
   return { type: 'bicycle', kind: 'update', uuid: UUID, before: known, after: { ...ADA, ...changes }, fields };
 }
 
-const ENTRIES: Entry[] = [
+const ENTRIES: ShownEntry[] = [
   update({}, { state: 'available' }),
   update({}, { state: 'in_maintenance', state_of_charge: 57.4 }, ['state']),
   update({ state: 'unrecoverable' }, { state: 'in_maintenance' }),
@@ -33,8 +33,8 @@ const ENTRIES: Entry[] = [
   update({}, { latitude: null, longitude: null }),
   update({}, {}),
   update(undefined, { state: 'lost' }),
-  { ...update({}, { state: 'available', latitude: 52.53 }), kind: 'caught-up' } as Entry,
-  { ...update({}, { state: 'lost' }), kind: 'late' } as Entry,
+  { ...update({}, { state: 'available', latitude: 52.53 }), kind: 'caught-up' } as ShownEntry,
+  { ...update({}, { state: 'lost' }), kind: 'late' } as ShownEntry,
   update(undefined, {
     name: '王小明 271 號自行車在車站前',
     state_of_charge: '9',
@@ -144,7 +144,7 @@ test.each([
   [60, '15:03:59  Ada 0042         available -> rented, moved…  57 %'],
   [40, '15:03:59  Ada 0042       ava… -> rented…'],
 ])('at %i columns the place goes first, then the charge; the columns stay', (width, line) => {
-  const entry: Entry = {
+  const entry: ShownEntry = {
     type: 'bicycle',
     kind: 'update',
     uuid: '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4',
@@ -157,7 +157,7 @@ test.each([
 
 test('states, charges and marks have colours', async () => {
   const paint = await loadPaint(1);
-  const line = changeLine(ENTRIES[9] as Entry, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
+  const line = changeLine(ENTRIES[9] as ShownEntry, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
   expect(line).toContain('\u001b[36mcaught up\u001b[39m');
   expect(line).toContain('\u001b[94mrented\u001b[39m -> \u001b[32mavailable\u001b[39m');
 });

@@ -12,7 +12,7 @@ import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { clip, readCoast } from '../../src/views/map/coast.js';
 import type { TerminalInput } from '../../src/views/map/frame.js';
-import { type Grid, type Layout, layOut } from '../../src/views/map/layout.js';
+import { type Grid, type Layout, layOutMap } from '../../src/views/map/layout.js';
 import type { Look } from '../../src/views/map/legend.js';
 import { sceneOf } from '../../src/views/map/scene.js';
 import { drawSvg } from '../../src/views/map/svg.js';
@@ -95,9 +95,9 @@ describe('layout', () => {
         const { places } = sceneOf(bicycles);
         const fitted = fitView(places, extent);
         const view = { ...fitted, worldDots: fitted.worldDots * zoom };
-        const layout = layOut(places, view, grid);
+        const layout = layOutMap(places, view, grid);
         check(layout, grid, bicycles.length);
-        const turned = layOut(sceneOf([...bicycles].reverse()).places, view, grid);
+        const turned = layOutMap(sceneOf([...bicycles].reverse()).places, view, grid);
         const look = ({ dots, clusters }: Layout) => [
           dots.map(({ x, y, place }) => `${x} ${y} ${place.state}`).sort(),
           clusters.map(({ column, row, count, byState }) => [column, row, count, byState]),
@@ -113,7 +113,7 @@ describe('layout', () => {
       fastCheck.property(fleets, (groups) => {
         const { places } = sceneOf(groups.flat());
         const view = fitView(places, { width: 80, height: 48 });
-        expect(layOut(places, view, BRAILLE).outside).toEqual([]);
+        expect(layOutMap(places, view, BRAILLE).outside).toEqual([]);
       }),
       { numRuns: 25 },
     );
@@ -123,7 +123,7 @@ describe('layout', () => {
     for (const latitude of [85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066]) {
       const { places, unplaced } = sceneOf([bicycle(latitude, 0), bicycle(-latitude, 180)]);
       const view = fitView(places, { width: 80, height: 48 });
-      const { outside, dots } = layOut(places, view, BRAILLE);
+      const { outside, dots } = layOutMap(places, view, BRAILLE);
       expect([latitude, outside, dots.length + (unplaced[0]?.bicycles.length ?? 0)]).toEqual([latitude, [], 2]);
     }
   });

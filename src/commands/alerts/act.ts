@@ -4,8 +4,8 @@ import { ALERT, ALERT_ACTIONS, type AlertAction } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
-import { type ActOptions, readFields, readWords, runAction } from '../bulk/act.js';
-import type { Task } from '../bulk/plan.js';
+import { type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
+import type { Task } from '../shared/bulk/plan.js';
 import { findAlert } from './find.js';
 
 /** Assumed: the state that each action leads to, as it was observed. */

@@ -1,7 +1,7 @@
 // `--exec`: runs one command an alert, the alert as JSON on its stdin, in bounded time; what it prints is passed on.
 
 import type { Clock } from '../../clock.js';
-import { describeEnd, readLines, runShell } from '../../shell.js';
+import { describeEnd, readShellLines, runShell } from '../../shell.js';
 
 export interface ExecOptions {
   env: NodeJS.ProcessEnv;
@@ -29,7 +29,7 @@ export async function runCommand(command: string, input: string, options: ExecOp
     say(left < 0 ? `more than ${OUTPUT_LIMIT_CHARACTERS / 1024} kB: the rest of the output was left out` : line);
   };
   const onOutput = (...streams: Parameters<Parameters<typeof runShell>[1]['onOutput']>) => {
-    for (const stream of streams) readLines(stream, LINE_LIMIT_CHARACTERS, take);
+    for (const stream of streams) readShellLines(stream, LINE_LIMIT_CHARACTERS, take);
   };
   const end = await runShell(command, {
     ...rest,

@@ -5,9 +5,9 @@ import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Item, Query } from '../../http/types.js';
-import { beginsWith, pagesAround } from '../list/around.js';
-import { type Meant, pickOne, shorten } from '../list/meant.js';
-import { chosenOrganization } from '../organization.js';
+import { beginsWith, pagesAround } from '../shared/list/around.js';
+import { type Meant, pickOne, shorten } from '../shared/list/meant.js';
+import { chosenOrganization } from '../shared/organization.js';
 
 /** Finds one alert. Throws a FleetError of kind `usage` when several match, of kind `not-found` when none does. */
 export async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {

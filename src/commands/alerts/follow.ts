@@ -3,19 +3,19 @@
 import { momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { requireSseUrl } from '../../settings/resolve.js';
-import { readBicycleNames } from '../bicycle-names.js';
-import { OVER } from '../follow/ending.js';
-import { IDLE_MS } from '../follow/flags.js';
-import { follow, type Machine, type Session } from '../follow/loop.js';
-import { openPrinter, type Printable } from '../follow/print.js';
-import { followTopics } from '../follow/stream.js';
+import { readBicycleNames } from '../shared/bicycle-names.js';
+import { OVER } from '../shared/follow/ending.js';
+import { IDLE_MS } from '../shared/follow/flags.js';
+import { follow, type Machine, type Session } from '../shared/follow/loop.js';
+import { openPrinter, type Printable } from '../shared/follow/print.js';
+import { followTopics } from '../shared/follow/stream.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
+import { openAlertsReport, type SummaryInput, type Title } from './messages.js';
 import { readAlerts } from './read.js';
 import type { Webhook } from './receiver.js';
-import { openAlertsReport, type SummaryInput, type Title } from './report.js';
 import { alertsState, startAlerts } from './state.js';
 
 /** What takes webhooks in. */

@@ -6,7 +6,7 @@ import { readWhole } from '../../http/exchange.js';
 import type { Dispatcher } from '../../http/network.js';
 import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../../http/retry.js';
 import { showDuration } from '../../terminal/time.js';
-import type { Stderr } from '../follow/stderr.js';
+import type { Stderr } from '../shared/follow/stderr.js';
 import type { Forwarded, Memory } from './memory.js';
 
 export interface ForwardOptions {

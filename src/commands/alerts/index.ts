@@ -9,9 +9,9 @@ import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
-import { addBulkFlags } from '../bulk/flags.js';
-import { addEndFlags, readDuration } from '../follow/flags.js';
-import { addListFlags, readCondition, readNamed } from '../list/flags.js';
+import { addBulkFlags } from '../shared/bulk/flags.js';
+import { addEndFlags, readDuration } from '../shared/follow/flags.js';
+import { addListFlags, readCondition, readNamed } from '../shared/list/flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = program

@@ -42,7 +42,7 @@ export function lastMsOf({ modified, created }: Alert): number | undefined {
   return readTime(modified) ?? readTime(created);
 }
 
-export function versionOf(item: AlertItem, source: Source): Version {
+export function alertVersionOf(item: AlertItem, source: Source): Version {
   const { modified, created, state } = item.value;
   return { id: idOf(item), modified: textOf(modified ?? created) ?? '', state: textOf(state) ?? '', source };
 }
@@ -58,7 +58,7 @@ export function openKnownAlerts() {
   return {
     /** How this very version became known, if it is, and the state of the one before it. */
     look(item: AlertItem): { readonly source: Source | undefined; readonly before: string | undefined } {
-      const version = versionOf(item, 'there');
+      const version = alertVersionOf(item, 'there');
       const known = table.get(version.id) ?? [];
       const source = known.find((other) => keyOf(other) === keyOf(version))?.source;
       const earlier = known.filter((other) => !isBefore(version, other));

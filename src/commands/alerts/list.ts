@@ -3,12 +3,12 @@
 import { ALERT, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { ALERTS, alertsNamed } from '../../views/alert.js';
-import { readBicycleNames } from '../bicycle-names.js';
 import { findBicycle } from '../bicycles/find.js';
-import type { ListOptions } from '../list/flags.js';
-import { printList } from '../list/list.js';
-import { warnOfWords } from '../list/warnings.js';
-import { chosenOrganization } from '../organization.js';
+import { readBicycleNames } from '../shared/bicycle-names.js';
+import type { ListOptions } from '../shared/list/flags.js';
+import { printList } from '../shared/list/list.js';
+import { warnOfWords } from '../shared/list/warnings.js';
+import { chosenOrganization } from '../shared/organization.js';
 
 /** What somebody who looks at alerts wants to see; the interface names no order of its own. */
 const NEWEST_FIRST = '-created';

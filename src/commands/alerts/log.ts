@@ -10,10 +10,10 @@ import { sleep } from '../../clock.js';
 import { configError, FleetError, reasonOf } from '../../errors.js';
 import { hasCode, moveFile } from '../../folder.js';
 import { isObject, parseJson } from '../../json/parse.js';
-import { refuseForeign, statIfThere, targetOf } from '../../settings/trust.js';
-import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../bulk/lock.js';
+import { refuseForeign, statIfThere, trustTargetOf } from '../../settings/trust.js';
+import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../shared/bulk/lock.js';
 
-export interface LogOptions extends LockOptions {
+export interface LogFileOptions extends LockOptions {
   path: string;
   /** Takes in what the file holds; false: it is damaged. `writtenMs`: when it was written last. */
   restore(records: readonly unknown[], broken: number, writtenMs: number | undefined): boolean;
@@ -72,7 +72,7 @@ function readOwn(path: string): string {
  * FleetError of kind `config` where that is not possible, and one that names the process that has it; a silent one after the seconds that
  * it takes to know.
  */
-export async function openLog(options: LogOptions) {
+export async function openLog(options: LogFileOptions) {
   const { path, clock, all, hint } = options;
   const { text } = readLog(path);
   const writtenMs = statIfThere(path)?.mtimeMs;
@@ -168,7 +168,7 @@ function keepDamaged(path: string, text: string): string {
 
 /** A symbolic link keeps pointing to the file. */
 function replaceFile(path: string, text: string): void {
-  const target = targetOf(path);
+  const target = trustTargetOf(path);
   const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
   try {
     fs.writeFileSync(temporary, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true });
@@ -179,7 +179,7 @@ function replaceFile(path: string, text: string): void {
   }
 }
 
-async function claimLog({ path, ...options }: LogOptions): Promise<Claim> {
+async function claimLog({ path, ...options }: LogFileOptions): Promise<Claim> {
   const id = randomBytes(6).toString('hex');
   const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {

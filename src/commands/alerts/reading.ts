@@ -6,9 +6,9 @@
 import type { Alert } from '../../api/alert.js';
 import type { Page, Query } from '../../http/types.js';
 import { readTime } from '../../terminal/time.js';
-import { type AlertItem, keyOf, lastMsOf, versionOf } from './known.js';
+import { type AlertItem, alertVersionOf, keyOf, lastMsOf } from './known.js';
 
-export type Reading = ReturnType<typeof startReading>;
+export type ListReading = ReturnType<typeof startReading>;
 
 /** `created`: the service does not order by `modified`. */
 export type Order = 'modified' | 'created';
@@ -41,12 +41,12 @@ export function startReading(isDeep: boolean, query: Query) {
   };
 }
 
-export function addPage(reading: Reading, order: Order, page: Page<Alert>, atMs: number): void {
+export function addPage(reading: ListReading, order: Order, page: Page<Alert>, atMs: number): void {
   const { size } = reading.items;
   if (reading.pages === 0) reading.atMs = atMs;
   reading.pages++;
   for (const item of page.items) {
-    const key = keyOf(versionOf(item, 'list'));
+    const key = keyOf(alertVersionOf(item, 'list'));
     // New alerts push others from one page to the next.
     if (reading.items.has(key)) continue;
     reading.items.set(key, item);
@@ -61,13 +61,13 @@ export function addPage(reading: Reading, order: Order, page: Page<Alert>, atMs:
 }
 
 /** The newest time of an alert that is not ahead of the service. */
-export function topOf({ topMs, atMs }: Reading): number | undefined {
+export function topOf({ topMs, atMs }: ListReading): number | undefined {
   return topMs === undefined ? undefined : Math.min(topMs, atMs);
 }
 
 /** How far a reading has come: to the end of the list, to what was seen before (`cursorMs`), far enough; undefined: it goes on. */
-export function readTo(
-  { isDeep, pages, items, lastMs, stalePages }: Reading,
+export function readDownTo(
+  { isDeep, pages, items, lastMs, stalePages }: ListReading,
   order: Order,
   cursorMs: number | undefined,
   hasNext: boolean,

@@ -14,24 +14,24 @@ import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
 import { textOf } from '../../terminal/values.js';
 import type { WatchEnd } from '../../views/stream.js';
-import { matches } from '../list/where.js';
+import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
-import { type AlertItem, type KnownAlerts, lastMsOf, type Source, versionOf } from './known.js';
+import { type AlertItem, alertVersionOf, type KnownAlerts, lastMsOf, type Source } from './known.js';
 import type { Marks } from './memory.js';
 import { readPushed } from './payload.js';
 import {
   addPage,
   CLOCK_MARGIN_MS,
+  type ListReading,
   type Order,
   oldestFirst,
-  type Reading,
-  readTo,
+  readDownTo,
   startReading,
   topOf,
 } from './reading.js';
 
 /** What a restart knows. */
-export interface Remembered {
+export interface AlertMemory {
   readonly known: KnownAlerts;
   readonly marks: Marks;
 }
@@ -54,7 +54,7 @@ const REFUSAL_LIMIT_MS = 60_000;
 export type AlertsState = ReturnType<typeof startAlerts>;
 export type AlertCounts = AlertsState['counts'];
 
-export function startAlerts(plan: AlertsPlan, { known, marks }: Remembered, now: Moment) {
+export function startAlerts(plan: AlertsPlan, { known, marks }: AlertMemory, now: Moment) {
   const { cursorMs = plan.sinceMs, beganMs = now.wallMs } = marks;
   const floorMs =
     marks.cursorMs === undefined ? plan.sinceMs : Math.max(marks.cursorMs - CLOCK_MARGIN_MS, marks.floorMs ?? 0);
@@ -67,7 +67,7 @@ export function startAlerts(plan: AlertsPlan, { known, marks }: Remembered, now:
     /** The first reading comes later than the watch began, in this run or in one before. */
     isLate: marks.beganMs !== undefined,
     order: 'modified' as Order,
-    reading: undefined as Reading | undefined,
+    reading: undefined as ListReading | undefined,
     /** A page was asked for, and has not come. */
     isAsking: false,
     /** When the next reading begins, and from when on it is a deep one, on the monotonic clock. */
@@ -141,7 +141,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   repair(turn, reading);
   if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined) return beginByCreated(turn);
   // At the start the newest alert says where it begins.
-  const end = readTo(reading, order, state.marks.cursorMs ?? topOf(reading), page.next !== undefined);
+  const end = readDownTo(reading, order, state.marks.cursorMs ?? topOf(reading), page.next !== undefined);
   if (end !== undefined) finish(turn, reading, end);
   else {
     reading.query = page.next ?? [];
@@ -150,7 +150,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
 }
 
 /** Brings a cursor that lies in the future back, by as much as clocks may be wrong. */
-function repair({ state, effects }: Turn, { atMs }: Reading) {
+function repair({ state, effects }: Turn, { atMs }: ListReading) {
   const { cursorMs: fromMs } = state.marks;
   if (fromMs === undefined || fromMs <= atMs + AHEAD_MS) return;
   const toMs = atMs - CLOCK_MARGIN_MS;
@@ -160,7 +160,7 @@ function repair({ state, effects }: Turn, { atMs }: Reading) {
 }
 
 /** The reading is whole: what is news is shown, the oldest first, and the rest is known. */
-function finish(turn: Turn, reading: Reading, readTo: 'end' | 'known' | 'bound') {
+function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
   const { beganMs, cursorMs, floorMs = Number.NEGATIVE_INFINITY } = state.marks;
@@ -197,7 +197,7 @@ function finish(turn: Turn, reading: Reading, readTo: 'end' | 'known' | 'bound')
 }
 
 /** Moves the cursor to where the reading before this one had come, for every part of the list is read twice. */
-function moveCursor({ state, now, effects }: Turn, reading: Reading, readTo: string) {
+function moveCursor({ state, now, effects }: Turn, reading: ListReading, readTo: string) {
   const { cursorMs, floorMs, beganMs } = state.marks;
   const startMs = topOf(reading) ?? reading.atMs - (now.wallMs - beganMs);
   const seenMs = Math.max(cursorMs ?? startMs, topOf(reading) ?? startMs);
@@ -281,7 +281,7 @@ function takePushed(turn: Turn, event: StreamEvent) {
 // What is shown
 
 function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
-  const version = versionOf(item, source);
+  const version = alertVersionOf(item, source);
   state.known.learn(version);
   effects.push({ type: 'learned', version });
 }
@@ -291,7 +291,7 @@ function show(turn: Turn, item: AlertItem, source: Source, before: string | unde
   const { state, now, effects } = turn;
   const { plan, counts } = state;
   if (!isWanted(plan, item.value)) return learn(turn, item, source);
-  const version = versionOf(item, source);
+  const version = alertVersionOf(item, source);
   state.known.learn(version);
   effects.push({ type: 'show', item, version, before: before === version.state ? undefined : before, mark });
   counts.shown++;

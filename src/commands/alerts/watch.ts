@@ -3,13 +3,13 @@
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { type EndOptions, endPlan } from '../follow/ending.js';
-import { readSince } from '../follow/flags.js';
-import { chooseLines } from '../follow/print.js';
-import { beginFollowing } from '../follow/start.js';
-import { warnOfWords } from '../list/warnings.js';
 import { showOrganizations } from '../named/find.js';
-import { chosenOrganization } from '../organization.js';
+import { type EndOptions, endPlan } from '../shared/follow/ending.js';
+import { readSince } from '../shared/follow/flags.js';
+import { chooseLines } from '../shared/follow/print.js';
+import { beginFollowing } from '../shared/follow/start.js';
+import { warnOfWords } from '../shared/list/warnings.js';
+import { chosenOrganization } from '../shared/organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './memory.js';
 

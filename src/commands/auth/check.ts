@@ -17,7 +17,7 @@ import { askYesNo, canAsk } from '../../terminal/prompt.js';
 const LONGEST_CHECK_MS = 10_000;
 
 /** What to do after the check; `prefix` is the address that answers instead of the one given. */
-export type Outcome = { next: 'save' } | { next: 'stop' } | { next: 'prefix'; address: string };
+export type TokenOutcome = { next: 'save' } | { next: 'stop' } | { next: 'prefix'; address: string };
 
 /** Limits of a client for a login. */
 export function limitsOfLogin({ timeoutMs }: Settings) {
@@ -28,7 +28,7 @@ export function limitsOfLogin({ timeoutMs }: Settings) {
  * Asks for a page of bicycles with the new token and reports what came of it. A service that cannot be reached is no reason not to
  * save (VPN, first setup); one that refuses is a question. Throws the refusal without a terminal.
  */
-export async function checkLogin(context: Context, settings: Settings, token: string): Promise<Outcome> {
+export async function checkLogin(context: Context, settings: Settings, token: string): Promise<TokenOutcome> {
   const baseUrl = settings.baseUrl.value;
   if (baseUrl === undefined) return { next: 'save' };
   const { notice, signal } = context;
@@ -102,7 +102,7 @@ async function reportBicycles({ notice }: Context, client: Client, organization:
 }
 
 /** The operator's choice after a refusal; `address` is where the service answers instead. */
-async function decide(context: Context, failure: FleetError, address: string | undefined): Promise<Outcome> {
+async function decide(context: Context, failure: FleetError, address: string | undefined): Promise<TokenOutcome> {
   if (!canAsk(context)) {
     throw address === undefined
       ? failure

@@ -28,7 +28,7 @@ import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
 import { checkLogin, hintOfPrefix, limitsOfLogin } from './check.js';
 import { askOrganization, askPassword, askSetting, askToken } from './questions.js';
-import { type Chosen, chooseNamed, chooseTarget, type Target } from './target.js';
+import { type Chosen, chooseNamed, chooseTarget, type LoginTarget } from './target.js';
 
 export interface LoginOptions {
   withToken?: boolean;
@@ -129,7 +129,7 @@ function knownValues(settings: Settings, chosen: Chosen): Values {
   return values;
 }
 
-async function announce({ notice }: Context, { reason, replaced }: Target, where: string): Promise<void> {
+async function announce({ notice }: Context, { reason, replaced }: LoginTarget, where: string): Promise<void> {
   await notice(`logging in: ${where}`);
   if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
   if (replaced !== undefined) await notice(`this replaces the address ${KEYS.base_url.show(replaced)}`);
@@ -185,7 +185,7 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
  * What changes in the profile: what came by flag or as an answer; all that is known where the profile is another one than that in
  * use. `undefined` takes out what belonged to the service that was there before.
  */
-function valuesToSave(stored: Stored, settings: Settings, known: Values, { profile, replaced }: Target): Values {
+function valuesToSave(stored: Stored, settings: Settings, known: Values, { profile, replaced }: LoginTarget): Values {
   const held = stored.profiles.get(profile);
   const isElsewhere = profile !== settings.profile.value || replaced !== undefined;
   const values: Values = {};
@@ -210,7 +210,7 @@ function proposedSettings({ io, flags }: Context, stored: Stored, profile: strin
 
 async function save(
   context: Context,
-  { stored, target, values, token, login }: { stored: Stored; target: Target; values: Values } & Obtained,
+  { stored, target, values, token, login }: { stored: Stored; target: LoginTarget; values: Values } & Obtained,
 ): Promise<void> {
   const { io, flags, notice } = context;
   const { profile } = target;
@@ -240,7 +240,7 @@ async function save(
 }
 
 /** The first profile of all, and one that the login chose by itself, are used from now on. */
-async function enterProfile({ notice }: Context, stored: Stored, { profile, reason }: Target): Promise<void> {
+async function enterProfile({ notice }: Context, stored: Stored, { profile, reason }: LoginTarget): Promise<void> {
   const before = stored.active ?? DEFAULT_PROFILE;
   if (before === profile) return;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;

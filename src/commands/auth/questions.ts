@@ -8,8 +8,8 @@ import { type KeyName, parseForStore } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
-import { describe } from '../list/meant.js';
 import { readNames } from '../named/find.js';
+import { describe } from '../shared/list/meant.js';
 import { limitsOfLogin } from './check.js';
 
 /** What to do without a terminal. */

@@ -9,8 +9,8 @@ import { findTokenPlace, loginCommand, missingToken } from '../../settings/token
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
-import { isScreen, writeResult } from '../list/target.js';
-import { chooseReportFormat, printReport } from '../report.js';
+import { chooseReportFormat, printReport } from '../shared/change-report.js';
+import { isScreen, writeResult } from '../shared/list/target.js';
 
 /** The object of `--json`; `null` where there is nothing to say. */
 interface Status {

@@ -7,7 +7,7 @@ import type { Setting } from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import type { Stored } from '../../settings/store.js';
 
-export interface Target {
+export interface LoginTarget {
   profile: string;
   /** Why it is another profile than the one in use; undefined when it is that one, or was named. */
   reason: string | undefined;
@@ -34,15 +34,15 @@ export function chooseNamed(stored: Stored, { value: profile, origin }: Setting<
 }
 
 /** The address that a profile holds. */
-export function addressOf(stored: Stored, profile: string): URL | undefined {
+export function addressText(stored: Stored, profile: string): URL | undefined {
   const parsed = parseAddress(String(stored.profiles.get(profile)?.['base_url'] ?? ''));
   return 'value' in parsed ? parsed.value : undefined;
 }
 
 /** Decides for an address; undefined where none is known. */
-export function chooseTarget(stored: Stored, chosen: Chosen, address: URL | undefined): Target {
+export function chooseTarget(stored: Stored, chosen: Chosen, address: URL | undefined): LoginTarget {
   const { profile, isNamed, isSandbox } = chosen;
-  const held = addressOf(stored, profile);
+  const held = addressText(stored, profile);
   const isSame = address === undefined || held === undefined || isSameService(held, address);
   if (isNamed || (isSame && !isSandbox)) return { profile, reason: undefined, replaced: isSame ? undefined : held };
   if (address === undefined) throw new Error('an address is needed: that of the sandbox changes with each start');
@@ -61,7 +61,7 @@ function isSameService(one: URL, other: URL): boolean {
 /** The profile that holds the address already, else a free name made of its host: `bikes.example.com`. */
 function nameFor(stored: Stored, address: URL): string {
   for (const [name, values] of stored.profiles) {
-    const held = addressOf(stored, name);
+    const held = addressText(stored, name);
     if (held !== undefined && isSameService(held, address) && !isSandboxProfile(name, values)) return name;
   }
   const host = address.host

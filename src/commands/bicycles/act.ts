@@ -5,9 +5,16 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { pointOf, textOf } from '../../terminal/values.js';
-import { type Action, type ActOptions, type Fields, readFields, readWords, runAction } from '../bulk/act.js';
+import {
+  type Action,
+  type ActionFields,
+  type ActOptions,
+  readFields,
+  readWords,
+  runAction,
+} from '../shared/bulk/act.js';
 import { findBicycle } from './find.js';
-import { readBicycle } from './get.js';
+import { fetchBicycle } from './get.js';
 
 export interface ActOnBicyclesOptions extends ActOptions {
   dryRunRemote?: boolean;
@@ -57,7 +64,7 @@ export async function actOnBicycles(
 }
 
 /** The fields of the body. Refuses a dry run that does not go with another flag. */
-function fieldsOf(options: ActOnBicyclesOptions): Fields {
+function fieldsOf(options: ActOnBicyclesOptions): ActionFields {
   const fields = readFields(options.field);
   if (options.dryRunRemote !== true && fields['dry_run'] !== true) return fields;
   if (options.journal !== undefined) {
@@ -91,7 +98,7 @@ async function readName(context: Context, uuid: string): Promise<string | undefi
 
 async function readIfShown(context: Context, uuid: string): Promise<Bicycle | undefined> {
   try {
-    return (await readBicycle(context, await context.client({ retries: 0 }), uuid)).value;
+    return (await fetchBicycle(context, await context.client({ retries: 0 }), uuid)).value;
   } catch (error) {
     if (error instanceof FleetError && error.kind === 'not-found') return undefined;
     throw error;

@@ -11,12 +11,12 @@ import { clean } from '../../terminal/clean.js';
 import { readLines } from '../../terminal/stdin.js';
 import { ACTION, CREATIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { carryOut } from '../bulk/carry-out.js';
-import { lookUpCreations } from '../bulk/created.js';
-import type { ChangeOptions, Creation, Plan, Task } from '../bulk/plan.js';
-import { printRows } from '../list/result.js';
 import { withNamesFound } from '../named/find.js';
-import { chosenOrganization, requireOrganization } from '../organization.js';
+import { carryOut } from '../shared/bulk/carry-out.js';
+import { lookUpCreations } from '../shared/bulk/created.js';
+import type { BulkPlan, ChangeOptions, Creation, Task } from '../shared/bulk/plan.js';
+import { printRows } from '../shared/list/result.js';
+import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 import {
   type FieldFlags,
   furtherProblems,
@@ -125,7 +125,7 @@ async function readOrComplain(context: Context, input: NewBicyclesInput): Promis
   }
 }
 
-function planFor(tasks: Plan['tasks'], source: string): Plan {
+function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
   return {
     change: {
       resource: BICYCLE,

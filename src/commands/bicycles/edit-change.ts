@@ -9,19 +9,19 @@ import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
-import { describeBefore } from '../bulk/evidence.js';
-import type { Change, Decide, Decision, Doubt, Task } from '../bulk/plan.js';
+import { describeBefore } from '../shared/bulk/evidence.js';
+import type { BulkChange, Decide, Doubt, Task, TaskDecision } from '../shared/bulk/plan.js';
 import type { EditMethod } from './choices.js';
-import { readBicycle } from './get.js';
+import { fetchBicycle } from './get.js';
 
 /** Fields of a bicycle as the service sent it; numbers keep their digits. */
-export type Fields = { readonly [field: string]: unknown };
+export type BicycleFields = { readonly [field: string]: unknown };
 
 /** A bicycle as it was read, and the fields that are to be other than they are. */
 export interface Edit {
   task: Task;
-  wanted: Fields;
-  before: Fields;
+  wanted: BicycleFields;
+  before: BicycleFields;
   changed: readonly (readonly [string, unknown])[];
 }
 
@@ -32,8 +32,8 @@ export const SUBJECT = 'the edit';
 export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 
 /** The edit that gives a bicycle, as it was read, these fields. */
-export function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: Fields): Edit {
-  const before = readExact(json) as Fields;
+export function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: BicycleFields): Edit {
+  const before = readExact(json) as BicycleFields;
   const changed = Object.entries(wanted).filter(([field, one]) => writeJson(one) !== writeJson(before[field]));
   const hash = createHash('sha256').update(writeJson(wanted)).digest('hex').slice(0, 16);
   const task = { key: `${uuid}:${hash}`, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
@@ -41,7 +41,7 @@ export function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: Fie
 }
 
 /** What an edit of each does; `asked` is the only method where one is given. */
-export function changeFor(context: Context, editOf: (task: Task) => Edit, asked: EditMethod | undefined): Change {
+export function changeFor(context: Context, editOf: (task: Task) => Edit, asked: EditMethod | undefined): BulkChange {
   let method = asked ?? 'PUT';
   return {
     resource: BICYCLE,
@@ -99,7 +99,7 @@ function findIgnored(edit: Edit, answer: HttpAnswer): FleetError | undefined {
 /** The fields that an answer shows as they were, or not at all: what it does not have, the service does not have. */
 export function findLeft({ before, changed }: Edit, { text }: HttpAnswer): string[] {
   if (text.trim() === '') return [];
-  const after = readExact(text) as Fields;
+  const after = readExact(text) as BicycleFields;
   return changed
     .filter(([field]) => !Object.hasOwn(after, field) || writeJson(after[field]) === writeJson(before[field]))
     .map(
@@ -126,9 +126,9 @@ async function lookUpEdits(
   doubts: readonly Doubt[],
   editOf: (task: Task) => Edit,
 ): Promise<Decide> {
-  const decided = new Map<Task, Decision>();
+  const decided = new Map<Task, TaskDecision>();
   for (const { task, entry } of doubts) {
-    const now = readExact((await readBicycle(context, client, String(task.uuid))).json) as Fields;
+    const now = readExact((await fetchBicycle(context, client, String(task.uuid))).json) as BicycleFields;
     const { state, version } = describeBefore(now);
     const isSame = Object.entries(editOf(task).wanted).every(
       ([field, one]) => writeJson(one) === writeJson(now[field]),

@@ -12,14 +12,14 @@ import { clean } from '../../terminal/clean.js';
 import { ACTIONS } from '../../views/action.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { typedField } from '../api/fields.js';
-import { carryOut } from '../bulk/carry-out.js';
-import type { Task } from '../bulk/plan.js';
-import { badLine, parseRows, type TargetRow } from '../bulk/targets.js';
-import { describe } from '../list/meant.js';
 import { withNamesFound } from '../named/find.js';
+import { carryOut } from '../shared/bulk/carry-out.js';
+import type { Task } from '../shared/bulk/plan.js';
+import { badLine, parseRows, type TargetRow } from '../shared/bulk/targets.js';
+import { describe } from '../shared/list/meant.js';
 import type { EditOptions } from './edit.js';
-import { changeFor, type Edit, editTo, type Fields, showValue } from './edit-change.js';
-import { readBicycle } from './get.js';
+import { type BicycleFields, changeFor, type Edit, editTo, showValue } from './edit-change.js';
+import { fetchBicycle } from './get.js';
 import { readFlags } from './new-bicycles.js';
 
 /** Fields that only the service sets: a list that was exported and edited has them too. */
@@ -79,7 +79,7 @@ async function readEdits(context: Context, rows: readonly TargetRow[], concurren
   const work = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [index, row] = next;
-      const item = await readBicycle(context, client, row.uuid);
+      const item = await fetchBicycle(context, client, row.uuid);
       edits[index] = editTo(row.uuid, item, await wantedFields(context, client, { row, item, leftOut }));
     }
   };
@@ -97,8 +97,8 @@ interface ReadRow {
 }
 
 /** What the row asks for. */
-async function wantedFields(context: Context, client: Client, { row, item, leftOut }: ReadRow): Promise<Fields> {
-  const before = readExact(item.json) as Fields;
+async function wantedFields(context: Context, client: Client, { row, item, leftOut }: ReadRow): Promise<BicycleFields> {
+  const before = readExact(item.json) as BicycleFields;
   const wanted = new Map<string, unknown>();
   for (const [field, cell] of Object.entries(row.fields)) {
     if (field === row.namedBy || field === 'uuid' || (row.isRecord && cell === null)) continue;

@@ -14,24 +14,24 @@ import { textOf } from '../../terminal/values.js';
 import { ACTION } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, type Field, splitField, textField, typedField } from '../api/fields.js';
-import { carryOut } from '../bulk/carry-out.js';
-import type { ChangeOptions } from '../bulk/plan.js';
-import { describe } from '../list/meant.js';
-import { printRows } from '../list/result.js';
 import { withNamesFound } from '../named/find.js';
+import { carryOut } from '../shared/bulk/carry-out.js';
+import type { ChangeOptions } from '../shared/bulk/plan.js';
+import { describe } from '../shared/list/meant.js';
+import { printRows } from '../shared/list/result.js';
 import { EDIT_METHODS, type EditMethod } from './choices.js';
 import {
+  type BicycleFields,
   changeFor,
   type Edit,
   editTo,
-  type Fields,
   findLeft,
   METHOD_NOT_SERVED,
   SUBJECT,
   showValue,
 } from './edit-change.js';
 import { findBicycle } from './find.js';
-import { readBicycle } from './get.js';
+import { fetchBicycle } from './get.js';
 import { type FieldFlags, readFlags } from './new-bicycles.js';
 
 export interface EditOptions extends FieldFlags, Omit<ChangeOptions, 'dryRun' | 'yes'> {
@@ -50,7 +50,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
   const client = await context.client();
   const wanted = await readChanges(context, client.baseUrl, options);
   const { uuid, item: found } = await findBicycle(context, text);
-  const item = await readBicycle(context, client, uuid);
+  const item = await fetchBicycle(context, client, uuid);
   const label = describe(item.value.uuid, item.value.name);
   const edit = editTo(uuid, item, wanted);
   if (edit.changed.length === 0) return context.notice(`nothing to change: ${label} already has these values`);
@@ -66,7 +66,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
 }
 
 /** The changes that the flags ask for. */
-async function readChanges(context: Context, baseUrl: URL, options: EditOptions): Promise<Fields> {
+async function readChanges(context: Context, baseUrl: URL, options: EditOptions): Promise<BicycleFields> {
   const { note } = options;
   const cleared = CLEARABLE.filter((field) => options[field] === 'null');
   const { model, lock, ...others } = options;
@@ -82,7 +82,7 @@ async function readChanges(context: Context, baseUrl: URL, options: EditOptions)
     ...(note === undefined ? [] : [['note', note] as const]),
   ]);
   const further = (options.field ?? []).map((text) => fieldOf(...splitField(text)));
-  for (const [field, value] of Object.entries(readExact(bodyOf(further)) as Fields)) {
+  for (const [field, value] of Object.entries(readExact(bodyOf(further)) as BicycleFields)) {
     if (changes.has(field)) throw usageError(`"${field}" is given twice`);
     changes.set(field, value);
   }

@@ -11,10 +11,10 @@ import { cutTo } from '../../http/foreign.js';
 import type { Item, Query } from '../../http/types.js';
 import type { Mirror } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
-import { holdsAll, mirrorOf, withCurrentMirror } from '../current.js';
-import { beginsWith, everyPage, isBeginning, pagesAround } from '../list/around.js';
-import { type Meant, pickOne, shorten } from '../list/meant.js';
-import { chosenOrganization } from '../organization.js';
+import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
+import { beginsWith, everyPage, isBeginning, pagesAround } from '../shared/list/around.js';
+import { type Meant, pickOne, shorten } from '../shared/list/meant.js';
+import { chosenOrganization } from '../shared/organization.js';
 import { findRemembered } from './remembered.js';
 
 /** What begins with so many digits is hardly called so by accident. */

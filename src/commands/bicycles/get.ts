@@ -21,9 +21,9 @@ import { MISSING, textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import type { CardChange } from '../../views/card.js';
 import { MEASUREMENTS } from '../../views/change.js';
-import { mirrorOf, withCurrentMirror } from '../current.js';
-import { printRows } from '../list/result.js';
-import { isScreen, writeResult } from '../list/target.js';
+import { mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
+import { printRows } from '../shared/list/result.js';
+import { isScreen, writeResult } from '../shared/list/target.js';
 import { findBicycle, findByUuid } from './find.js';
 import { readSide } from './remembered.js';
 
@@ -35,7 +35,7 @@ const CHANGES_SHOWN = 5;
 export async function getBicycle(context: Context, text: string): Promise<void> {
   const client = await context.client();
   const { uuid } = await findBicycle(context, text);
-  const item = await readBicycle(context, client, uuid);
+  const item = await fetchBicycle(context, client, uuid);
   const { io, flags } = context;
   const format = (await context.settings()).output.value;
   await io.startPager(context.notice);
@@ -61,7 +61,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
  * Reads one bicycle at its own address; from the list where the service has no such address (404 or 405). Throws a FleetError of kind
  * `not-found` when neither has it. Assumed: the address; alerts link to a bicycle by URL (section 2.2).
  */
-export async function readBicycle(context: Context, client: Client, uuid: string): Promise<Item<Bicycle>> {
+export async function fetchBicycle(context: Context, client: Client, uuid: string): Promise<Item<Bicycle>> {
   const subject = `bicycle ${uuid}`;
   try {
     const answer = await client.send({ path: BICYCLE.path(uuid), subject });

@@ -19,12 +19,12 @@ import type { Shape } from '../../terminal/formats.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { MISSING, textOf } from '../../terminal/values.js';
 import { lookOf } from '../../views/bicycle.js';
-import { chosenDatabase } from '../database.js';
-import { readSince } from '../follow/flags.js';
-import { describe, pickOne, shorten } from '../list/meant.js';
-import { openResult } from '../list/result.js';
 import { type Names, readNames } from '../named/find.js';
-import { describeAge, openChosen } from '../offline.js';
+import { readSince } from '../shared/follow/flags.js';
+import { describe, pickOne, shorten } from '../shared/list/meant.js';
+import { openResult } from '../shared/list/result.js';
+import { chosenDatabase } from '../shared/mirror-address.js';
+import { describeAge, openChosen } from '../shared/offline.js';
 import { findBicycle } from './find.js';
 import { findRemembered, readSide } from './remembered.js';
 

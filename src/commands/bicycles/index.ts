@@ -7,20 +7,20 @@ import { showPairs } from '../../cli/help.js';
 import {
   anyText,
   BICYCLES,
+  type CompletionPoint,
   collectWith,
   MODELS,
   NOTHING,
   type Offers,
   ORGANIZATIONS,
   offerColumns,
-  type Place,
   plain,
 } from '../../cli/offers.js';
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addBulkFlags } from '../bulk/flags.js';
-import { OFFLINE, readTo, TO } from '../database.js';
-import { addListFlags } from '../list/flags.js';
+import { addBulkFlags } from '../shared/bulk/flags.js';
+import { addListFlags } from '../shared/list/flags.js';
+import { OFFLINE, readTo, TO } from '../shared/mirror-address.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
 import type { EditOptions } from './edit.js';
 import { addFilters, addFleetFilters } from './filters.js';
@@ -241,7 +241,7 @@ function addAct(bicycles: Command, run: Run): void {
 }
 
 /** Bicycles until there is one, then transitions; more bicycles for one who begins to type digits, or what no transition begins with. */
-async function offerAction(place: Place): Promise<Offers> {
+async function offerAction(place: CompletionPoint): Promise<Offers> {
   const { operands, typed, from } = place;
   const isTransition = (word: string) => (TRANSITIONS as readonly string[]).includes(word);
   if (operands.some(isTransition)) return NOTHING;

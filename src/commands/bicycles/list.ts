@@ -7,12 +7,12 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { addDistance, distanceMetres, type Place, withDistance } from '../../views/distance.js';
-import type { ListOptions } from '../list/flags.js';
-import { type ListPlan, printList } from '../list/list.js';
-import { warnOfWords } from '../list/warnings.js';
+import { addDistance, distanceMetres, type LatLon, withDistance } from '../../views/distance.js';
 import { uuidOfNamed } from '../named/find.js';
-import { chosenOrganization } from '../organization.js';
+import type { ListOptions } from '../shared/list/flags.js';
+import { type ListPlan, printList } from '../shared/list/list.js';
+import { warnOfWords } from '../shared/list/warnings.js';
+import { chosenOrganization } from '../shared/organization.js';
 import { type Box, showBox } from './area.js';
 import { boxAround, readCircle } from './near.js';
 
@@ -25,7 +25,7 @@ export interface ListBicyclesOptions extends ListOptions {
   model?: string;
   bbox?: Box;
   zone?: string;
-  near?: Place;
+  near?: LatLon;
   /** Metres. */
   radius?: number;
 }

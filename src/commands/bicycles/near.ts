@@ -2,11 +2,11 @@
 
 import { usageError } from '../../errors.js';
 import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
-import type { Place } from '../../views/distance.js';
+import type { LatLon } from '../../views/distance.js';
 import { type Box, readNumbers } from './area.js';
 
 export interface Circle {
-  centre: Place;
+  centre: LatLon;
   radiusMetres: number;
 }
 
@@ -29,7 +29,7 @@ function toDegrees(radians: number): number {
 }
 
 /** A parser for commander: `LAT,LON` in degrees. What is out of range is refused with the value that was probably meant. */
-export function parseNear(text: string): Place {
+export function parseNear(text: string): LatLon {
   const numbers = readNumbers(text, 2);
   if (numbers === undefined) {
     throw usageError(`--near takes a latitude and a longitude, such as 52.52,13.40, not "${text}"`);
@@ -61,7 +61,7 @@ export function readMetres(flag: string): (text: string) => number {
 export const parseRadius = readMetres('--radius');
 
 /** The circle of the two flags, undefined when neither was given. One without the other is refused. */
-export function readCircle(near: Place | undefined, radiusMetres: number | undefined): Circle | undefined {
+export function readCircle(near: LatLon | undefined, radiusMetres: number | undefined): Circle | undefined {
   if (near === undefined && radiusMetres === undefined) return undefined;
   if (near === undefined) throw usageError('--radius goes with --near', 'add the place: --near 52.52,13.40');
   if (radiusMetres === undefined)

@@ -5,8 +5,8 @@ import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/b
 import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import { FleetError, usageError } from '../../errors.js';
-import type { Creation } from '../bulk/plan.js';
-import { readRows, Unreadable } from '../bulk/rows.js';
+import type { Creation } from '../shared/bulk/plan.js';
+import { readRows, Unreadable } from '../shared/bulk/rows.js';
 import { openSpool, type Spool } from './spool.js';
 
 /** The flags that give the fields of a bicycle. */

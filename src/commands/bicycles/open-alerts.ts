@@ -5,7 +5,7 @@ import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import type { HttpRequest, Item } from '../../http/types.js';
-import { chosenOrganization } from '../organization.js';
+import { chosenOrganization } from '../shared/organization.js';
 
 /** Undefined, after a notice, when they cannot be read; `bicycles` are UUIDs in lower case. */
 export async function readOpenAlerts(

@@ -3,12 +3,12 @@
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import { flagsOf, followLine, readFlag, takesValue } from '../../cli/line.js';
 import {
+  type CompletionPoint,
   NOTHING,
   type Offer,
   type Offers,
   offerCommand,
   offersOf,
-  type Place,
   plain,
   type Sources,
 } from '../../cli/offers.js';
@@ -68,7 +68,7 @@ export async function offer(program: Command, words: readonly string[], from: So
 }
 
 /** The words for the value of a flag. */
-async function offerValue({ argChoices, parseArg, flags }: Option, place: Place): Promise<Offers> {
+async function offerValue({ argChoices, parseArg, flags }: Option, place: CompletionPoint): Promise<Offers> {
   if (argChoices !== undefined) return { words: plain(argChoices) };
   const complete = offersOf(parseArg);
   if (complete !== undefined) return complete(place);
@@ -76,7 +76,7 @@ async function offerValue({ argChoices, parseArg, flags }: Option, place: Place)
 }
 
 /** The words for the next operand of a command. */
-async function offerOperand(place: Place): Promise<Offers> {
+async function offerOperand(place: CompletionPoint): Promise<Offers> {
   const { registeredArguments } = place.command;
   const last = registeredArguments.at(-1);
   const next = registeredArguments[place.operands.length] ?? (last?.variadic === true ? last : undefined);

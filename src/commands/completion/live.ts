@@ -107,7 +107,7 @@ async function searchMirror(
   context: Context,
   { organization, token, typed }: { organization: string | undefined; token: string; typed: string },
 ): Promise<Found | undefined> {
-  const { holdsAll, withCurrentMirror } = await import('../current.js');
+  const { holdsAll, withCurrentMirror } = await import('../shared/current-mirror.js');
   return withCurrentMirror(context, async (mirror) => {
     if (!(await holdsAll(mirror, organization, async () => token))) return undefined;
     const { findBeginning } = await import('../bicycles/remembered.js');

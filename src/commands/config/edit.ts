@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { asFleetError, configError, messageOf, reasonOf, usageError } from '../../errors.js';
+import { findPlace, type SettingsFolder } from '../../settings/folder.js';
 import { findKey } from '../../settings/keys.js';
-import { findPlace, type Place } from '../../settings/place.js';
 import { explainSettings } from '../../settings/resolve.js';
 import { checkProfileName, DEFAULT_PROFILE, parseConfig, readConfigText, replaceConfig } from '../../settings/store.js';
 
@@ -94,7 +94,7 @@ function runEditor({ io, clock, signal, urgentSignal }: Context, editor: string,
   });
 }
 
-async function save({ notice }: Context, place: Place, text: string): Promise<void> {
+async function save({ notice }: Context, place: SettingsFolder, text: string): Promise<void> {
   const { config, profiles, active } = parseConfig(text);
   const problems = [...profiles.keys()].flatMap((profile) => {
     checkProfileName(profile, profiles.keys(), configError);

@@ -6,7 +6,7 @@ import { explainSetting, explainSettings, type Settings } from '../../settings/r
 import { loadStored, type Stored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
-import { chooseReportFormat, printReport, reportColumn } from '../report.js';
+import { chooseReportFormat, printReport, reportColumn } from '../shared/change-report.js';
 
 /** What replaces a token. */
 const HIDDEN = '(hidden)';

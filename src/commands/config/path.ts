@@ -1,7 +1,7 @@
 // `fleet config path`: where the settings file is, whether it exists or not.
 
 import type { Context } from '../../context.js';
-import { findPlace } from '../../settings/place.js';
+import { findPlace } from '../../settings/folder.js';
 import { clean } from '../../terminal/clean.js';
 
 export async function printPath({ io, flags }: Context): Promise<void> {

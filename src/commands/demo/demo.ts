@@ -8,7 +8,7 @@ import { splitLine } from '../../cli/split.js';
 import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { ownCommand } from '../../place.js';
+import { ownCommand } from '../../program-files.js';
 import { type Sandbox, startSandbox } from '../../sandbox/index.js';
 import { loadPaint } from '../../terminal/colour.js';
 

@@ -8,14 +8,14 @@ import { loadPaint } from '../../terminal/colour.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { openProgress } from '../../terminal/progress.js';
-import { isScreen, writeResult } from '../list/target.js';
-import { printReport } from '../report.js';
+import { printReport } from '../shared/change-report.js';
+import { isScreen, writeResult } from '../shared/list/target.js';
 import { type Finding, type FindingRecord, failed, findingRows, ok, sortFindings } from './finding.js';
 import { offerOrganizations } from './organization.js';
 import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
-import { checkSettings, checkToken, type Known } from './settings.js';
+import { type CheckedSettings, checkSettings, checkToken } from './settings.js';
 import { checkBuild, checkTerminal, checkVerification } from './surroundings.js';
 
 /**
@@ -67,7 +67,7 @@ const TOKEN_MS = 5000;
 const WHOLE_MS = 10_000;
 
 /** The settings with shorter limits. */
-function limited(known: Known, milliseconds: number): Known {
+function limited(known: CheckedSettings, milliseconds: number): CheckedSettings {
   const { timeoutMs } = known.settings;
   const value = Math.min(timeoutMs.value || milliseconds, milliseconds);
   return { ...known, settings: { ...known.settings, timeoutMs: { ...timeoutMs, value } } };
@@ -80,7 +80,7 @@ const TOO_SLOW = new FleetError('network', `not finished within ${WHOLE_MS / 100
 /** Looks at the service and the push channel side by side, until that moment of the monotonic clock at most. */
 async function checkNetwork(
   whole: Context,
-  known: Known,
+  known: CheckedSettings,
   role: TopicRole | undefined,
   endsAtMs: number,
 ): Promise<Finding[]> {

@@ -13,17 +13,17 @@ import type { HttpAnswer, Query } from '../../http/types.js';
 import { profileFlag, type Setting } from '../../settings/resolve.js';
 import { setVariables, unsetVariable } from '../../shell-words.js';
 import { type Finding, failed, failure } from './finding.js';
-import type { Known } from './settings.js';
+import type { CheckedSettings } from './settings.js';
 
 /** What the checks of the network share. */
-export interface Probe extends Known {
+export interface Probe extends CheckedSettings {
   context: Context;
   network: Network;
   /** The role of `--role`. */
   role: TopicRole | undefined;
 }
 
-export interface Question {
+export interface ProbeQuestion {
   organization?: string | undefined;
   /** For an address that is only a guess, which must not get the token. */
   isWithoutToken?: boolean;
@@ -36,7 +36,7 @@ const NO_TOKEN = 'none';
 export function clientOf(
   { context, settings, token = NO_TOKEN }: Probe,
   baseUrl: URL,
-  { isWithoutToken = false }: Question = {},
+  { isWithoutToken = false }: ProbeQuestion = {},
 ): Promise<Client> {
   return context.client({
     settings,
@@ -50,7 +50,7 @@ export function clientOf(
 }
 
 /** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
-export async function ask(probe: Probe, baseUrl: URL, question: Question = {}): Promise<HttpAnswer> {
+export async function ask(probe: Probe, baseUrl: URL, question: ProbeQuestion = {}): Promise<HttpAnswer> {
   const { organization } = question;
   const client = await clientOf(probe, baseUrl, question);
   const query: Query = [['page', '1']];
@@ -62,14 +62,14 @@ export async function ask(probe: Probe, baseUrl: URL, question: Question = {}): 
 }
 
 /** The same; undefined without an answer. Throws the reason of an abort. */
-export async function tryToAsk(probe: Probe, baseUrl: URL, question?: Question): Promise<HttpAnswer | undefined> {
+export async function tryToAsk(probe: Probe, baseUrl: URL, question?: ProbeQuestion): Promise<HttpAnswer | undefined> {
   const answer = await ask(probe, baseUrl, question).catch(() => undefined);
   probe.context.signal.throwIfAborted();
   return answer;
 }
 
 /** The command that changes a setting where it is set now. */
-export function changeCommand({ settings }: Known, { key, origin, from }: Setting, value: string): string {
+export function changeCommand({ settings }: CheckedSettings, { key, origin, from }: Setting, value: string): string {
   const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
   if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;
   return origin === 'environment' ? setVariables({ [from]: value }) : command;

@@ -9,7 +9,7 @@ import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { KEYS } from '../../settings/keys.js';
 import { organizationsOf } from '../../settings/token.js';
-import { targetsOf } from '../follow/stream.js';
+import { targetsOf } from '../shared/follow/stream.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
 

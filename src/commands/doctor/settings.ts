@@ -2,7 +2,7 @@
 
 import { ANONYMOUS, type Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { findPlace } from '../../settings/place.js';
+import { findPlace } from '../../settings/folder.js';
 import {
   chooseProfile,
   explainSettings,
@@ -18,7 +18,7 @@ import { age } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
 /** What is known once the settings were looked at: what is refused of them has its default. */
-export interface Known {
+export interface CheckedSettings {
   stored: Stored;
   settings: Settings;
   token?: string;
@@ -30,7 +30,7 @@ export interface Known {
 const SOON_MS = 5 * 60_000;
 
 /** The settings as far as they are good, and what was found. Throws for a bad flag alone. */
-export async function checkSettings({ io, flags }: Context): Promise<{ known: Known; findings: Finding[] }> {
+export async function checkSettings({ io, flags }: Context): Promise<{ known: CheckedSettings; findings: Finding[] }> {
   const findings: Finding[] = [];
   const stored = await readStored(io.env, findings);
   const loose = [
@@ -90,7 +90,7 @@ function checkPlace({ key, shown, from, problem }: Setting, profile: string): Fi
 }
 
 /** Reads the token, which goes nowhere from here; what is found of it is put into `known`. */
-export async function checkToken(context: Context, known: Known, longestMs: number): Promise<Finding> {
+export async function checkToken(context: Context, known: CheckedSettings, longestMs: number): Promise<Finding> {
   const { io, clock, signal, notice } = context;
   const { stored, settings } = known;
   const over = new AbortController();

@@ -1,7 +1,7 @@
 // Checks the build, the terminal, and whether certificates are verified.
 
 import type { Context } from '../../context.js';
-import { BUN_VERSION, programVersion } from '../../place.js';
+import { BUN_VERSION, programVersion } from '../../program-files.js';
 import { unsetVariable } from '../../shell-words.js';
 import { type Finding, ok, warning } from './finding.js';
 

@@ -22,7 +22,7 @@ export function isOld({ clock }: Context, { updatedMs, ttlMs }: Age): boolean {
   return ageMs > ttlMs + LATE_MS || ageMs < -AHEAD_MS;
 }
 
-export function describeAge({ clock }: Context, { updatedMs, ttlMs }: Age): string {
+export function describeFeedAge({ clock }: Context, { updatedMs, ttlMs }: Age): string {
   const ageMs = clock.wallMs() - updatedMs;
   const age = ageMs < 0 ? `${showDuration(-ageMs)} ahead of the clock` : `${showDuration(ageMs)} old`;
   return `${age} (ttl ${showDuration(ttlMs)})`;
@@ -50,7 +50,7 @@ export async function readAge(context: Context, folder: string | undefined): Pro
 export async function checkAge(context: Context, folder: string): Promise<void> {
   const age = await readAge(context, folder);
   if (age === undefined) throw new FleetError('partial', `there is no feed in ${folder} that says how old it is`);
-  const line = `the feed in ${folder} is ${describeAge(context, age)}`;
+  const line = `the feed in ${folder} is ${describeFeedAge(context, age)}`;
   if (isOld(context, age)) throw new FleetError('partial', line, { hint: 'see what "fleet gbfs" says where it runs' });
   await context.notice(`✓ ${line}`);
 }

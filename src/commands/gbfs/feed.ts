@@ -10,7 +10,7 @@ import { numberOf, pointOf } from '../../terminal/values.js';
 import { NAMED_SHAPES } from '../../views/named.js';
 
 /** What of the fleet is published. */
-export interface Selection {
+export interface FeedSelection {
   readonly organization: string;
   readonly nowMs: number;
   readonly maxAgeMs: number | undefined;
@@ -58,10 +58,10 @@ export interface LastRental {
 }
 
 /** Adds a bicycle, or counts why not. */
-export function addBicycle(
+export function addVehicle(
   { all, leftOut }: Vehicles,
   bicycle: Bicycle,
-  selection: Selection,
+  selection: FeedSelection,
   { idOf, sinceMs = 0 }: LastRental,
 ): void {
   const leave = (reason: string) => {
@@ -77,7 +77,7 @@ export function addBicycle(
 }
 
 /** What it is in the feed, or why it is not in it. */
-function vehicleOf(bicycle: Bicycle, selection: Selection): Vehicle | string {
+function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string {
   const { state } = bicycle;
   const isDisabled = state === 'in_maintenance';
   const owner = wholeUuid(String(bicycle['organization'] ?? ''));
@@ -102,13 +102,13 @@ function vehicleOf(bicycle: Bicycle, selection: Selection): Vehicle | string {
 }
 
 /** A zone that a feed can tell of. */
-export type Area = number[][][][];
+export type FeedArea = number[][][][];
 
 /**
  * The service areas among the zones of an organization; none at all where the outline of one cannot be read, for outside of them no ride may
  * begin. What zones of other types allow is not known, so they are counted as left out. Assumed: a service area has a type with the word "service".
  */
-export function areasOf(zones: readonly Named[], organization: string): { areas: Area[]; leftOut: number } {
+export function areasOf(zones: readonly Named[], organization: string): { areas: FeedArea[]; leftOut: number } {
   const own = zones.filter((zone) => (wholeUuid(String(zone['organization'] ?? '')) ?? organization) === organization);
   const service = own.filter((zone) => /service/i.test(String(zone['type'] ?? '')));
   const outlines = service.map((zone) => polygonsOf(NAMED_SHAPES.zone.geometry(zone)));
@@ -116,7 +116,7 @@ export function areasOf(zones: readonly Named[], organization: string): { areas:
   return { areas, leftOut: own.length - areas.length };
 }
 
-export interface Feed {
+export interface GbfsFeed {
   readonly version: FeedVersion;
   readonly system: System;
   /** By their IDs. */
@@ -124,13 +124,13 @@ export interface Feed {
   /** How far the vehicles of each type go, also of a type of which none is here now. */
   readonly ranges: readonly (number | undefined)[];
   /** Of the whole fleet, also where none is published now. */
-  readonly areas: readonly Area[];
+  readonly areas: readonly FeedArea[];
   readonly updatedMs: number;
   readonly ttlMs: number;
 }
 
 /** The files by their names, `gbfs.json` last: what it names is there. */
-export function drawFeed(feed: Feed): [name: string, document: object][] {
+export function drawFeed(feed: GbfsFeed): [name: string, document: object][] {
   const { version, system, vehicles, ranges, areas, updatedMs, ttlMs } = feed;
   const ttl = Math.ceil(ttlMs / 1000);
   const isOld = version === '2.3';
@@ -171,7 +171,7 @@ function drawType(range: number | undefined): object {
 }
 
 /** In the order of their IDs: any other would tell which one has come back. */
-function drawVehicles(vehicles: Feed['vehicles'], idField: string, timeOf: (ms: number) => unknown): object[] {
+function drawVehicles(vehicles: GbfsFeed['vehicles'], idField: string, timeOf: (ms: number) => unknown): object[] {
   const sorted = [...vehicles].sort(([a], [b]) => (a < b ? -1 : 1));
   return sorted.map(([id, { lat, lon, isReserved, isDisabled, maxRangeMetres, rangeMetres, reportedMs }]) => ({
     [idField]: id,
@@ -186,7 +186,7 @@ function drawVehicles(vehicles: Feed['vehicles'], idField: string, timeOf: (ms: 
 }
 
 /** Rides begin and end in a service area, and nowhere else where there is one. Assumed: one may ride through anywhere. */
-function drawZones(areas: readonly Area[], isOld: boolean): object {
+function drawZones(areas: readonly FeedArea[], isOld: boolean): object {
   const ruleOf = (isInside: boolean) =>
     isOld
       ? { ride_allowed: isInside, ride_through_allowed: true }

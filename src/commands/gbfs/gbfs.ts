@@ -8,13 +8,13 @@ import { asFleetError, type ErrorKind, FleetError, reasonOf, usageError } from '
 import { makeFolder } from '../../folder.js';
 import type { System } from '../../settings/system.js';
 import { escapeJson } from '../../terminal/clean.js';
-import { beginFollowing } from '../follow/start.js';
-import { keptKey } from '../kept-key.js';
-import { writeWhole } from '../list/target.js';
-import { requireOrganization } from '../organization.js';
-import { type Age, checkAge, describeAge, isOld, readAge } from './age.js';
+import { beginFollowing } from '../shared/follow/start.js';
+import { keptKey } from '../shared/kept-key.js';
+import { writeWhole } from '../shared/list/target.js';
+import { requireOrganization } from '../shared/organization.js';
+import { type Age, checkAge, describeFeedAge, isOld, readAge } from './age.js';
 import { areasOf, drawFeed } from './feed.js';
-import { rangesOf, readNamed, readVehicles } from './read.js';
+import { rangesOf, readNamedRows, readVehicles } from './read.js';
 import { openOutlet, type Published } from './serve.js';
 import { readSystem, type SystemFlags } from './system.js';
 
@@ -96,8 +96,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
-    models: rangesOf(await readNamed(context, 'model')),
-    ...areasOf(await readNamed(context, 'zone'), organization),
+    models: rangesOf(await readNamedRows(context, 'model')),
+    ...areasOf(await readNamedRows(context, 'zone'), organization),
   });
   let around: Awaited<ReturnType<typeof readAround>> | undefined;
   return async (): Promise<Published> => {
@@ -141,7 +141,7 @@ async function describeFailure(context: Context, thrown: unknown, before: Age | 
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
   if (error.kind === 'internal' || error.kind === 'usage') return error;
-  const age = before === undefined ? 'there is none yet' : `the old one stays, ${describeAge(context, before)}`;
+  const age = before === undefined ? 'there is none yet' : `the old one stays, ${describeFeedAge(context, before)}`;
   const message = `the feed was not published: ${error.message}; ${age}`;
   const { hint, status, trace, detail } = error;
   const kind = before !== undefined && isOld(context, before) ? 'partial' : error.kind;

@@ -8,8 +8,8 @@ import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { FEED_VERSIONS } from '../../settings/system.js';
 import { readMetres } from '../bicycles/near.js';
-import { readDuration } from '../follow/flags.js';
-import { readNamed } from '../list/flags.js';
+import { readDuration } from '../shared/follow/flags.js';
+import { readNamed } from '../shared/list/flags.js';
 
 const DESCRIPTION = `Write the fleet as a GBFS feed, which cities and trip planners read: what can be rented or is reserved,
 under IDs that change after every rental. The bicycles come from the mirror when it is current, else

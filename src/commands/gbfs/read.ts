@@ -10,13 +10,13 @@ import { eachWithRental } from '../../mirror/rentals.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { withCurrentMirror } from '../current.js';
-import { readList } from '../list/list.js';
-import { readItems } from '../list/read.js';
-import { incompleteError, startTally } from '../list/tally.js';
-import { addBicycle, type Selection, type Vehicles } from './feed.js';
+import { withCurrentMirror } from '../shared/current-mirror.js';
+import { readList } from '../shared/list/list.js';
+import { readItems } from '../shared/list/read.js';
+import { incompleteError, startTally } from '../shared/list/tally.js';
+import { addVehicle, type FeedSelection, type Vehicles } from './feed.js';
 
-export interface ReadOptions extends Omit<Selection, 'rangeOf' | 'nowMs'> {
+export interface FeedReadOptions extends Omit<FeedSelection, 'rangeOf' | 'nowMs'> {
   /** The secret of the IDs. */
   readonly key: string;
   /** Of models that tell none. */
@@ -24,7 +24,7 @@ export interface ReadOptions extends Omit<Selection, 'rangeOf' | 'nowMs'> {
 }
 
 /** The bicycles that are published now. Throws what a list throws, and a FleetError of kind `partial` for one that stayed short. */
-export async function readVehicles(context: Context, options: ReadOptions, ranges: ReadonlyMap<string, number>) {
+export async function readVehicles(context: Context, options: FeedReadOptions, ranges: ReadonlyMap<string, number>) {
   const { organization, key, rangeMetres } = options;
   const nowMs = context.clock.wallMs();
   const rangeOf = ({ model }: Bicycle) => ranges.get(wholeUuid(String(model ?? '')) ?? '') ?? rangeMetres;
@@ -37,7 +37,7 @@ export async function readVehicles(context: Context, options: ReadOptions, range
     const vehicles: Vehicles = { all: new Map(), leftOut: {} };
     const { ageMs = 0, keptSince } = await mirror.status();
     for await (const { bicycle, rental, sinceMs } of eachWithRental(mirror, organization, keptSince))
-      addBicycle(vehicles, bicycle, selection, { idOf: (uuid) => idOf('mirror', uuid, ...rental), sinceMs });
+      addVehicle(vehicles, bicycle, selection, { idOf: (uuid) => idOf('mirror', uuid, ...rental), sinceMs });
     return { ...vehicles, source: 'mirror' as const, updatedMs: nowMs - ageMs };
   });
   if (remembered !== undefined) return remembered;
@@ -52,7 +52,7 @@ export async function readVehicles(context: Context, options: ReadOptions, range
       // Assumed: whatever happens to a bicycle changes one of these; where none is there, every feed has other IDs.
       const rental = [session ?? null, modified ?? version ?? once, version ?? null];
       const sinceMs = (readTime(modified) ?? 0) - REPORT_MS;
-      addBicycle(vehicles, value, selection, { idOf: (uuid) => idOf('list', uuid, ...rental), sinceMs });
+      addVehicle(vehicles, value, selection, { idOf: (uuid) => idOf('list', uuid, ...rental), sinceMs });
     }
   });
   if (incomplete !== undefined) throw incomplete;
@@ -83,7 +83,7 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
 }
 
 /** All of a kind; none where the service has no such list. Throws what the client throws, and where some did not come. */
-export async function readNamed(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
+export async function readNamedRows(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
   const { path, many } = NAMED[kind];
   const request = { path, subject: `the list of ${many}` };
   const client = await context.client();

@@ -5,7 +5,7 @@ import { examples } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
-import { collectWith, type Offers, offerCommand, type Place } from '../../cli/offers.js';
+import { type CompletionPoint, collectWith, type Offers, offerCommand } from '../../cli/offers.js';
 import { nearestCommand } from '../../cli/suggestion.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -57,7 +57,7 @@ function findCommand(program: Command, words: readonly string[]): Command {
 }
 
 /** The commands below the one that the words name so far, and on the first place the topics. */
-function offerPages({ command: help, operands }: Place): Offers {
+function offerPages({ command: help, operands }: CompletionPoint): Offers {
   let at = help.parent ?? help;
   for (const operand of operands) at = findBelow(at, operand) ?? help;
   const pages = at.createHelp().visibleCommands(at).map(offerCommand);

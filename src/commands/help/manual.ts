@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { showExamples } from '../../cli/examples.js';
-import { HEADING, pathOf, wrap } from '../../cli/help.js';
+import { HEADING, pathOf, wrapHelp } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import { makeFolder } from '../../folder.js';
-import { programVersion } from '../../place.js';
+import { programVersion } from '../../program-files.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
 import { topicText } from './topics.js';
 
@@ -167,7 +167,7 @@ const LONGEST_LINE_CHARACTERS = 80;
 /** Text for roff to fill, in short lines. */
 function filled(text: string): string {
   // A line that begins with a point would be a request.
-  return wrap(plain(text), LONGEST_LINE_CHARACTERS)
+  return wrapHelp(plain(text), LONGEST_LINE_CHARACTERS)
     .map((line) => line.replace(/^\./, '\\&.'))
     .join('\n');
 }

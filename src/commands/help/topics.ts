@@ -2,9 +2,9 @@
 
 import { readFile } from 'node:fs/promises';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { embolden, fit, HEADING, helpWidth, showPairs } from '../../cli/help.js';
+import { embolden, fitHelp, HEADING, helpWidth, showPairs } from '../../cli/help.js';
 import type { Context } from '../../context.js';
-import { distPath } from '../../place.js';
+import { distPath } from '../../program-files.js';
 import { guideText } from './guide.js';
 import type { Topic } from './names.js';
 
@@ -13,7 +13,7 @@ export async function showTopic({ io, notice }: Context, topic: Topic, program: 
   const page = await topicText(topic, program);
   const text = screen.hasColors ? page.replace(new RegExp(HEADING, 'gm'), embolden) : page;
   await io.startPager(notice);
-  await io.stdout.write(`${fit(text, helpWidth(screen))}\n`);
+  await io.stdout.write(`${fitHelp(text, helpWidth(screen))}\n`);
 }
 
 /** The page as a page of `--help` is written: paragraphs of one line, and lists below a heading; wider than any screen. */

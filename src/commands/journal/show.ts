@@ -6,9 +6,9 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { type JournalRow, journalShape } from '../../views/journal.js';
-import { peekFile } from '../bulk/file.js';
-import { checkDamage, type Entry, type Journal, judgeEntry, readJournal } from '../bulk/records.js';
-import { printRows } from '../list/result.js';
+import { peekFile } from '../shared/bulk/file.js';
+import { checkDamage, type Journal, type JournalEntry, judgeEntry, readJournal } from '../shared/bulk/records.js';
+import { printRows } from '../shared/list/result.js';
 
 /** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */
 export async function showJournal(context: Context, path: string): Promise<void> {
@@ -28,7 +28,7 @@ export async function showJournal(context: Context, path: string): Promise<void>
   checkWhole(journal, path, context.clock.wallMs());
 }
 
-function rowOf(key: string, entry: Entry): JournalRow {
+function rowOf(key: string, entry: JournalEntry): JournalRow {
   const { result, how, run, atMs, name, uuid } = entry;
   const [, row] = /^(\d+):/.exec(key) ?? [];
   return {

@@ -3,9 +3,9 @@
 import type { Bicycle } from '../../api/bicycle.js';
 import { KNOWN_LIMIT } from '../../follower/store.js';
 import type { StreamEvent } from '../../http/stream/events.js';
-import type { Alerts, FeedEntry, Fields, Link, Payload, Row, Tiles, Update } from '../../page/payload.js';
-import { changeText, type Entry } from '../../views/change.js';
-import { fieldsOf, rowOf, uuidOf } from '../../views/map/pack.js';
+import type { Alerts, FeedEntry, FieldTexts, Link, PageRow, Payload, Tiles, Update } from '../../page/payload.js';
+import { changeText, type ShownEntry } from '../../views/change.js';
+import { packedFieldsOf, packedUuidOf, rowOf } from '../../views/map/pack.js';
 import { streamLine } from '../../views/stream.js';
 import type { Watch, WatchEffect } from '../watch/state.js';
 import { STILL } from './html.js';
@@ -28,13 +28,13 @@ type Watched = Pick<Watch, 'known' | 'bicycles'>;
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
 
-export class Feed {
+export class TabFeed {
   readonly #options: FeedOptions;
   #watched: Watched | undefined;
   /** Each bicycle as it was looked at last, whether it is among those asked for or not. */
   readonly #seen = new Map<string, Bicycle>();
   /** What the tabs know. */
-  readonly #shown = new Map<string, Row>();
+  readonly #shown = new Map<string, PageRow>();
   #events: FeedEntry[] = [];
   #pending: FeedEntry[] = [];
   #link: Link = { state: 'connecting', sinceMs: 0, message: null, gaps: 0, total: null };
@@ -91,9 +91,9 @@ export class Feed {
     return { ...STILL, title, tiles, atMs, note: null, rows: bicycles.map(rowOf), alerts: nothing };
   }
 
-  fields(uuid: string): Fields | undefined {
+  fields(uuid: string): FieldTexts | undefined {
     const bicycle = this.#shown.has(uuid) ? this.#watched?.known.get(uuid) : undefined;
-    return bicycle === undefined ? undefined : fieldsOf({ json: '', value: bicycle });
+    return bicycle === undefined ? undefined : packedFieldsOf({ json: '', value: bicycle });
   }
 
   /** The bicycles that are shown. */
@@ -105,7 +105,7 @@ export class Feed {
     this.#pending = [entry, ...this.#pending.slice(0, KEPT_EVENTS - 1)];
   }
 
-  #addChange(entry: Entry, atMs: number) {
+  #addChange(entry: ShownEntry, atMs: number) {
     const kind = entry.type === 'bicycle' && entry.kind === 'caught-up' ? 'caught-up' : 'change';
     const uuid = entry.type === 'alert' || entry.type === 'other' ? undefined : entry.uuid;
     const bicycle = entry.type === 'gone' ? entry.bicycle : this.#watched?.known.get(uuid);
@@ -141,11 +141,11 @@ export class Feed {
   #compare(watch: Watched) {
     const { known } = watch;
     const [seen, shown] = [this.#seen, this.#shown];
-    const rows: Row[] = [];
+    const rows: PageRow[] = [];
     const gone: string[] = [];
     const drop = (uuid: string) => shown.delete(uuid) && gone.push(uuid);
     for (const bicycle of watch.bicycles()) {
-      const uuid = uuidOf(bicycle);
+      const uuid = packedUuidOf(bicycle);
       if (seen.get(uuid) === bicycle) continue;
       seen.set(uuid, bicycle);
       if (!this.#options.keep(bicycle)) drop(uuid);

@@ -2,12 +2,12 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Details, Payload } from '../../page/payload.js';
-import { distPath } from '../../place.js';
+import { distPath } from '../../program-files.js';
 import { packAlerts, packDetails, rowOf } from '../../views/map/pack.js';
 import type { FleetPicture } from './read.js';
 import { tilesOf } from './tiles.js';
 
-export interface PageOptions {
+export interface HtmlOptions {
   /** The template of a tile server's addresses; nothing is loaded from elsewhere without it. */
   tiles: string | undefined;
   /** Attribution of the tiles, where the server is not a known one. */
@@ -17,7 +17,7 @@ export interface PageOptions {
 /** Writes the page through `write`, a piece at a time. */
 export async function writePage(
   picture: FleetPicture,
-  { tiles, attribution }: PageOptions,
+  { tiles, attribution }: HtmlOptions,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
   const { bicycles, alerts, takenAtMs, missing, title } = picture;

@@ -5,7 +5,7 @@ import { examples } from '../../cli/examples.js';
 import { portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addFleetFilters } from '../bicycles/filters.js';
-import { addRoleFlag } from '../follow/flags.js';
+import { addRoleFlag } from '../shared/follow/flags.js';
 import { readSize } from './size.js';
 import { readTiles } from './tiles.js';
 

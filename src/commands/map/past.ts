@@ -4,7 +4,7 @@ import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { queue } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
-import { openChosen } from '../offline.js';
+import { openChosen } from '../shared/offline.js';
 
 /** Undefined where there is no mirror of this service, or nothing is recorded in it: the page goes without its slider. */
 export async function openPast(

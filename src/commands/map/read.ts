@@ -4,16 +4,16 @@ import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
-import type { Row } from '../../terminal/formats.js';
+import type { ListedItem } from '../../terminal/formats.js';
 import { showDuration } from '../../terminal/time.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { showDistance } from '../../views/distance.js';
 import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
-import { mirrorOf } from '../current.js';
-import { readList } from '../list/list.js';
 import { showOrganizations } from '../named/find.js';
-import { chosenOrganization } from '../organization.js';
+import { mirrorOf } from '../shared/current-mirror.js';
+import { readList } from '../shared/list/list.js';
+import { chosenOrganization } from '../shared/organization.js';
 
 /** What of the fleet is drawn. */
 export interface MapFilters
@@ -28,9 +28,9 @@ export interface FleetPicture {
   /** When it was read, by the machine's date in milliseconds since the epoch. */
   readonly takenAtMs: number;
   /** Every bicycle, also those without a position; `json` is the object as sent, its numbers exact. */
-  readonly bicycles: readonly Row<Bicycle>[];
+  readonly bicycles: readonly ListedItem<Bicycle>[];
   /** New and escalated alerts of these bicycles; undefined where they could not be read. */
-  readonly alerts: readonly Row<Alert>[] | undefined;
+  readonly alerts: readonly ListedItem<Alert>[] | undefined;
   /** How many bicycles the service counts that did not come. */
   readonly missing: number;
 }
@@ -45,7 +45,7 @@ export interface ReadFleet {
 export async function readFleet(context: Context, asked: MapFilters): Promise<ReadFleet> {
   const organization = await chosenOrganization(context, asked.organization);
   const filters = organization === undefined ? asked : { ...asked, organization };
-  const bicycles: Row<Bicycle>[] = [];
+  const bicycles: ListedItem<Bicycle>[] = [];
   const plan = await planBicycles(context, filters);
   const incomplete = await readList(context, plan, filters, (items) => {
     for (const item of items) bicycles.push(item);

@@ -5,21 +5,21 @@ import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
-import { IDLE_MS, RESYNC_PAGES } from '../follow/flags.js';
-import { keptKey } from '../kept-key.js';
+import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';
+import { keptKey } from '../shared/kept-key.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import type { Watch } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
-import { Feed } from './feed.js';
-import { type PageOptions, readTemplate } from './html.js';
+import { TabFeed } from './feed.js';
+import { type HtmlOptions, readTemplate } from './html.js';
 import { choosePart } from './live.js';
 import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
 import { openPageServer, type PageServer } from './server.js';
 import { tilesOf } from './tiles.js';
 
-export interface ServeOptions extends PageOptions {
+export interface ServeOptions extends HtmlOptions {
   filters: MapFilters;
   role: TopicRole | undefined;
   /** 0: any free port. */
@@ -48,7 +48,13 @@ export async function servePage(context: Context, options: ServeOptions): Promis
     if (past !== undefined) live.atEnd(past.close);
     const pastFromMs = past?.fromMs ?? null;
     const shownTiles = tiles === undefined ? null : tilesOf(tiles, attribution);
-    const feed = new Feed({ ...part, tiles: shownTiles, offsetMinutes, pastFromMs, startMs: context.clock.wallMs() });
+    const feed = new TabFeed({
+      ...part,
+      tiles: shownTiles,
+      offsetMinutes,
+      pastFromMs,
+      startMs: context.clock.wallMs(),
+    });
     const { wallMs } = context.clock;
     const server = await openPageServer({
       port,
@@ -69,7 +75,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
 /** Hands what the watch learns to the page, at a pace that tabs can follow. */
 function followPage(
   { context, over, atEnd }: LiveOptions,
-  feed: Feed,
+  feed: TabFeed,
   server: PageServer,
   organization: string | undefined,
 ): Display {

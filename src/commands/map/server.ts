@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { openHttpServer } from '../../http-server.js';
-import type { Fields, Payload, Update } from '../../page/payload.js';
+import type { FieldTexts, Payload, Update } from '../../page/payload.js';
 import { drawPage } from './html.js';
 
 export interface PageServerOptions {
@@ -14,7 +14,7 @@ export interface PageServerOptions {
   key: string;
   template: string;
   payload(): Payload;
-  fields(uuid: string): Fields | undefined;
+  fields(uuid: string): FieldTexts | undefined;
   /** The fleet at a moment of the past; undefined where no mirror keeps it. */
   past: ((atMs: number) => Promise<Payload>) | undefined;
   /** A tab that takes nothing for so long is closed. */

@@ -8,19 +8,19 @@ import { LARGE_PAGE } from '../../http/first-page.js';
 import { openRecent } from '../../http/seen.js';
 import { admitted } from '../../mirror/admit.js';
 import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/store.js';
-import type { Session } from './session.js';
+import type { MirrorSession } from './session.js';
 
 const ALERTS_MS = 30_000;
 /** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
 const SEEN_LIMIT = 5_000;
 
 /** Reads the alerts now and every 30 seconds; what fails is said once and tried again. */
-export async function followAlerts(session: Session, client: Client): Promise<void> {
+export async function mirrorAlerts(session: MirrorSession, client: Client): Promise<void> {
   const { signal, report, context } = session;
   let lastFailure: string | undefined;
   while (!signal.aborted) {
     try {
-      await readAlerts(session, client);
+      await readAlertPages(session, client);
       lastFailure = undefined;
     } catch (thrown) {
       if (signal.aborted) return;
@@ -35,7 +35,10 @@ export async function followAlerts(session: Session, client: Client): Promise<vo
 }
 
 /** Reads the alerts of each organization until there is nothing new, or all of them where they were never read to the end. */
-export async function readAlerts({ keeper, writer, counters, context }: Session, client: Client): Promise<void> {
+export async function readAlertPages(
+  { keeper, writer, counters, context }: MirrorSession,
+  client: Client,
+): Promise<void> {
   for (const organization of writer.organizations) {
     const isRead = await keeper.run((database) => areAlertsRead(database, organization));
     let isNews = false;

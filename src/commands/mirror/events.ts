@@ -7,7 +7,7 @@ import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { needsExactReading, readExact } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { admittedUuid, storableJson } from '../../mirror/admit.js';
-import type { Stop } from '../follow/ending.js';
+import type { Stop } from '../shared/follow/ending.js';
 import type { Counters } from './counters.js';
 
 /** What waits to be written. */
@@ -41,7 +41,7 @@ export function readMessage(event: Message): ReadEvent {
   }
 }
 
-export function count(counters: Counters, event: ReadEvent): void {
+export function countEvent(counters: Counters, event: ReadEvent): void {
   if (event.type === 'heard') counters.messages++;
   else if (event.type === 'unreadable') counters.unreadable++;
   else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;

@@ -5,9 +5,9 @@ import { BICYCLE } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
 import { collect, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { readTo, TO } from '../database.js';
-import { addIdleFlag, addRoleFlag, readDuration, readSpeed } from '../follow/flags.js';
-import { readCondition } from '../list/flags.js';
+import { addIdleFlag, addRoleFlag, readDuration, readSpeed } from '../shared/follow/flags.js';
+import { readCondition } from '../shared/list/flags.js';
+import { readTo, TO } from '../shared/mirror-address.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;
@@ -98,7 +98,7 @@ function addStatus(mirror: Command, run: Run): void {
       'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.',
     )
     .option(...TO, readTo)
-    .action(run(async () => (await import('./status.js')).showStatus));
+    .action(run(async () => (await import('./status.js')).showMirrorStatus));
   examples(
     status,
     ['how old, how complete, which gaps', 'fleet mirror status'],

@@ -8,7 +8,7 @@ import { type Database, queue } from '../../mirror/database.js';
 import { DatabaseGone } from '../../mirror/engine.js';
 import { openOwn } from '../../mirror/open.js';
 import type { Counters } from './counters.js';
-import type { Report } from './report.js';
+import type { MirrorReport } from './messages.js';
 
 type Work<T> = (database: Database, isRetry: boolean) => Promise<T>;
 
@@ -20,7 +20,7 @@ export interface KeeperOptions {
   readonly baseUrl: URL;
   /** Aborted at the end: pauses end with it, and what hangs is given up a moment later. */
   readonly over: AbortSignal;
-  readonly report: Report;
+  readonly report: MirrorReport;
   readonly counters: Counters;
 }
 

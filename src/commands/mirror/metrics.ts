@@ -4,19 +4,19 @@ import type { OwnServer } from '../../http-server.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
 import { HEARTBEAT_MS } from '../../mirror/writers.js';
 import { showDuration } from '../../terminal/time.js';
-import { type Metric, serveMetrics } from '../metrics.js';
+import { type Metric, serveMetrics } from '../shared/metrics.js';
 import { COUNTED, COUNTER_NAMES } from './counters.js';
-import type { Session } from './session.js';
+import type { MirrorSession } from './session.js';
 
 /** Serves them. Rejects with a FleetError of kind `usage` when the port is taken. */
-export async function serveCounters(port: number, session: Session): Promise<OwnServer> {
+export async function serveCounters(port: number, session: MirrorSession): Promise<OwnServer> {
   return serveMetrics(port, () => {
     const problem = problemOf(session);
     return { metrics: metricsOf(session, problem === undefined), problem, fine: 'current' };
   });
 }
 
-function metricsOf({ counters, ledger, follower }: Session, isCurrent: boolean): Metric[] {
+function metricsOf({ counters, ledger, follower }: MirrorSession, isCurrent: boolean): Metric[] {
   const counted = COUNTER_NAMES.map(
     (name): Metric => [`fleet_mirror_${COUNTED[name][0]}`, COUNTED[name][1], 'counter', counters[name]],
   );
@@ -35,7 +35,7 @@ function metricsOf({ counters, ledger, follower }: Session, isCurrent: boolean):
 }
 
 /** Why the mirror is not current; undefined when it is. */
-function problemOf({ follower, counters, context, written, found }: Session): string | undefined {
+function problemOf({ follower, counters, context, written, found }: MirrorSession): string | undefined {
   if (found === undefined) return 'waiting for the writer before it to end';
   if (!follower.known.isWhole) return 'the first reading of the list is not done';
   if (counters.lagMs > MOST_BEHIND_MS) return `behind by ${showDuration(counters.lagMs)}`;

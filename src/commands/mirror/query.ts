@@ -5,14 +5,14 @@ import { usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import type { Answer, Column, Database, Value } from '../../mirror/database.js';
+import type { Answer, Database, TableColumn, Value } from '../../mirror/database.js';
 import { readStatement } from '../../mirror/statement.js';
 import { clean } from '../../terminal/clean.js';
-import type { Row, Shape } from '../../terminal/formats.js';
+import type { ListedItem, Shape } from '../../terminal/formats.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { isJsonNumber, MISSING, pointOf, textOf } from '../../terminal/values.js';
-import { openResult } from '../list/result.js';
-import { withMirror } from '../offline.js';
+import { openResult } from '../shared/list/result.js';
+import { withMirror } from '../shared/offline.js';
 
 export interface QueryOptions {
   to?: MirrorAddress;
@@ -62,7 +62,7 @@ async function print(context: Context, { columns, chunks }: Answer): Promise<voi
 }
 
 /** An object has each name once: a second `id` is `id_2`. */
-function uniqueNames(columns: readonly Column[]): string[] {
+function uniqueNames(columns: readonly TableColumn[]): string[] {
   const taken = new Set<string>();
   return columns.map(({ name }) => {
     let unique = name;
@@ -94,7 +94,11 @@ function shapeOf(names: readonly string[]): Shape<Record> {
 }
 
 /** The row as JSON, numbers with all their digits; its value is read when a table or a file of columns asks for it. */
-function rowOf(names: readonly string[], columns: readonly Column[], values: readonly Value[]): Row<Record> {
+function rowOf(
+  names: readonly string[],
+  columns: readonly TableColumn[],
+  values: readonly Value[],
+): ListedItem<Record> {
   const fields = names.map(
     (name, index) => `${JSON.stringify(name)}:${cellJson(values[index] ?? null, columns[index])}`,
   );
@@ -107,7 +111,7 @@ function rowOf(names: readonly string[], columns: readonly Column[], values: rea
   };
 }
 
-function cellJson(value: Value, { name, isDecimal, isJson }: Column = ANY): string {
+function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn = ANY): string {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
   if (isDecimal && isJsonNumber(value)) return value;
@@ -116,7 +120,7 @@ function cellJson(value: Value, { name, isDecimal, isJson }: Column = ANY): stri
   return JSON.stringify(value);
 }
 
-const ANY: Column = { name: '', isDecimal: false, isJson: false };
+const ANY: TableColumn = { name: '', isDecimal: false, isJson: false };
 
 function isValidJson(text: string): boolean {
   try {

@@ -5,21 +5,21 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
+import { type Mirror, type RecordedGap, readGaps } from '../../mirror/open.js';
 import {
   type Happening,
   hasChanges,
-  messageOf,
+  messageAt,
   playHappenings,
   type Range,
   rangeOf,
   readPast,
 } from '../../mirror/past.js';
-import { IDLE_MS, readSince } from '../follow/flags.js';
-import type { Sink } from '../follow/loop.js';
-import type { Condition } from '../list/where.js';
-import { withMirror } from '../offline.js';
-import { chooseForm, type Plan } from '../watch/plan.js';
+import { IDLE_MS, readSince } from '../shared/follow/flags.js';
+import type { EventSink } from '../shared/follow/loop.js';
+import type { Condition } from '../shared/list/where.js';
+import { withMirror } from '../shared/offline.js';
+import { chooseForm, type WatchPlan } from '../watch/plan.js';
 import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 
@@ -58,7 +58,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
         );
       const plan = planOf(mirror, form, options);
       const pace = { speed: options.speed, isBoard: form === 'board' };
-      const source = (sink: Sink<WatchEvent>) => play(context, mirror, range, pace, sink);
+      const source = (sink: EventSink<WatchEvent>) => play(context, mirror, range, pace, sink);
       await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
     },
     options.to,
@@ -68,7 +68,11 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
 /** Nothing is asked of the service. */
 const NOBODY = { pages: async function* () {} } as unknown as Client;
 
-function planOf({ organizations }: Mirror, form: Plan['form'], { where = [], maxEvents }: ReplayOptions): Plan {
+function planOf(
+  { organizations }: Mirror,
+  form: WatchPlan['form'],
+  { where = [], maxEvents }: ReplayOptions,
+): WatchPlan {
   return {
     form,
     sseUrl: new URL('http://localhost/'),
@@ -87,7 +91,7 @@ async function play(
   mirror: Mirror,
   range: Range,
   { speed, isBoard }: { speed: number; isBoard: boolean },
-  { emit, room, signal }: Sink<WatchEvent>,
+  { emit, room, signal }: EventSink<WatchEvent>,
 ): Promise<void> {
   const { clock } = context;
   const { database, organizations } = mirror;
@@ -122,11 +126,16 @@ async function play(
 }
 
 /** NaN for none, which is never before anything. */
-function endOf(gap: Gap | undefined): number {
+function endOf(gap: RecordedGap | undefined): number {
   return Date.parse(gap?.ended ?? '');
 }
 
-function emitGap(gap: Gap | undefined, topic: string, monotonicMs: number, emit: Sink<WatchEvent>['emit']): void {
+function emitGap(
+  gap: RecordedGap | undefined,
+  topic: string,
+  monotonicMs: number,
+  emit: EventSink<WatchEvent>['emit'],
+): void {
   if (gap === undefined) return;
   const [fromWallMs, atMs] = [Date.parse(gap.started), endOf(gap)];
   const what = { cause: 'ended', message: gap.reason, replayed: false, droppedEvents: 0 } as const;
@@ -137,5 +146,5 @@ function emitGap(gap: Gap | undefined, topic: string, monotonicMs: number, emit:
 function envelopeOf(happening: Happening, organization: string): string {
   const topic = JSON.stringify(bicycleTopic(organization, happening.bicycle));
   const sender = happening.changes.some(([field]) => field === 'gone') ? 'mirror' : 'bicycle';
-  return `{"topic":${topic},"sender":"${sender}","message":${messageOf(happening)}}`;
+  return `{"topic":${topic},"sender":"${sender}","message":${messageAt(happening)}}`;
 }

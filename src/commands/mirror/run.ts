@@ -8,13 +8,13 @@ import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { Replaced } from '../../mirror/writers.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
-import { chosenDatabase } from '../database.js';
-import { beginFollowing, seesAllOf } from '../follow/start.js';
-import { followTopics } from '../follow/stream.js';
-import { requireOrganizations } from '../organization.js';
-import { followAlerts, readAlerts } from './alerts.js';
+import { beginFollowing, seesAllOf } from '../shared/follow/start.js';
+import { followTopics } from '../shared/follow/stream.js';
+import { chosenDatabase } from '../shared/mirror-address.js';
+import { requireOrganizations } from '../shared/organization.js';
+import { mirrorAlerts, readAlertPages } from './alerts.js';
 import { serveCounters } from './metrics.js';
-import { runSession, type Session, withMirrorSession } from './session.js';
+import { type MirrorSession, runSession, withMirrorSession } from './session.js';
 import { becomeWriter } from './standby.js';
 
 export interface OnceOptions {
@@ -24,7 +24,7 @@ export interface OnceOptions {
   keep?: number;
 }
 
-export interface RunOptions extends OnceOptions {
+export interface MirrorRunOptions extends OnceOptions {
   metrics?: number;
   standby?: boolean;
   /** Milliseconds. */
@@ -33,7 +33,7 @@ export interface RunOptions extends OnceOptions {
 }
 
 /** Keeps the mirror until it is stopped. Throws what ended it (cli.md, mirror). */
-export async function runMirror(context: Context, options: RunOptions): Promise<void> {
+export async function runMirror(context: Context, options: MirrorRunOptions): Promise<void> {
   for (;;) {
     try {
       return await follow(context, options);
@@ -44,7 +44,7 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
   }
 }
 
-async function follow(context: Context, options: RunOptions): Promise<void> {
+async function follow(context: Context, options: MirrorRunOptions): Promise<void> {
   const sseUrl = requireSseUrl(await context.settings());
   await open(context, options, true, async (session, client) => {
     const { signal, log, room, life } = session;
@@ -54,7 +54,7 @@ async function follow(context: Context, options: RunOptions): Promise<void> {
     }
     const { idle: idleMs, role } = options;
     const topics = [...session.options.topics.keys()];
-    const emit: Session['emit'] = (event, size) => session.emit(event, size);
+    const emit: MirrorSession['emit'] = (event, size) => session.emit(event, size);
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
     const onToken = (token: string) => learnRights(session, token);
     session.runBeside(
@@ -62,7 +62,7 @@ async function follow(context: Context, options: RunOptions): Promise<void> {
     );
     await becomeWriter(session);
     announce(session);
-    session.runBeside(followAlerts(session, client));
+    session.runBeside(mirrorAlerts(session, client));
     await runSession(session, client, () => {});
   });
 }
@@ -77,7 +77,7 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
     await runSession(session, client, () => {
       if (isSettled) return;
       isSettled = true;
-      readAlerts(session, client).then(() => ending.stop('for'), ending.fail);
+      readAlertPages(session, client).then(() => ending.stop('for'), ending.fail);
     });
     const { known, gap, whole } = session.follower;
     if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) throw incomplete(whole.wanted?.reason);
@@ -91,7 +91,7 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
   });
 }
 
-function learnRights({ shown, writer }: Session, token: string): void {
+function learnRights({ shown, writer }: MirrorSession, token: string): void {
   shown.seesAll = seesAllOf(token, writer.organizations);
 }
 
@@ -113,9 +113,9 @@ function keepYoungGenerationSmall(): void {
 /** Opens the mirror, and a client whose retries are reported like the rest. */
 async function open(
   context: Context,
-  options: OnceOptions & Pick<Partial<RunOptions>, 'standby'>,
+  options: OnceOptions & Pick<Partial<MirrorRunOptions>, 'standby'>,
   follows: boolean,
-  use: (session: Session, client: Client) => Promise<void>,
+  use: (session: MirrorSession, client: Client) => Promise<void>,
 ): Promise<void> {
   const settings = await context.settings();
   keepYoungGenerationSmall();
@@ -130,7 +130,7 @@ async function open(
   );
 }
 
-function announce({ report, found, writer: { organizations } }: Session): void {
+function announce({ report, found, writer: { organizations } }: MirrorSession): void {
   if (found === undefined) return;
   const before =
     found.heardMs === undefined

@@ -19,15 +19,23 @@ import { turnPartitions } from '../../mirror/partitions.js';
 import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { readTime } from '../../terminal/time.js';
-import { type Session as Following, withSession } from '../follow/loop.js';
-import { answer, isRequest } from '../follow/requests.js';
+import { type Session as Following, withSession } from '../shared/follow/loop.js';
+import { answer, isRequest } from '../shared/follow/requests.js';
 import { openCounters } from './counters.js';
-import { count, type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
+import {
+  countEvent,
+  type Heard,
+  isOfStream,
+  type ReadEvent,
+  readMessage,
+  type SessionEvent,
+  uuidsOf,
+} from './events.js';
 import { openHeld } from './held.js';
 import { openKeeper } from './keeper.js';
-import { openReport } from './report.js';
+import { openMirrorReport } from './messages.js';
 
-export interface SessionOptions {
+export interface MirrorSessionOptions {
   readonly address: MirrorAddress;
   /** The service whose mirror it is, or becomes. */
   readonly baseUrl: URL;
@@ -41,7 +49,7 @@ export interface SessionOptions {
 }
 
 /** What the writer's parts share. */
-export interface Session extends Following<SessionEvent>, Awaited<ReturnType<typeof openSession>> {
+export interface MirrorSession extends Following<SessionEvent>, Awaited<ReturnType<typeof openSession>> {
   readonly queue: Queue<SessionEvent>;
 }
 
@@ -80,8 +88,8 @@ const LATE = 'messages came late: the list had shown newer changes';
 /** Opens the mirror as its one writer; lets go of the database when `use` has ended. */
 export async function withMirrorSession(
   context: Context,
-  options: SessionOptions,
-  use: (session: Session) => Promise<void>,
+  options: MirrorSessionOptions,
+  use: (session: MirrorSession) => Promise<void>,
 ): Promise<void> {
   const { output } = await context.settings();
   const isJson = output.value === 'json' || output.value === 'jsonl';
@@ -93,13 +101,13 @@ export async function withMirrorSession(
 
 async function openSession(
   context: Context,
-  options: SessionOptions,
+  options: MirrorSessionOptions,
   { stderr, signal: over, atEnd }: Following<SessionEvent>,
 ) {
   const { clock } = context;
   const { address, baseUrl, topics } = options;
   const counters = openCounters();
-  const report = openReport(context, stderr, counters);
+  const report = openMirrorReport(context, stderr, counters);
   atEnd(report.close);
   const organizations = [...new Set(options.organizations)].sort();
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
@@ -141,7 +149,7 @@ async function openSession(
 }
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
-export async function runSession(session: Session, client: Client, onSettled: () => void): Promise<void> {
+export async function runSession(session: MirrorSession, client: Client, onSettled: () => void): Promise<void> {
   const { context, queue, found, report, signal, follower } = session;
   if (found !== undefined) follower.resume(found, momentOf(context.clock));
   queue.push({ type: 'tick' });
@@ -170,7 +178,7 @@ interface End {
 }
 
 /** Hands a batch to the follower and writes what came of it; one transaction. */
-async function takeBatch(session: Session, batch: readonly SessionEvent[]): Promise<End | undefined> {
+async function takeBatch(session: MirrorSession, batch: readonly SessionEvent[]): Promise<End | undefined> {
   const { context, ledger, counters, life, follower, outputs } = session;
   const { clock } = context;
   const nowMs = clock.wallMs();
@@ -202,7 +210,7 @@ const MANY_MESSAGES = 50;
  * How far what is written is behind the service: back-pressure keeps what is late in the socket, so the messages' own times are held
  * against the service's clock. From the arrival of the oldest message on it is waiting here at least.
  */
-function behindOf({ context, follower, serviceAt }: Session, batch: readonly SessionEvent[]): number {
+function behindOf({ context, follower, serviceAt }: MirrorSession, batch: readonly SessionEvent[]): number {
   const { clock } = context;
   const messages = batch.filter((event) => event.type === 'message');
   const [first] = messages;
@@ -215,7 +223,7 @@ function behindOf({ context, follower, serviceAt }: Session, batch: readonly Ses
 }
 
 /** A part at a time: what was read of it is garbage before it grows old. */
-async function takeEvents(session: Session, batch: readonly SessionEvent[]): Promise<End | undefined> {
+async function takeEvents(session: MirrorSession, batch: readonly SessionEvent[]): Promise<End | undefined> {
   for (let from = 0; from < batch.length; from += PART_EVENTS) {
     const end = await takePart(session, batch.slice(from, from + PART_EVENTS));
     if (end !== undefined) return end;
@@ -223,14 +231,14 @@ async function takeEvents(session: Session, batch: readonly SessionEvent[]): Pro
   return undefined;
 }
 
-async function takePart(session: Session, part: readonly SessionEvent[]): Promise<End | undefined> {
+async function takePart(session: MirrorSession, part: readonly SessionEvent[]): Promise<End | undefined> {
   const { context, keeper, ledger, counters, follower } = session;
   const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
   const now = momentOf(context.clock);
   await keeper.run((database) => ledger.load(database, uuidsOf(events)));
   for (const event of events) {
     const { gap } = follower;
-    count(counters, event);
+    countEvent(counters, event);
     if (event.type === 'stop') return { error: event.error };
     if (event.type === 'heard') hear(session, event);
     else if (event.type === 'unreadable') takeUnreadable(session, event, now);
@@ -243,7 +251,7 @@ async function takePart(session: Session, part: readonly SessionEvent[]): Promis
 }
 
 /** Merges a message; "bicycle_leaving_state" names the state that is left, which the message before it said. */
-function hear({ follower, ledger, heldUntilMs }: Session, { event, envelope, uuid }: Heard): void {
+function hear({ follower, ledger, heldUntilMs }: MirrorSession, { event, envelope, uuid }: Heard): void {
   const { sender, message } = envelope;
   if (!isObject(message) || sender !== 'bicycle' || uuid === undefined) return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
@@ -255,7 +263,7 @@ function hear({ follower, ledger, heldUntilMs }: Session, { event, envelope, uui
 }
 
 function takeUnreadable(
-  { follower, report }: Session,
+  { follower, report }: MirrorSession,
   { event, reason }: ReadEvent & { type: 'unreadable' },
   now: Moment,
 ): void {
@@ -264,7 +272,7 @@ function takeUnreadable(
   follower.takeUnreadable(event, message, now);
 }
 
-async function write(session: Session, heardMs: number, nowMs: number, isEnd: boolean): Promise<void> {
+async function write(session: MirrorSession, heardMs: number, nowMs: number, isEnd: boolean): Promise<void> {
   const { keeper, ledger, writer, counters, follower, outputs, written } = session;
   const { clock } = session.context;
   for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
@@ -304,13 +312,16 @@ async function write(session: Session, heardMs: number, nowMs: number, isEnd: bo
   }
 }
 
-async function verifyList({ keeper, queue, writer }: Session, step: WriteStep & { type: 'verify' }): Promise<void> {
+async function verifyList(
+  { keeper, queue, writer }: MirrorSession,
+  step: WriteStep & { type: 'verify' },
+): Promise<void> {
   const meeting = await keeper.run((database) => verify(database, writer, step));
   queue.push({ type: 'whole-met', id: step.id, ...meeting });
 }
 
 /** Does what the follower asked for. */
-function perform(session: Session, client: Client, onSettled: () => void): void {
+function perform(session: MirrorSession, client: Client, onSettled: () => void): void {
   const { queue, report, ending, signal, context, follower, outputs } = session;
   const { clock } = context;
   // Before the first reading is whole no step is recorded that a list could overtake.
@@ -334,7 +345,7 @@ function perform(session: Session, client: Client, onSettled: () => void): void 
 }
 
 /** Forgets a part of the history that is older than it is kept. */
-async function pruneSome(session: Session): Promise<void> {
+async function pruneSome(session: MirrorSession): Promise<void> {
   const { keeper, writer, options, context, written } = session;
   const { keepMs } = options;
   const [nowMs, wallMs] = [context.clock.monotonicMs(), context.clock.wallMs()];

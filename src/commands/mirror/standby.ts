@@ -4,14 +4,14 @@ import { momentOf, sleep } from '../../clock.js';
 import { resume } from '../../mirror/store.js';
 import { inUse, type Lease, releaseLease, takeLease } from '../../mirror/writers.js';
 import { SKEW_MS } from './held.js';
-import type { Session } from './session.js';
+import type { MirrorSession } from './session.js';
 
 const TICK_MS = 1_000;
 /**
  * Takes the lease, and says where to go on. A writer that was killed cannot let go of it: whether the one before lives, its next heartbeat
  * shows. Throws a FleetError of kind `config` where it lives, unless this one stands by.
  */
-export async function becomeWriter(session: Session): Promise<void> {
+export async function becomeWriter(session: MirrorSession): Promise<void> {
   const { context, keeper, writer, options, report, held, queue, ledger, atEnd, written } = session;
   const { clock, signal } = context;
   let before: Lease | undefined;

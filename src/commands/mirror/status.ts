@@ -3,14 +3,14 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
-import { type Gap, type Mirror, type MirrorStatus, readGaps } from '../../mirror/open.js';
+import { type Mirror, type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
-import { chosenDatabase } from '../database.js';
-import { isScreen, writeResult } from '../list/target.js';
-import { describeAge, withMirror } from '../offline.js';
-import { chooseReportFormat, printReport } from '../report.js';
+import { chooseReportFormat, printReport } from '../shared/change-report.js';
+import { isScreen, writeResult } from '../shared/list/target.js';
+import { chosenDatabase } from '../shared/mirror-address.js';
+import { describeAge, withMirror } from '../shared/offline.js';
 
 /** How many gaps that are over are shown, the newest. */
 const GAPS_SHOWN = 5;
@@ -29,7 +29,7 @@ const COUNTS = `SELECT
 type Report = Awaited<ReturnType<typeof reportOf>>;
 
 /** Prints the status. Throws a FleetError of kind `partial` when the mirror cannot be taken for the service. */
-export async function showStatus(context: Context, { to }: StatusOptions): Promise<void> {
+export async function showMirrorStatus(context: Context, { to }: StatusOptions): Promise<void> {
   const format = chooseReportFormat((await context.settings()).output);
   const address = await chosenDatabase(context, to);
   const status = await withMirror(
@@ -139,7 +139,7 @@ function wholeSeconds(utc: string): string {
 }
 
 /** `2026-… for 4 min: the stream was cut; 12 changes found`. */
-function describeGap({ started, ended, reason, found }: Gap): string {
+function describeGap({ started, ended, reason, found }: RecordedGap): string {
   const length = ended === null ? 'still open' : `for ${showDuration(Date.parse(ended) - Date.parse(started))}`;
   return `${wholeSeconds(started)} ${length}: ${reason}${found === 0 ? '' : `; ${found} ${found === 1 ? 'change' : 'changes'} found`}`;
 }

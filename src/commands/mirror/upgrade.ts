@@ -7,7 +7,7 @@ import { openDatabase } from '../../mirror/database.js';
 import { openOwn } from '../../mirror/open.js';
 import { migrate, readSchema, SCHEMA_NUMBER } from '../../mirror/schema.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { chosenDatabase } from '../database.js';
+import { chosenDatabase } from '../shared/mirror-address.js';
 
 /** Throws a FleetError of kind `config` where there is no mirror. */
 export async function upgradeMirror(context: Context, { to }: { to?: MirrorAddress }): Promise<void> {

@@ -10,8 +10,8 @@ import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { ifOffered } from '../../http/offered.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
-import { mirrorOf } from '../current.js';
-import { listSome, shorten } from '../list/meant.js';
+import { mirrorOf } from '../shared/current-mirror.js';
+import { listSome, shorten } from '../shared/list/meant.js';
 
 /** The names of each by its UUID, the one that people know first. */
 export type Names = Map<string, string[]>;

@@ -6,7 +6,7 @@ import { examples } from '../../cli/examples.js';
 import { offerColumns } from '../../cli/offers.js';
 import { wholeNumber } from '../../cli/options.js';
 import type { Context, Run } from '../../context.js';
-import { readCondition, readParameter } from '../list/flags.js';
+import { readCondition, readParameter } from '../shared/list/flags.js';
 import type { NamedListOptions } from './list.js';
 
 type Kind = 'organization' | 'zone' | 'model';

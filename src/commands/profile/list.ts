@@ -5,7 +5,7 @@ import { isTrue } from '../../settings/keys.js';
 import { explainSetting, explainSettings, nameProfile } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
 import type { Shape } from '../../terminal/formats.js';
-import { chooseReportFormat, printReport, reportColumn } from '../report.js';
+import { chooseReportFormat, printReport, reportColumn } from '../shared/change-report.js';
 
 interface Row {
   name: string;

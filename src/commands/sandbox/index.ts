@@ -9,7 +9,7 @@ import { usageError } from '../../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../../mirror/address.js';
 import type { ServiceKind } from '../../sandbox/index.js';
 
-import { readSpeed } from '../follow/flags.js';
+import { readSpeed } from '../shared/follow/flags.js';
 
 const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 

@@ -8,9 +8,9 @@ import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { openMirror } from '../../mirror/open.js';
 import { type Happening, playHappenings, rangeOf, readPast } from '../../mirror/past.js';
 import type { Recorded, Sandbox } from '../../sandbox/index.js';
-import { readSince } from '../follow/flags.js';
+import { readSince } from '../shared/follow/flags.js';
 
-export interface PastOptions {
+export interface ReplaySource {
   to: MirrorAddress;
   /** A time or an age, as it was typed. */
   since: string | undefined;
@@ -20,7 +20,7 @@ export interface PastOptions {
 /** Opens the mirror while `use` runs; passes the fleet as it was and a function that plays the rest. */
 export async function withPast(
   context: Context,
-  { to, since, speed }: PastOptions,
+  { to, since, speed }: ReplaySource,
   use: (recorded: Recorded, play: (sandbox: Sandbox) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const sinceMs = since === undefined ? undefined : readSince(since, context.clock.wallMs());

@@ -13,7 +13,7 @@ import {
   type ServiceKind,
   startSandbox,
 } from '../../sandbox/index.js';
-import { findPlace, type Place } from '../../settings/place.js';
+import { findPlace, type SettingsFolder } from '../../settings/folder.js';
 import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';
 import { setVariables } from '../../shell-words.js';
@@ -129,7 +129,12 @@ function mainOrganization(sandbox: Sandbox): string {
 }
 
 /** Saves addresses, organization and token as the profile, and says how to use them elsewhere. Says whether it could. */
-async function saveAsProfile(context: Context, place: Place, sandbox: Sandbox, token: string): Promise<boolean> {
+async function saveAsProfile(
+  context: Context,
+  place: SettingsFolder,
+  sandbox: Sandbox,
+  token: string,
+): Promise<boolean> {
   const { baseUrl, sseUrl } = sandbox;
   try {
     const values = { base_url: baseUrl, sse_url: sseUrl, organization: mainOrganization(sandbox) };
@@ -151,7 +156,12 @@ async function saveAsProfile(context: Context, place: Place, sandbox: Sandbox, t
  * Saves the token anew before it ends, so that a watch in the next terminal can live longer than one token. Ends when the signal does,
  * with its reason.
  */
-async function keepToken(context: Context, place: Place, sandbox: Sandbox, firstToken: string): Promise<never> {
+async function keepToken(
+  context: Context,
+  place: SettingsFolder,
+  sandbox: Sandbox,
+  firstToken: string,
+): Promise<never> {
   const { signal, clock } = context;
   let token = firstToken;
   for (;;) {

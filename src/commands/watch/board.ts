@@ -7,7 +7,7 @@ import type { Key } from '../../terminal/keys.js';
 import { readTime } from '../../terminal/time.js';
 import { type BoardView, SORTS } from '../../views/board.js';
 import type { BoardConnection } from '../../views/board-keys.js';
-import type { Entry } from '../../views/change.js';
+import type { ShownEntry } from '../../views/change.js';
 import { type MapSeen, type MapState, mapKey, neighbourOf, START_OF_MAP } from './map-view.js';
 import type { WatchEffect } from './state.js';
 
@@ -16,7 +16,7 @@ export interface BoardState {
   readonly map: MapState;
   readonly connections: ReadonlyMap<string, BoardConnection>;
   /** The newest first. */
-  readonly changes: readonly { entry: Entry; atMs: number }[];
+  readonly changes: readonly { entry: ShownEntry; atMs: number }[];
   readonly alerts: readonly { alert: Alert; atMs: number }[];
   readonly gaps: readonly Gap[];
   readonly total: number | undefined;

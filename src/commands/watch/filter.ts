@@ -2,7 +2,7 @@
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { FleetError } from '../../errors.js';
-import { type Condition, matches, parseCondition } from '../list/where.js';
+import { type Condition, matches, parseCondition } from '../shared/list/where.js';
 
 /** Whether a bicycle is shown; `now` is in milliseconds since the epoch. */
 export type Keep = (bicycle: Bicycle, now: number) => boolean;

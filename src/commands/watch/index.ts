@@ -8,9 +8,9 @@ import { examples } from '../../cli/examples.js';
 import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
-import { offerConditions, readNamed } from '../list/flags.js';
-import { type Condition, parseCondition } from '../list/where.js';
+import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES, readDuration } from '../shared/follow/flags.js';
+import { offerConditions, readNamed } from '../shared/list/flags.js';
+import { type Condition, parseCondition } from '../shared/list/where.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
 organization unless --bicycle or --topic is given.

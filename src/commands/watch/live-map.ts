@@ -5,7 +5,7 @@ import { eastOf, type View } from '../../globe/projection.js';
 import { textOf } from '../../terminal/values.js';
 import type { DrawnMap } from '../../views/map/frame.js';
 import type { Look, Piece } from '../../views/map/legend.js';
-import { type Place, type Scene, sceneOf } from '../../views/map/scene.js';
+import { type BicyclePoint, type Scene, sceneOf } from '../../views/map/scene.js';
 import { drawMap } from '../../views/map/terminal.js';
 import { loadCoast, loadTowns } from '../map/draw.js';
 import type { MapSeen, MapState, MapTarget } from './map-view.js';
@@ -44,11 +44,11 @@ function uuidOf({ uuid }: Bicycle): string | undefined {
   return textOf(uuid)?.toLowerCase();
 }
 
-function placeOf({ places }: Scene, uuid: string): Place | undefined {
+function placeOf({ places }: Scene, uuid: string): BicyclePoint | undefined {
   return places.find(({ bicycle }) => uuidOf(bicycle) === uuid);
 }
 
-function targetOf(places: readonly Place[]): MapTarget {
+function targetOf(places: readonly BicyclePoint[]): MapTarget {
   return { uuids: places.map(({ bicycle }) => uuidOf(bicycle) ?? ''), points: places };
 }
 
@@ -58,7 +58,7 @@ function seenOf({ layout, view, extent }: DrawnMap, scene: Scene): MapSeen {
     extent,
     targets() {
       if (layout.clusters.length > 0) return layout.clusters.map(({ members }) => targetOf(members));
-      const far = ({ x, y }: Place) => Math.hypot(eastOf(view, x), y - view.y);
+      const far = ({ x, y }: BicyclePoint) => Math.hypot(eastOf(view, x), y - view.y);
       // The nearest to the middle first.
       const places = layout.dots.map(({ place }) => place).sort((a, b) => far(a) - far(b));
       return places.map((place) => targetOf([place]));

@@ -15,14 +15,14 @@ import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/board.js';
 import { connectionText, keyHints } from '../../views/board-keys.js';
-import { type Entry, showClock } from '../../views/change.js';
+import { type ShownEntry, showClock } from '../../views/change.js';
 import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
-import type { Session } from '../follow/loop.js';
+import type { Session } from '../shared/follow/loop.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
 import { readFilter } from './filter.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
-import type { Plan } from './plan.js';
+import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
 /** What draws a watch instead of printing it. */
@@ -32,7 +32,7 @@ export interface Display {
 
 export interface LiveOptions {
   context: Context;
-  plan: Plan;
+  plan: WatchPlan;
   /** What is followed. */
   title: string;
   client: Client;
@@ -176,7 +176,7 @@ function openFrames(clock: Clock, draw: () => number) {
 }
 
 /** Leaving a board is what was asked for; what was waited for did not come. */
-function quitError({ until }: Plan): FleetError | undefined {
+function quitError({ until }: WatchPlan): FleetError | undefined {
   return until === undefined ? undefined : new FleetError('interrupted', 'quit before --until was met');
 }
 
@@ -274,7 +274,7 @@ function mapInputOf(
   };
 }
 
-function isWanted(entry: Entry, keep: (bicycle: Bicycle) => boolean): boolean {
+function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boolean {
   if (entry.type === 'bicycle') return keep(entry.after);
   return entry.type === 'leaving' && keep(entry.bicycle ?? { uuid: entry.uuid ?? null });
 }

@@ -8,15 +8,15 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { findBicycle } from '../bicycles/find.js';
-import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
-import { chooseLines, type Form } from '../follow/print.js';
-import { readBicycle } from '../follow/read-bicycle.js';
-import { beginFollowing } from '../follow/start.js';
-import type { TopicOptions } from '../follow/stream.js';
-import type { Meant } from '../list/meant.js';
-import { warnOfCondition } from '../list/warnings.js';
-import { type Condition, checkCondition } from '../list/where.js';
-import { chosenOrganization, requireOrganization } from '../organization.js';
+import { type EndOptions, type EndPlan, endPlan } from '../shared/follow/ending.js';
+import { chooseLines, type Form } from '../shared/follow/print.js';
+import { readBicycle } from '../shared/follow/read-bicycle.js';
+import { beginFollowing } from '../shared/follow/start.js';
+import type { TopicOptions } from '../shared/follow/stream.js';
+import type { Meant } from '../shared/list/meant.js';
+import { warnOfCondition } from '../shared/list/warnings.js';
+import { type Condition, checkCondition } from '../shared/list/where.js';
+import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 
 /** What the flags became; times are in milliseconds. */
 export interface WatchOptions extends EndOptions {
@@ -38,7 +38,9 @@ export interface MapPlan {
   keep(bicycle: Bicycle): boolean;
 }
 
-export interface Plan extends EndPlan, Pick<TopicOptions, 'topics' | 'sseUrl' | 'role' | 'idleMs' | 'giveUpAfterMs'> {
+export interface WatchPlan
+  extends EndPlan,
+    Pick<TopicOptions, 'topics' | 'sseUrl' | 'role' | 'idleMs' | 'giveUpAfterMs'> {
   form: Form;
   /** Undefined: the board comes first. */
   map?: MapPlan;
@@ -74,7 +76,7 @@ export async function makePlan(
   context: Context,
   organization: string | undefined,
   options: WatchOptions,
-): Promise<Plan> {
+): Promise<WatchPlan> {
   const settings = await context.settings();
   const conditions = [...(options.where ?? []), ...(options.until ?? [])];
   for (const condition of conditions) checkCondition(condition, VOCABULARY);

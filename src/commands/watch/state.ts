@@ -13,12 +13,12 @@ import type { Change, KnownFleet } from '../../follower/known-fleet.js';
 import { MemoryStore } from '../../follower/store.js';
 import { eventGap, type Gap, type Lost, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
-import { type Entry, namesChange } from '../../views/change.js';
+import { namesChange, type ShownEntry } from '../../views/change.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
-import type { Stop } from '../follow/ending.js';
-import type { End } from '../follow/loop.js';
-import { matches } from '../list/where.js';
-import type { Plan } from './plan.js';
+import type { Stop } from '../shared/follow/ending.js';
+import type { End } from '../shared/follow/loop.js';
+import { matches } from '../shared/list/where.js';
+import type { WatchPlan } from './plan.js';
 
 interface Blindness extends Pick<Gap, 'cause' | 'message'> {
   /** On the monotonic clock. */
@@ -43,7 +43,7 @@ export type WatchEvent =
 
 export type WatchEffect =
   /** A message to show, or what a list showed after a gap; `data` is the envelope as it came, or one of our own for what was waited for. */
-  | { readonly type: 'show'; readonly entry: Entry; readonly atMs: number; readonly data: string | undefined }
+  | { readonly type: 'show'; readonly entry: ShownEntry; readonly atMs: number; readonly data: string | undefined }
   | { readonly type: 'stream'; readonly event: StreamEvent }
   | { readonly type: 'detail'; readonly text: string }
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' }>
@@ -61,14 +61,14 @@ const NOT_CONNECTED = { cause: 'timeout', message: 'no connection was made' } as
 
 /** A message that can be read. */
 interface Content {
-  readonly entry: Entry;
+  readonly entry: ShownEntry;
   /** What conditions look at. */
   readonly value: () => { [field: string]: unknown };
   readonly kind?: Change['kind'];
 }
 
 export class Watch {
-  readonly plan: Plan;
+  readonly plan: WatchPlan;
   readonly counts: { -readonly [Name in keyof WatchCounts]: number };
   /** When the last message came, on the monotonic clock. */
   lastMessageMs: number | undefined;
@@ -86,7 +86,7 @@ export class Watch {
   #effects: WatchEffect[] = [];
   #now: Moment;
 
-  constructor(plan: Plan, now: Moment, seesAll: () => boolean | undefined = () => undefined) {
+  constructor(plan: WatchPlan, now: Moment, seesAll: () => boolean | undefined = () => undefined) {
     this.plan = plan;
     this.#startedAt = now;
     this.#now = now;
@@ -210,11 +210,11 @@ export class Watch {
     // The line of the state that it came to says which one it left.
     this.#leaving.delete(uuid);
     const isTold = entry.before !== undefined || entry.after.state === held.state;
-    const whole: Entry = isTold ? entry : { ...entry, before: { state: String(held.state) }, fields: ['state'] };
+    const whole: ShownEntry = isTold ? entry : { ...entry, before: { state: String(held.state) }, fields: ['state'] };
     this.#show(whole, event, isFinal);
   }
 
-  #show(entry: Entry, { atMs, data }: Message, isMet: boolean) {
+  #show(entry: ShownEntry, { atMs, data }: Message, isMet: boolean) {
     this.counts.shown++;
     this.#showLast({ type: 'show', entry, atMs, data }, isMet);
   }
@@ -256,7 +256,7 @@ export class Watch {
       const value = () => ({ ...frame(), ...bicycle, state: undefined });
       return { entry: { type: 'leaving', uuid, state: message['state'], bicycle }, value };
     }
-    const entry: Entry =
+    const entry: ShownEntry =
       envelope.sender === 'alert'
         ? { type: 'alert', alert: message as Alert }
         : { type: 'other', envelope, text: this.plan.form === 'json' ? data : JSON.stringify(message) };
@@ -300,7 +300,7 @@ export class Watch {
     this.#lastSeen = bicycle;
     if (!judge(plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', this.#now).isMet) return;
     const uuid = String(bicycle.uuid);
-    const entry: Entry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
+    const entry: ShownEntry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
     this.#showLast({ type: 'show', entry, atMs: this.#now.wallMs, data: envelopeOf(plan, bicycle) }, true);
   }
 
@@ -392,32 +392,32 @@ export class Watch {
   }
 }
 
-function wantsLists({ organizations, resyncPages }: Plan): boolean {
+function wantsLists({ organizations, resyncPages }: WatchPlan): boolean {
   return organizations.length > 0 && resyncPages > 0;
 }
 
 /** Whether a mirror can say how everything was: a bicycle that is followed by name is read at its own address. */
-export function wantsFleet(plan: Plan): boolean {
+export function wantsFleet(plan: WatchPlan): boolean {
   return plan.bicycles === undefined && wantsLists(plan) && isRemembering(plan);
 }
 
 /** What the stream would have said of a bicycle that was waited for, and that the list shows. */
-function envelopeOf({ organizations }: Plan, bicycle: Bicycle): string {
+function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
   const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
   return JSON.stringify({ topic, sender: 'bicycle', message: bicycle });
 }
 
 /** Whether anything asks what a bicycle was before: not where messages go on as they came, and no list is read after a gap. */
-function isRemembering({ form, resyncPages, where, until }: Plan): boolean {
+function isRemembering({ form, resyncPages, where, until }: WatchPlan): boolean {
   return form !== 'json' || resyncPages > 0 || where.length > 0 || until !== undefined;
 }
 
-function isSender({ senders }: Plan, sender: string | null | undefined): boolean {
+function isSender({ senders }: WatchPlan, sender: string | null | undefined): boolean {
   return senders === undefined || (typeof sender === 'string' && senders.has(sender));
 }
 
 /** Whether a value is to be shown, and whether it is what was waited for. */
-function judge(plan: Plan, value: () => { [field: string]: unknown }, sender: string | undefined, now: Moment) {
+function judge(plan: WatchPlan, value: () => { [field: string]: unknown }, sender: string | undefined, now: Moment) {
   const { where, until } = plan;
   const isWanted = isSender(plan, sender);
   if (!isWanted || (where.length === 0 && until === undefined)) return { isWanted, isMet: false };
@@ -426,6 +426,6 @@ function judge(plan: Plan, value: () => { [field: string]: unknown }, sender: st
   return { isWanted, isMet: until?.every((condition) => matches(condition, found, now.wallMs)) === true };
 }
 
-function entryOf({ kind, uuid, before, after, fields }: Change): Entry {
+function entryOf({ kind, uuid, before, after, fields }: Change): ShownEntry {
   return { type: 'bicycle', kind: kind === 'repeat' ? 'update' : kind, uuid, before, after, fields };
 }

@@ -4,14 +4,14 @@ import { momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { KNOWN_LIMIT } from '../../follower/store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { follow, type Machine, type Session, type Sink } from '../follow/loop.js';
-import { openPrinter, type Printable } from '../follow/print.js';
-import { answer, isRequest } from '../follow/requests.js';
-import { seesAllOf } from '../follow/start.js';
-import { followTopics } from '../follow/stream.js';
+import { type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
+import { openPrinter, type Printable } from '../shared/follow/print.js';
+import { answer, isRequest } from '../shared/follow/requests.js';
+import { seesAllOf } from '../shared/follow/start.js';
+import { followTopics } from '../shared/follow/stream.js';
 import type { Display, LiveOptions } from './live.js';
-import { makePlan, type Plan, type WatchOptions } from './plan.js';
-import { openReport } from './report.js';
+import { openWatchReport } from './messages.js';
+import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
@@ -26,11 +26,11 @@ export interface WatchParts {
   /** Opens what draws by itself; the board when absent. */
   openDisplay?(options: LiveOptions): Promise<Display>;
   /** Where events come from; the push channel when absent. */
-  source?(sink: Sink<WatchEvent>): Promise<void>;
+  source?(sink: EventSink<WatchEvent>): Promise<void>;
 }
 
 /** Runs a plan to its end. */
-export async function runWatch(context: Context, plan: Plan, parts: WatchParts = {}): Promise<void> {
+export async function runWatch(context: Context, plan: WatchPlan, parts: WatchParts = {}): Promise<void> {
   const { form, topics } = plan;
   // The board fills the terminal: what would be printed over it is on it already.
   const isMuted = form === 'board' && context.io.stderr.isTerminal;
@@ -39,14 +39,14 @@ export async function runWatch(context: Context, plan: Plan, parts: WatchParts =
 
 async function openWatch(
   context: Context,
-  plan: Plan,
+  plan: WatchPlan,
   { openDisplay = openBoard, source }: WatchParts,
   session: Session<WatchEvent>,
 ): Promise<Machine<WatchEvent, OwnEffect, Printable>> {
   const { clock } = context;
   const { ending, stderr, signal, emit, room, log } = session;
   const { topics } = plan;
-  const report = openReport(stderr, plan);
+  const report = openWatchReport(stderr, plan);
   const print = await openPrinter(context, plan.form, stderr, signal);
   const baseUrl = plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(await context.settings());
   const client = await session.client(baseUrl, report.retry);
@@ -96,9 +96,9 @@ async function openWatch(
 }
 
 /** The whole fleet is known from the start where a mirror has it. */
-async function remember(context: Context, plan: Plan, { emit, stderr }: Session<WatchEvent>): Promise<void> {
+async function remember(context: Context, plan: WatchPlan, { emit, stderr }: Session<WatchEvent>): Promise<void> {
   if (!wantsFleet(plan)) return;
-  const { rememberFleet } = await import('../current.js');
+  const { rememberFleet } = await import('../shared/current-mirror.js');
   const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
   if (remembered === undefined) return;
   emit({ type: 'remembered', ...remembered });

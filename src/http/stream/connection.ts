@@ -17,7 +17,7 @@ import { hideInHeaders } from '../headers.js';
 import type { Network } from '../network.js';
 import type { Tokens } from '../types.js';
 import type { Cause } from './events.js';
-import { filterEvents, type Known } from './filter.js';
+import { filterEvents, type StreamPosition } from './filter.js';
 
 /** What all connections of a stream share. */
 export interface ConnectionContext {
@@ -53,14 +53,14 @@ export interface ConnectionOptions extends ConnectionContext {
 }
 
 /** What came together, and where the connection stands after it. */
-export interface Received extends Known {
+export interface Received extends StreamPosition {
   messages: readonly { data: string; name: string }[];
   /** The sizes of events above the limit, which were passed over before the messages came. */
   tooBigBytes: readonly number[];
 }
 
 /** How a connection ended, or why there was none. */
-export interface Ending {
+export interface ConnectionEnd {
   cause: Cause;
   error: FleetError;
   /** The answer's head, when it was not a 200 with a stream. */
@@ -69,7 +69,7 @@ export interface Ending {
 
 /** An answer that is no stream of events. */
 class RefusedError extends Error {
-  readonly ending: Ending;
+  readonly ending: ConnectionEnd;
 
   constructor(cause: Cause, error: FleetError, answer: Head) {
     super(error.message, { cause: error });
@@ -91,7 +91,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const OWN_NAMES: readonly string[] = ['open', 'message', 'error'];
 
 /** Opens a connection and resolves when it has ended, whatever the reason; never rejects. */
-export async function connectOnce(options: ConnectionOptions): Promise<Ending> {
+export async function connectOnce(options: ConnectionOptions): Promise<ConnectionEnd> {
   const { url, signal, clock, timeoutMs, idleMs } = options;
   const { EventSource } = await import('eventsource');
   return new Promise((resolve) => {
@@ -101,7 +101,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Ending> {
     let failure: unknown;
     const messages: { data: string; name: string }[] = [];
 
-    const end = (ending: Ending) => {
+    const end = (ending: ConnectionEnd) => {
       cancelTimeout();
       silence.cancel();
       signal.removeEventListener('abort', onAbort);
@@ -283,7 +283,7 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
 }
 
 /** What something thrown says of the end of a connection; nothing: the service ended it. */
-function endingOf(thrown: unknown, url: URL): Ending {
+function endingOf(thrown: unknown, url: URL): ConnectionEnd {
   if (thrown === undefined)
     return { cause: 'ended', error: new FleetError('network', 'the service closed the connection') };
   if (thrown instanceof RefusedError) return thrown.ending;

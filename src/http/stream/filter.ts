@@ -5,7 +5,7 @@
 // pieces it comes in. Texts hold the bytes as they came, a character each (latin1): line ends are found faster, and lengths are bytes.
 
 /** What the whole events and lines of a connection have said beside their data. */
-export interface Known {
+export interface StreamPosition {
   /** The id of the last whole event, in its bytes; '' for none. */
   lastEventId: string;
   /** The first id that came on this connection. */
@@ -100,7 +100,7 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
   };
 
   return {
-    known: (): Known => ({ ...known, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
+    known: (): StreamPosition => ({ ...known, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
     /** Takes bytes as they came; returns the events that are whole now, with LF line ends and known fields alone. */
     take(chunk: Buffer): string {
       const text = read(chunk);

@@ -7,7 +7,7 @@ import { FleetError } from '../../errors.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
 import { answeredAtMs, pauseBeforeReturn } from '../retry.js';
-import type { Ending, Received } from './connection.js';
+import type { ConnectionEnd, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
 /** What is the same for as long as the topic is followed. */
@@ -35,7 +35,7 @@ export type ConnectionEvent =
   | { type: 'opened'; run: number; headers: Headers; as?: string }
   | { type: 'received'; run: number; received: Received }
   /** The try failed, or the connection ended. */
-  | { type: 'ended'; run: number; ending: Ending };
+  | { type: 'ended'; run: number; ending: ConnectionEnd };
 
 export type ConnectionEffect =
   /** To be emitted. */
@@ -256,13 +256,13 @@ function resyncNow(step: Step): void {
 // --- ends
 
 /** A connection was not made: a 4xx is tried without the last id before it counts. */
-function refuse(step: Step, lastEventId: string, ending: Ending): void {
+function refuse(step: Step, lastEventId: string, ending: ConnectionEnd): void {
   if (isRefusal(ending) && ending.answer?.status !== 401 && lastEventId !== '') attempt(step, '');
   else fail(step, ending);
 }
 
 /** What every failure leads to: the end, or a pause and another try. */
-function fail(step: Step, ending: Ending): void {
+function fail(step: Step, ending: ConnectionEnd): void {
   const { cause, error } = step.phase.name === 'open' ? lose(step, step.phase, ending) : ending;
   const down = { sinceMs: step.down?.sinceMs ?? step.ms, error };
   step.down = down;
@@ -292,7 +292,11 @@ function retry(
 }
 
 /** An open connection is lost: the blindness begins at the last sign of life. */
-function lose(step: Step, phase: Phase & { name: 'open' }, ending: Ending): Pick<Ending, 'cause' | 'error'> {
+function lose(
+  step: Step,
+  phase: Phase & { name: 'open' },
+  ending: ConnectionEnd,
+): Pick<ConnectionEnd, 'cause' | 'error'> {
   const stoodMs = step.ms - phase.since.monotonicMs;
   step.stoodMs += stoodMs;
   if (stoodMs >= STEADY_MS) step.attempt = 0;
@@ -308,13 +312,13 @@ function lose(step: Step, phase: Phase & { name: 'open' }, ending: Ending): Pick
 }
 
 /** A 4xx that a retry cannot fix. */
-function isRefusal({ cause, answer }: Ending): boolean {
+function isRefusal({ cause, answer }: ConnectionEnd): boolean {
   const status = answer?.status ?? 0;
   return cause === 'status' && status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 /** "Ends that are final": nothing that happens later can change the answer. */
-function isFinal(step: Step, cause: Cause, ending: Ending): boolean {
+function isFinal(step: Step, cause: Cause, ending: ConnectionEnd): boolean {
   // A file that is not there at the start is a wrong setting; later somebody is writing it anew.
   if (cause === 'token') return step.run === 1 && ending.error.isLasting;
   const status = ending.answer?.status;

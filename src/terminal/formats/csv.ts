@@ -2,7 +2,7 @@
 
 import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import { type Column, cellOf, type Place } from '../table.js';
+import { type CellContext, type Column, cellOf } from '../table.js';
 import { MISSING, readPath, textOf } from '../values.js';
 import { fieldsOfFile, fileColumns, isField } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
@@ -16,7 +16,7 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
 export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: string): Renderer<T> {
   const { excel } = tools;
   const columnsOf = fileColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
-  const at: Place = { now: tools.now, terminal: false };
+  const at: CellContext = { now: tools.now, terminal: false };
   const { hasHeader = true } = tools;
   /** What each column shows of a value, once the columns are known. */
   let readers: ((value: T) => string)[] | undefined;

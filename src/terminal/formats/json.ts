@@ -2,7 +2,7 @@
 
 import { indent, squeeze } from '../../json/text.js';
 import { escapeJson } from '../clean.js';
-import type { Renderer, RendererTools, Row, Shape } from './renderer.js';
+import type { ListedItem, Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
  * One array for a list, whatever its length, or one object for a single result. For programs each item is on a line of its own
@@ -12,7 +12,7 @@ export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools)
   const isList = shape.single !== true;
   const margin = isList && terminal ? '  ' : '';
   let count = 0;
-  const show = ({ json }: Row<T>) =>
+  const show = ({ json }: ListedItem<T>) =>
     margin + (terminal ? indent(escapeJson(json), margin, paint.cyan) : escapeJson(squeeze(json)));
   return {
     begin: () => (isList ? '[' : ''),

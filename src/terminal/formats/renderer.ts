@@ -5,7 +5,7 @@ import type { Paint } from '../colour.js';
 import type { Column } from '../table.js';
 
 /** One resource: its JSON text as the service sent it, and its value; the twin of the HTTP room's Item. */
-export interface Row<T> {
+export interface ListedItem<T> {
   readonly json: string;
   readonly value: T;
 }
@@ -34,7 +34,7 @@ export interface Shape<T> {
 /** One format at work: `begin`, any number of batches, `end`. Each returns text to write as it is; where one is absent there is none. */
 export interface Renderer<T> {
   begin?(): string;
-  rows(rows: readonly Row<T>[]): string;
+  rows(rows: readonly ListedItem<T>[]): string;
   end?(): string;
   /** A file that is whole at the end alone. */
   finish?(): Promise<Buffer>;

@@ -5,7 +5,7 @@
 
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf } from '../cells.js';
-import { type Cell, cellOf, GAP_COLUMNS, headerOf, type Laid, layOut, type Place } from '../table.js';
+import { type Cell, type CellContext, cellOf, GAP_COLUMNS, headerOf, type Laid, layOut } from '../table.js';
 import { hiddenNotice, tableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
@@ -13,7 +13,7 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
 export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { paint, terminal, isWhole = false, hasHeader = true } = tools;
   const isCut = tools.width !== undefined && !isWhole;
-  const at: Place = { now: tools.now, terminal, isWhole };
+  const at: CellContext = { now: tools.now, terminal, isWhole };
   const columnsOf = tableColumns(shape, tools.columns);
   let layout: Laid<T>[] | undefined;
   let hidden: string[] = [];

@@ -4,7 +4,7 @@ import type { Cell, CellObject } from 'write-excel-file/node';
 import { usageError } from '../../errors.js';
 import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import { type Column, cellOf, type Place } from '../table.js';
+import { type CellContext, type Column, cellOf } from '../table.js';
 import { readTime } from '../time.js';
 import { MISSING, readPath, textOf } from '../values.js';
 import { fieldsOfFile, fileColumns, isField } from './columns.js';
@@ -20,7 +20,7 @@ const TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss';
 /** Collects the rows, and makes the file at the end: a spreadsheet cannot be written as it comes. */
 export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const columnsOf = fileColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
-  const at: Place = { now: tools.now, terminal: false };
+  const at: CellContext = { now: tools.now, terminal: false };
   const rows: Cell[][] = [];
   let columns: readonly Column<T>[] | undefined;
   return {

@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.js';
 import { FleetError } from '../../errors.js';
-import { BUN_VERSION, distPath } from '../../place.js';
+import { BUN_VERSION, distPath } from '../../program-files.js';
 
 /** How long a run may go on after the signal, so that results in flight are still printed. */
 const GRACE_MS = 500;

@@ -6,13 +6,13 @@ import { type Canvas, type Ink, put } from '../../terminal/canvas.js';
 import { widthOf } from '../../terminal/cells.js';
 import type { Grid, Layout } from './layout.js';
 import type { Look, Piece } from './legend.js';
-import type { MapInput, Place } from './scene.js';
+import type { BicyclePoint, MapInput } from './scene.js';
 
 export interface TerminalInput extends MapInput {
   /** What is seen; everything when absent. */
   readonly view?: View | undefined;
   /** What shows it is marked, a dot or a cluster. */
-  readonly selected?: Place | undefined;
+  readonly selected?: BicyclePoint | undefined;
   /** The last line, in place of none. */
   readonly footer?: readonly Piece[];
 }

@@ -4,7 +4,7 @@
 // state, for a cell has one colour. Else the bin is a cluster, whose label stays within it: so labels overlap neither dots nor each other.
 
 import { eastOf, type View } from '../../globe/projection.js';
-import { MOST_STATES, type Place } from './scene.js';
+import { type BicyclePoint, MOST_STATES } from './scene.js';
 
 /** The cells of a drawing, and how many dots each has: 2 by 4 in Braille, 1 by 1 where a sign stands for a bicycle. */
 export interface Grid {
@@ -38,12 +38,12 @@ export interface Cluster extends Block {
   /** The middle of its bicycles: a point of the world. */
   readonly x: number;
   readonly y: number;
-  readonly members: readonly Place[];
+  readonly members: readonly BicyclePoint[];
 }
 
 /** A bicycle with a dot of its own. */
 export interface Dot {
-  readonly place: Place;
+  readonly place: BicyclePoint;
   /** In dots, from the left and the top. */
   readonly x: number;
   readonly y: number;
@@ -54,7 +54,7 @@ export interface Layout {
   /** The largest first. */
   readonly clusters: readonly Cluster[];
   /** What lies outside of the view. */
-  readonly outside: readonly Place[];
+  readonly outside: readonly BicyclePoint[];
 }
 
 /** A cell with more bicycles than this is part of a cluster: so many times its dots, and four at least. */
@@ -62,11 +62,11 @@ const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
 
 /** Lays out the places that are in view. The result does not depend on the order of the bicycles. */
-export function layOut(places: readonly Place[], view: View, grid: Grid): Layout {
+export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Grid): Layout {
   const { columns, rows, across, down, cell, bin } = grid;
   const [scaleX, scaleY] = [(view.worldDots * across) / cell.width, (view.worldDots * down) / cell.height];
   const [toRight, toBottom] = [partsOf(columns, bin.columns), partsOf(rows, bin.rows)];
-  const outside: Place[] = [];
+  const outside: BicyclePoint[] = [];
   const bins = new Map<number, Dot[]>();
   for (const place of places) {
     const x = Math.floor(eastOf(view, place.x) * scaleX + (columns * across) / 2);

@@ -8,7 +8,7 @@ import { cut, pad, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf } from '../bicycle.js';
 import type { Layout } from './layout.js';
-import { type MapInput, MOST_STATES, nameOf, type Place } from './scene.js';
+import { type BicyclePoint, type MapInput, MOST_STATES, nameOf } from './scene.js';
 
 /** Text in one ink. */
 export interface Piece {
@@ -71,7 +71,7 @@ function scalePieces({ view, look }: LegendInput, columns: number): Piece[] {
 }
 
 /** What is chosen, in words: `90 at 33.4°S 70.7°W: 53 available, 14 rented`, or the name of a bicycle and its state. */
-export function chosenPieces({ layout, states: names, view, look }: LegendInput, place: Place): Piece[] {
+export function chosenPieces({ layout, states: names, view, look }: LegendInput, place: BicyclePoint): Piece[] {
   const cluster = layout.clusters.find(({ members }) => members.includes(place));
   const stateName = (state: number) => clean((names[state] ?? '').slice(0, 100));
   if (cluster === undefined) {
@@ -105,7 +105,7 @@ function absences({ layout: { outside }, unplaced, view }: LegendInput): Absence
 }
 
 /** `12 west, 3 north`: where those outside are. */
-function directions(outside: readonly Place[], view: View): string {
+function directions(outside: readonly BicyclePoint[], view: View): string {
   const counts = { west: 0, east: 0, north: 0, south: 0 };
   for (const place of outside) {
     const [east, south] = [eastOf(view, place.x), place.y - view.y];

@@ -5,16 +5,16 @@ import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import { exactValue } from '../../json/exact.js';
-import type { AlertRow, Alerts, Details, Fields, Row } from '../../page/payload.js';
-import type { Row as Item } from '../../terminal/formats.js';
+import type { Alerts, Details, FieldTexts, PageAlert, PageRow } from '../../page/payload.js';
+import type { ListedItem as Item } from '../../terminal/formats.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf, readPath, textOf } from '../../terminal/values.js';
 import { countAlerts, valueIn } from '../counts.js';
 import { positionOf } from './scene.js';
 
-export function rowOf(bicycle: Bicycle): Row {
+export function rowOf(bicycle: Bicycle): PageRow {
   return {
-    uuid: uuidOf(bicycle),
+    uuid: packedUuidOf(bicycle),
     name: cutText(textOf(bicycle.name)) ?? null,
     state: valueIn('state', bicycle, 0),
     percent: numberOf(bicycle.state_of_charge) ?? null,
@@ -32,7 +32,7 @@ export function packAlerts(alerts: readonly Item<Alert>[] | undefined): Alerts {
   return { rows, byType, note: null };
 }
 
-function alertRow(alert: Alert): AlertRow {
+function alertRow(alert: Alert): PageAlert {
   const { bicycle } = alert;
   return {
     uuid: cutText(textOf(alert.uuid)) ?? '',
@@ -46,7 +46,7 @@ function alertRow(alert: Alert): AlertRow {
 }
 
 /** Every field of a bicycle as text, its numbers as they were sent. */
-export function fieldsOf(item: Item<Bicycle>): Fields {
+export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   return Object.entries(exactValue(item)).map(([field, value]) => [
     cutText(field) ?? '',
     cutText(textOf(value)) ?? null,
@@ -57,7 +57,7 @@ export function fieldsOf(item: Item<Bicycle>): Fields {
 export function packDetails(items: readonly Item<Bicycle>[]): Details {
   const columns = new Map<string, (string | null)[]>();
   for (const [place, item] of items.entries()) {
-    for (const [field, text] of fieldsOf(item)) {
+    for (const [field, text] of packedFieldsOf(item)) {
       // The page has it already.
       if (field === 'uuid') continue;
       const column = columns.get(field) ?? new Array<string | null>(items.length).fill(null);
@@ -77,6 +77,6 @@ function cutText(text: string | undefined): string | undefined {
     : `${text.slice(0, LONGEST_TEXT_CHARACTERS)}…`;
 }
 
-export function uuidOf({ uuid }: Bicycle): string {
+export function packedUuidOf({ uuid }: Bicycle): string {
   return textOf(uuid)?.toLowerCase() ?? '';
 }

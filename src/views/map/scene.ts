@@ -15,14 +15,14 @@ export const MOST_STATES = 16;
 const OTHER_STATES = 'other';
 
 /** A bicycle that is somewhere. */
-export interface Place extends Point {
+export interface BicyclePoint extends Point {
   readonly bicycle: Bicycle;
   /** The index of its state in `states`. */
   readonly state: number;
 }
 
 export interface Scene {
-  readonly places: readonly Place[];
+  readonly places: readonly BicyclePoint[];
   /** Every state with its number, the most frequent first. */
   readonly counts: readonly StatsRow[];
   /** Their names; where there are more than MOST_STATES, the last is `other`. */
@@ -60,7 +60,7 @@ export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
   const names = counts.map(({ value }) => value);
   const indexes = new Map(names.map((name, index) => [name, Math.min(index, MOST_STATES - 1)]));
   const unplaced = [MISSING, IMPOSSIBLE, POLAR].map((label) => ({ label, bicycles: [] as Bicycle[] }));
-  const places = all.flatMap((bicycle): Place[] => {
+  const places = all.flatMap((bicycle): BicyclePoint[] => {
     const position = positionOf(bicycle);
     const why = typeof position === 'string' ? position : Math.abs(position[1]) > LIMIT_DEGREES ? POLAR : undefined;
     if (typeof position === 'string' || why !== undefined) {

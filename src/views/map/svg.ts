@@ -14,7 +14,7 @@ import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf, type StateLook } from '../bicycle.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
-import { type Cluster, type Dot, type Grid, layOut } from './layout.js';
+import { type Cluster, type Dot, type Grid, layOutMap } from './layout.js';
 import { flow } from './legend.js';
 import { type MapInput, nameOf } from './scene.js';
 
@@ -53,7 +53,7 @@ export function drawSvg(input: SvgInput): string {
   const foot = MARGIN + (legend.rows + notes.length) * LINE;
   const map = { width, height: Math.max(LEAST_MAP_HEIGHT, height - HEAD - foot) };
   const view = fitView(places, map);
-  const layout = layOut(places, view, gridOf(map));
+  const layout = layOutMap(places, view, gridOf(map));
   const credit = [
     ...(layout.clusters.length > 0 ? ['A ring is a cluster with its number'] : []),
     ...(hasCoast(view) ? ['Coastline: Natural Earth'] : []),

@@ -9,9 +9,9 @@ import { lookOf } from '../bicycle.js';
 import { forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Area, BRAILLE, type DrawnMap, type Frame, isFree, occupy, SIGNS, type TerminalInput } from './frame.js';
 import { drawDegrees, drawNames, drawTowns } from './labels.js';
-import { type Cluster, type Grid, layOut } from './layout.js';
+import { type Cluster, type Grid, layOutMap } from './layout.js';
 import { chosenPieces, hasPanel, type Look, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
-import type { MapInput, Place } from './scene.js';
+import type { BicyclePoint, MapInput } from './scene.js';
 
 /** The bits of a Braille character, by row and column of its dots. */
 const BRAILLE_BITS = [
@@ -98,7 +98,7 @@ function layOutFor({ places }: MapInput, { hasColor, hasUnicode }: Look, area: A
     labelOf: (count: number) => ({ columns: String(count).length + 2, rows: 1 }),
   };
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
-  const lay = (grid: Grid) => ({ ...layOut(places, view, grid), grid });
+  const lay = (grid: Grid) => ({ ...layOutMap(places, view, grid), grid });
   // Where a cell is kilometres wide, two beside each other are a place of their own already.
   if (hasCoast(view)) return lay({ ...signs, reachDots: 1 });
   if (!hasColor || !hasUnicode) return lay(signs);
@@ -109,9 +109,9 @@ function layOutFor({ places }: MapInput, { hasColor, hasUnicode }: Look, area: A
   return lay({ ...common, ...BRAILLE, reachDots: REACH_DOTS });
 }
 
-function countInside(places: readonly Place[], view: View, { columns, rows }: Area): number {
+function countInside(places: readonly BicyclePoint[], view: View, { columns, rows }: Area): number {
   const [right, down] = [(columns * BRAILLE.across) / 2, (rows * BRAILLE.down) / 2];
-  const isInside = ({ x, y }: Place) =>
+  const isInside = ({ x, y }: BicyclePoint) =>
     Math.abs(eastOf(view, x)) * view.worldDots <= right && Math.abs(y - view.y) * view.worldDots <= down;
   return places.filter(isInside).length;
 }

@@ -1,0 +1,100 @@
+// What following alerts says on stderr: failures and returns once each, what --exec prints, a summary at the end.
+
+import { showDuration } from '../../terminal/time.js';
+import { count, errorFields, iso, showCapped, type WatchEnd } from '../../views/stream.js';
+import type { LogFields, Stderr } from '../shared/follow/stderr.js';
+import type { AlertsEffect, Show } from './events.js';
+import type { AlertCounts } from './state.js';
+
+export interface SummaryInput {
+  end: WatchEnd;
+  durationMs: number;
+  counts: AlertCounts;
+  /** Commands of --exec. */
+  done: { executed: number; execFailed: number };
+  undelivered: number;
+  /** What a receiver adds: for programs, and for people. */
+  more?: { fields: LogFields; facts: readonly string[]; isPromise: boolean } | undefined;
+}
+
+/** What the first line says is done, and the summary that it was: `following alerts`, `followed alerts`. */
+export interface Title {
+  now: string;
+  past: string;
+}
+
+export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number | undefined) {
+  const { print, atNow } = stderr;
+  /** What is said even when quiet. */
+  const say = (fields: LogFields, line: string) => print(true, fields, atNow(line));
+  return {
+    /** A state file that was damaged. */
+    damaged(keptAs: string): void {
+      const line = `the state file is damaged and was kept as ${keptAs}; what it may have missed is printed, also what was printed before`;
+      say({ event: 'damaged', kept_as: keptAs }, line);
+    },
+    /** What the machine says; shows are printed elsewhere, but for their marks. */
+    effect(effect: AlertsEffect): void {
+      if (effect.type === 'ready') {
+        const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
+        const { alerts, unsure } = effect;
+        print(false, { event: 'open', known: alerts }, atNow(`${title.now}${pace}`));
+        if (unsure === 0) return;
+        const line = `the first answer came late: ${count(unsure, 'alert')} of the two hours before the start ${unsure === 1 ? 'is' : 'are'} not printed; --since 2h prints them`;
+        say({ event: 'unsure', alerts: unsure }, line);
+      } else if (effect.type === 'repaired') {
+        const [from, to] = [iso(effect.fromMs), iso(effect.toMs)];
+        const line = `the list was read until ${from}, which is ahead of the service's clock; reading again from ${to}`;
+        say({ event: 'repaired', from, to }, line);
+      } else if (effect.type === 'unread') {
+        const { error, retryInMs, cappedFromMs } = effect;
+        const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;
+        const fields = { event: 'lost', ...errorFields(error), retry_in_seconds: retryInMs / 1000 };
+        say(fields, `the alerts could not be read: ${error.message}; ${again}`);
+      } else if (effect.type === 'back') {
+        const line = `the alerts can be read again after ${showDuration(effect.downMs)}; what was missed follows`;
+        say({ event: 'back', seconds: Math.round(effect.downMs) / 1000 }, line);
+      } else if (effect.type === 'bound') {
+        const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
+        say({ event: 'incomplete', alerts: effect.items }, line);
+      } else if (effect.type === 'show' && effect.mark !== undefined) {
+        // Its line bears the mark: here is a record alone.
+        const { id: uuid, modified, state } = effect.version;
+        print(true, { event: effect.mark, uuid, modified, state }, undefined);
+      }
+    },
+    execLine: (line: string) => print(true, { event: 'exec', line }, `exec: ${line}`),
+    execFailed({ version }: Show, message: string): void {
+      const line = `the command of --exec failed for the alert ${version.id}: ${message}`;
+      say({ event: 'exec-failed', uuid: version.id, message }, line);
+    },
+    summary: (input: SummaryInput) => printSummary(stderr, title, input),
+  };
+}
+
+function printSummary(stderr: Stderr, title: Title, input: SummaryInput): Promise<void> {
+  const { end, durationMs, counts, done, undelivered, more } = input;
+  const facts = [
+    count(counts.shown, 'alert'),
+    counts.caughtUp > 0 && `${counts.caughtUp} of them caught up`,
+    counts.failures > 0 && count(counts.failures, 'failed reading'),
+    done.executed > 0 && `${count(done.executed, 'command')} run, ${done.execFailed} failed`,
+    ...(more?.facts ?? []),
+  ].filter((fact) => fact !== false);
+  const lines = [`${title.past} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
+  if (undelivered > 0) lines.push(`  ${count(undelivered, 'alert')} not delivered`);
+  const fields = {
+    event: 'closed',
+    reason: end,
+    seconds: Math.round(durationMs) / 1000,
+    shown: counts.shown,
+    caught_up: counts.caughtUp,
+    readings: counts.readings,
+    failures: counts.failures,
+    executed: done.executed,
+    exec_failed: done.execFailed,
+    undelivered,
+    ...more?.fields,
+  };
+  return stderr.summary(undelivered > 0 || done.execFailed > 0 || more?.isPromise === true, fields, lines);
+}

@@ -1,0 +1,98 @@
+// What the mirror's writer prints on stderr: lines for people, JSON lines for programs, one status line on a terminal.
+
+import type { Context } from '../../context.js';
+import type { FleetError } from '../../errors.js';
+import type { FollowerOutput } from '../../follower/events.js';
+import type { Follower } from '../../follower/follower.js';
+import type { WriteStep } from '../../mirror/ledger.js';
+import { type Lease, writerName } from '../../mirror/writers.js';
+import { openProgress } from '../../terminal/progress.js';
+import { showDuration } from '../../terminal/time.js';
+import { count, errorFields } from '../../views/stream.js';
+import type { LogFields, Stderr } from '../shared/follow/stderr.js';
+import type { Counters } from './counters.js';
+
+export type MirrorReport = ReturnType<typeof openMirrorReport>;
+
+/** How often progress is a line where stderr is no terminal. */
+const PROGRESS_LINE_MS = 10_000;
+
+export function openMirrorReport(context: Context, stderr: Stderr, counters: Counters) {
+  const { io } = context;
+  let state: Follower | undefined;
+  const draw = () => (state === undefined ? 'starting' : statusLine(state, counters));
+  const status = openProgress(context, { draw });
+  // A service's log gets a line now and then while the list is read, and none afterwards.
+  let reading: ReturnType<typeof openProgress> | undefined;
+
+  /** A line for people and its fields for programs; `always`: not held back by `--quiet`. */
+  const print = (always: boolean, fields: LogFields & { readonly event: string }, line: string) =>
+    stderr.print(always, fields, stderr.atNow(line));
+  return {
+    print,
+    /** What the catch-up and the whole reading report. */
+    effect(effect: FollowerOutput) {
+      if (effect.type === 'notice')
+        print(effect.event !== 'whole', { event: effect.event, message: effect.message }, effect.message);
+      if (effect.type === 'gap-close') {
+        const { found } = effect;
+        print(false, { event: 'caught-up', found }, `caught up: ${found} changes found in the list`);
+      }
+      if (effect.type === 'unread') {
+        const { error, retryInMs } = effect;
+        const later = retryInMs === undefined ? '' : `; trying again in ${showDuration(retryInMs)}`;
+        print(true, { event: 'unread', ...errorFields(error) }, `the list cannot be read: ${error.message}${later}`);
+      }
+    },
+    /** What was written. */
+    step(step: WriteStep) {
+      if (step.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
+    },
+    /** Another writer may still live. */
+    waiting(lease: Lease, standby: boolean) {
+      const until = standby ? 'for its end' : 'to see whether it still runs';
+      const { organization, pid, host } = lease;
+      print(
+        false,
+        { event: 'waiting', organization, pid, host },
+        `${writerName(lease)} keeps ${organization}; waiting ${until}`,
+      );
+    },
+    retry(reason: string, pauseMs: number) {
+      print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);
+    },
+    databaseLost({ kind, message }: FleetError, retryForMs: number) {
+      const line = `${message}; trying again for ${showDuration(retryForMs)}`;
+      print(true, { event: 'database-lost', kind, message }, line);
+    },
+    databaseBack: (downMs: number) =>
+      print(true, { event: 'database-back', down_s: Math.round(downMs / 1000) }, 'the database is back'),
+    /** The state that the status line shows. */
+    show(next: Follower) {
+      state = next;
+      const { isReading } = next.whole;
+      if (isReading && reading === undefined && !io.stderr.isTerminal)
+        reading = openProgress(context, { draw, lineEveryMs: PROGRESS_LINE_MS });
+      if (isReading || reading === undefined) return;
+      reading.end();
+      reading = undefined;
+    },
+    close() {
+      reading?.end();
+      status.end();
+    },
+  };
+}
+
+function statusLine(follower: Follower, counters: Counters): string {
+  const { isReading, progress } = follower.whole;
+  const traffic = count(counters.messages, 'message');
+  if (isReading && progress !== undefined) {
+    const total = progress.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+    const share = total > 0 ? `, ${Math.min(100, Math.floor((progress.read / total) * 100))} %` : '';
+    const of = total > 0 ? ` of ${total}` : '';
+    return `reading the list: ${progress.read}${of} bicycles${share} · ${traffic}`;
+  }
+  const condition = follower.isCurrent ? 'current' : follower.isConnected ? 'catching up' : 'not connected';
+  return `${condition} · ${follower.known.store.size()} bicycles · ${traffic} · ${count(counters.changes, 'change')} · ${count(counters.gaps, 'gap')}`;
+}

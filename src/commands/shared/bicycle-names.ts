@@ -1,0 +1,31 @@
+// Looks up names of bicycles by link, in the mirror where there is one.
+
+import { uuidOfLink } from '../../api/links.js';
+import { sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
+import type { Mirror } from '../../mirror/open.js';
+import { openChosen } from './offline.js';
+
+/** The name of the bicycle of a link; undefined where none is known. */
+export type NameOf = (link: unknown) => string | undefined;
+
+/** Nobody waits longer for names. */
+const WAIT_LIMIT_MS = 2_000;
+
+/** Reads the names of all bicycles that the mirror of this run has now; none where there is no mirror that can be read. */
+export async function readBicycleNames(context: Context): Promise<NameOf> {
+  const names = new Map<string, string>();
+  const read = async (mirror: Mirror) => {
+    for (const { uuid, name } of await mirror.database.all('SELECT uuid, name FROM bicycles'))
+      if (typeof name === 'string' && name !== '') names.set(String(uuid), name);
+  };
+  if (context.flags.mirror !== false) {
+    const over = new AbortController();
+    const reading = openChosen(context).then((mirror) => read(mirror).finally(() => mirror.close()));
+    const limit = sleep(context.clock, WAIT_LIMIT_MS, over.signal);
+    await Promise.race([reading, limit]).catch(() => undefined);
+    over.abort();
+    for (const late of [reading, limit]) late.catch(() => undefined);
+  }
+  return (link) => (typeof link === 'string' ? names.get(uuidOfLink(link)?.toLowerCase() ?? '') : undefined);
+}

@@ -1,0 +1,144 @@
+// Runs one action on one bicycle or alert, or on many, each at most once.
+
+import { wholeUuid } from '../../../api/links.js';
+import type { Resource } from '../../../api/resource.js';
+import { nearest, unknownWord } from '../../../cli/nearest.js';
+import type { Context } from '../../../context.js';
+import { usageError } from '../../../errors.js';
+import type { Client } from '../../../http/client.js';
+import type { Item } from '../../../http/types.js';
+import { textOrNull } from '../../../json/parse.js';
+import { ACTION, ACTIONS } from '../../../views/action.js';
+import { describe } from '../list/meant.js';
+import { carryOut } from './carry-out.js';
+import { describeBefore, lookUpActions } from './evidence.js';
+import type { BulkChange, ChangeOptions, Doubt, Task } from './plan.js';
+import { readTargets } from './targets.js';
+
+export interface ActOptions extends ChangeOptions {
+  allowUnknown?: boolean;
+  field?: string[];
+}
+
+/** Fields that are added to the body of a request. */
+export type ActionFields = { readonly [name: string]: string | boolean };
+
+/** What is to be done; `verb` is the `type` of the request. */
+export interface Action
+  extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'target' | 'explain' | 'nameOf' | 'detailOf'> {
+  fields: ActionFields;
+  /** What names the things to act on; undefined when they stand on stdin. */
+  texts: readonly string[] | undefined;
+  /** Finds the one that a text names. */
+  find(text: string): Promise<{ uuid: string; item: Item | undefined }>;
+}
+
+/** Runs the action on each. Throws what carryOut throws. */
+export async function runAction(context: Context, action: Action, options: ActOptions): Promise<void> {
+  const { resource, verb, fields, texts } = action;
+  const { one, many } = resource;
+  const isDryRun = fields['dry_run'] === true;
+  const body = JSON.stringify({ type: verb, ...fields });
+  const { tasks, repeated } =
+    texts === undefined ? await readTargets(context, resource) : await findTargets(context, action, texts);
+  const isSingle = texts !== undefined && tasks.length === 1 && repeated === 0;
+  const plan = {
+    change: {
+      ...action,
+      command: 'act',
+      isCreation: false,
+      isDryRun,
+      lookUp: (client: Client, doubts: readonly Doubt[]) => lookUpActions(client, doubts, action),
+      requestOf: ({ key: uuid }: Task) => ({
+        method: 'POST',
+        path: resource.actionsPath(uuid),
+        body,
+        subject: `"${verb}"`,
+        isDryRun,
+        shownBy: resource.shownBy(uuid),
+      }),
+    },
+    tasks,
+    isStdin: texts === undefined,
+    shape: { ...(isSingle ? ACTION : ACTIONS), noun: { one, many } },
+    identity: { transition: verb, fields: JSON.stringify(Object.entries(fields).sort()) },
+  };
+  try {
+    await carryOut(context, plan, options);
+  } finally {
+    if (repeated > 0) await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
+  }
+}
+
+/** Those that the texts name, each once; what is no whole UUID is looked up, and reported. */
+async function findTargets(context: Context, { resource, find }: Action, texts: readonly string[]) {
+  const targets = new Map<string, Task>();
+  for (const text of texts) {
+    const { uuid, item } = await find(text);
+    const name = item?.value[resource.nameField];
+    if (item !== undefined) await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
+    const before = item === undefined ? {} : { before: describeBefore(item.value) };
+    if (!targets.has(uuid)) targets.set(uuid, { key: uuid, uuid, name: textOrNull(name), ...before });
+  }
+  return { tasks: [...targets.values()], repeated: texts.length - targets.size };
+}
+
+const STDIN = '-';
+
+/** What the last word of a command line may be. */
+export interface Verbs {
+  /** `transition`, `action`. */
+  kind: string;
+  known: readonly string[];
+  /** Those that have no way back. */
+  grave?: readonly string[];
+  /** Whether others are sent, too. */
+  mayBeUnknown: boolean;
+}
+
+/**
+ * Reads `<bicycle...> <transition>`: the verb, and the texts in front of it, undefined for `-`. Throws a FleetError of kind `usage` for
+ * anything else, before anything is asked or sent.
+ */
+export function readWords(
+  words: readonly string[],
+  { one, many }: Resource,
+  { kind, known, mayBeUnknown, grave }: Verbs,
+): { texts: Action['texts']; name: string } {
+  const name = words.at(-1) ?? '';
+  const texts = words.slice(0, -1);
+  const isOther = !mayBeUnknown && !known.includes(name);
+  const isAlone = isOther && texts.length === 0 && nearest(name, known) === undefined;
+  if (name === STDIN || wholeUuid(name) !== undefined || isAlone)
+    throw usageError(`the ${kind} is missing: it goes last, after the ${many}`, `${kind}s: ${known.join(', ')}`);
+  if (isOther) throw unknownWord(kind, name, known, grave);
+  if (texts.length === 0) {
+    throw usageError(
+      `no ${one} given for "${name}"`,
+      `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
+    );
+  }
+  if (!texts.includes(STDIN)) return { texts, name };
+  if (texts.length === 1) return { texts: undefined, name };
+  throw usageError('- cannot be combined with other arguments', `name the ${many}, or pipe all of them in`);
+}
+
+/** Reads `--field NAME=VALUE`s into fields of the body, texts all of them but `dry_run`. Throws a FleetError of kind `usage`. */
+export function readFields(texts: readonly string[] = []): ActionFields {
+  const fields = new Map<string, string | boolean>();
+  for (const text of texts) {
+    const at = text.indexOf('=');
+    const name = text.slice(0, at).trim();
+    if (at === -1 || name === '') throw usageError(`--field takes NAME=VALUE, not "${text}"`);
+    if (name === 'type') throw usageError('--field type is the action itself', 'write it as the last word');
+    if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
+    const value = text.slice(at + 1);
+    fields.set(name, name === 'dry_run' ? readDryRun(value) : value);
+  }
+  return Object.fromEntries(fields);
+}
+
+function readDryRun(value: string): boolean {
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw usageError(`--field dry_run takes true or false, not "${value}"`);
+}

@@ -1,0 +1,161 @@
+// What the answer to a change says: done, refused, or nothing that can be relied on (cli.md section 4, promise 9).
+
+import type { NewBicycle } from '../../../api/bicycle.js';
+import type { Resource } from '../../../api/resource.js';
+import { FleetError } from '../../../errors.js';
+import { ExchangeError } from '../../../http/exchange.js';
+import { withHint } from '../../../http/failure.js';
+import { htmlTitle } from '../../../http/foreign.js';
+import { unexpected } from '../../../http/json.js';
+import { isFromGateway } from '../../../http/retry.js';
+import type { HttpAnswer } from '../../../http/types.js';
+import { isObject, parseJson, textOrNull } from '../../../json/parse.js';
+import type { Outcome } from '../../../views/action.js';
+import type { BulkChange, Task, TaskEnd } from './plan.js';
+
+/** What an exchange means for its task, and for the run. */
+export interface Verdict extends TaskEnd {
+  /** Whether the service is well: it answered, if only with a refusal. */
+  isWell: boolean;
+  /** Whether the same will happen to the others, so that the run stops. */
+  isFatal: boolean;
+}
+
+/** The verdict of an outcome; the error says why it is not done, the state is that of the answer. */
+export function verdictOf(
+  outcome: Outcome,
+  { answer, error, state = null }: { answer?: HttpAnswer; error?: FleetError; state?: string | null },
+  isWell: boolean,
+  isFatal: boolean,
+): Verdict {
+  const status = answer?.status ?? error?.status ?? null;
+  const request_id = (answer ?? error)?.trace.requestId ?? null;
+  const result = { outcome, status, state, request_id, milliseconds: null, message: error?.message ?? null };
+  return { result, error, ...(answer === undefined ? {} : { answer }), isWell, isFatal };
+}
+
+/** A JSON object as it was answered. */
+type Body = { [name: string]: unknown };
+
+/** What the body of a 2xx answer says; nulls where it does not. */
+type Reading =
+  | { kind: 'done'; uuid: string | null; name: string | null; state: string | null; body: Body | undefined }
+  | { kind: 'unclear'; what: string };
+
+/**
+ * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds and no `error` or `errors` says anything, or that
+ * names no uuid and holds neither, is a success; anything else may come from a proxy or be about something else. Assumed: the object
+ * is what was changed.
+ */
+function readChange(answer: HttpAnswer, { one, nameField }: Resource, isOwn: (body: Body) => boolean): Reading {
+  const text = answer.text.trim();
+  if (text === '') return { kind: 'done', uuid: null, name: null, state: null, body: undefined };
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch {
+    return { kind: 'unclear', what: describeText(text) };
+  }
+  if (!isObject(body)) return { kind: 'unclear', what: `JSON that is no object (${text.slice(0, 40)})` };
+  const { uuid = null, [nameField]: name, state } = body;
+  if (uuid !== null && (typeof uuid !== 'string' || !isOwn(body)))
+    return { kind: 'unclear', what: `another ${one} (${String(uuid).slice(0, 40)})` };
+  const isError = (field: string) => Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
+  if (isError('error') || isError('errors')) return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
+  return { kind: 'done', uuid, name: textOrNull(name), state: textOrNull(state), body };
+}
+
+/** A field `errors` of a bicycle may be there and empty. */
+function saysSomething(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return value !== null && value !== false && value !== '';
+}
+
+function describeText(text: string): string {
+  const start = text.slice(0, 2000);
+  if (!start.startsWith('<')) return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
+  const title = htmlTitle(start);
+  return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
+}
+
+/** Whether a bicycle in an answer is the new one that was asked for: it has its name, as far as it says. */
+function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
+  return typeof answer['name'] !== 'string' || answer['name'].trim() === name.trim();
+}
+
+/** What a 2xx answer to a change means. */
+export function judgeAnswer(
+  answer: HttpAnswer,
+  task: Task,
+  { resource, isDryRun, verb, findIgnored }: BulkChange,
+): Verdict {
+  const { uuid, creation } = task;
+  const { one } = resource;
+  const isOwn = (body: Body) =>
+    creation === undefined ? String(body['uuid']).toLowerCase() === uuid : isNewBicycle(creation.body, body);
+  const reading = readChange(answer, resource, isOwn);
+  if (reading.kind === 'unclear') {
+    const what = creation === undefined ? `"${verb}" was carried out` : `"${creation.body.name}" was created`;
+    const error = unexpected(
+      answer,
+      `${reading.what} where the ${one} was expected; whether ${what} is unknown`,
+      creation === undefined
+        ? `look at the ${one} before you try again; check that the base URL is that of the service`
+        : 'look for it before it is created again: fleet bicycles list --ordering -created',
+    );
+    return verdictOf('unknown', { error }, false, false);
+  }
+  const ignored = findIgnored?.(task, answer);
+  if (ignored !== undefined) return verdictOf('refused', { answer, error: ignored }, true, false);
+  const { uuid: answered, name, state, body } = reading;
+  if (!isDryRun) return { ...verdictOf('done', { answer, state }, true, false), uuid: answered, name };
+  if (body === undefined) return verdictOf('allowed', { answer }, true, false);
+  // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
+  const error = new FleetError('service', `the service may not know dry_run: it answered "${verb}" with the ${one}`, {
+    status: answer.status,
+    trace: answer.trace,
+    hint: `look at the state of the ${one}; nothing more was asked`,
+  });
+  return verdictOf('unknown', { error }, true, true);
+}
+
+/** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */
+export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = false): Verdict {
+  const { status, kind, cause } = error;
+  // What carries nothing out leaves nothing unknown.
+  const lost = isDryRun ? 'failed' : 'unknown';
+  const is = (outcome: Outcome, isWell: boolean, isFatal: boolean) => verdictOf(outcome, { error }, isWell, isFatal);
+  if (status !== undefined) {
+    // A success whose body breaks off says nothing that could be relied on.
+    if (status >= 200 && status < 300) {
+      const words = `${error.message}; whether it was carried out is unknown`;
+      const unknown = withHint(error, error.hint ?? 'look at it before you try again', words);
+      return verdictOf('unknown', { error: unknown }, false, false);
+    }
+    // The others would hear the same; 405: the service has no such action at all.
+    if (status === 401 || status === 403 || status === 405) return is('refused', true, true);
+    // Still asked to slow down after much patience.
+    if (status === 429) return is('failed', false, true);
+    // A gateway does not know what the service did.
+    if (isFromGateway(status)) return is(lost, false, false);
+    // It was not carried out, and may be another time.
+    if ([408, 423, 425, 499].includes(status) || isConcurrentEdit(error)) return is('failed', true, false);
+    if (status >= 400 && status < 500) return is('refused', true, false);
+    return is('failed', false, false);
+  }
+  if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return is(lost, false, false);
+  if (kind === 'internal' || isGivenUp) return is('unknown', false, true);
+  // No connection after much patience, no token: the same will happen to the others.
+  return is('not-sent', false, true);
+}
+
+/** Longer than any reason that a service gives. */
+const DETAIL_LENGTH_CHARACTERS = 2000;
+
+/**
+ * Whether the service refused because somebody saved the bicycle at the same time: then nothing was carried out, and the same request
+ * may succeed. Assumed: 409 with a message or code about concurrency.
+ */
+export function isConcurrentEdit({ status, detail }: FleetError): boolean {
+  return status === 409 && /concurren/i.test((JSON.stringify(detail) ?? '').slice(0, DETAIL_LENGTH_CHARACTERS));
+}

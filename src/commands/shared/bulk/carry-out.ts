@@ -1,0 +1,126 @@
+// Carries out a change to one bicycle or many: journal, question, run, what was in doubt, summary, exit code.
+
+import { BICYCLE } from '../../../api/bicycle.js';
+import type { Context } from '../../../context.js';
+import { FleetError } from '../../../errors.js';
+import { parseJson } from '../../../json/parse.js';
+import { ReaderLeft } from '../../../terminal/delivery.js';
+import { openStates, type States } from '../current-mirror.js';
+import { isSignal } from '../in-flight.js';
+import { showRequests } from './dry-run.js';
+import { describeBefore, readStart } from './evidence.js';
+import { type OpenJournal, openJournal } from './journal.js';
+import type { BulkPlan, ChangeOptions, Task } from './plan.js';
+import { askBefore, EXAMPLES_SHOWN } from './question.js';
+import { type Before, type Binding, judgeEntry } from './records.js';
+import { openReporter } from './report.js';
+import { settleDoubts } from './resume.js';
+import { type BulkRun, openRun, openTasks, send } from './run.js';
+
+/**
+ * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
+ * outage, signal), or a FleetError of kind `partial`, after everything was reported and summed up.
+ */
+export async function carryOut(context: Context, plan: BulkPlan, options: ChangeOptions): Promise<void> {
+  const { clock, signal, notice } = context;
+  const client = await context.client();
+  const binding = await bindingOf(context, plan);
+  if (options.dryRun === true) return showRequests(context, client, plan, { ...options, binding });
+  const journal =
+    options.journal === undefined
+      ? undefined
+      : await openJournal(options.journal, binding, {
+          clock,
+          signal,
+          say: (line) => void notice(line),
+          isTrusted: options.unknown === 'resend',
+        });
+  const startedMs = clock.monotonicMs();
+  const states = openStates(context);
+  let run: BulkRun | undefined;
+  try {
+    await plan.checkKeys?.(journal?.before.keys() ?? []);
+    const reporter = await openReporter(context, plan);
+    if (options.yes !== true) await askWhereNeeded(context, plan, journal);
+    await journal?.begin(await readStart(context, plan.change));
+    const beforeOf = (task: Task) => findBefore(plan, task, states);
+    run = await openRun({ context, plan, options, journal, reporter, beforeOf });
+    reporter.begin();
+    await send(run, openTasks(run));
+    await settleDoubts(run, startedMs);
+    await reporter.end().catch(run.stop);
+    await conclude(run);
+  } finally {
+    run?.close();
+    await states.close();
+    await journal?.close();
+  }
+}
+
+async function bindingOf({ settings }: Context, { change, identity }: BulkPlan): Promise<Binding> {
+  const { profile, baseUrl } = await settings();
+  return {
+    command: `${change.resource.many} ${change.command}`,
+    profile: profile.value,
+    base_url: (baseUrl.value?.href ?? '').replace(/\/+$/, ''),
+    ...identity,
+  };
+}
+
+/** The bicycle as the input has it, else as a current mirror does. */
+async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: States): Promise<Before | null> {
+  if (before !== undefined || uuid === null || change.resource !== BICYCLE) return before ?? null;
+  const found = await states.of(uuid);
+  return found === null ? null : describeBefore(parseJson(found.raw) as { [field: string]: unknown });
+}
+
+async function askWhereNeeded(context: Context, plan: BulkPlan, journal: OpenJournal | undefined): Promise<void> {
+  const { isProtected } = await context.settings();
+  const { isGrave, isDryRun, isAlwaysAsked, isNeedless } = plan.change;
+  const examples: Task[] = [];
+  let count = 0;
+  for await (const task of plan.tasks) {
+    if (!['open', 'doubt'].includes(judgeEntry(journal?.before.get(task.key)))) continue;
+    if (isNeedless?.(task) === true) continue;
+    count += 1;
+    if (examples.length < EXAMPLES_SHOWN) examples.push(task);
+  }
+  context.signal.throwIfAborted();
+  // "A profile can be marked protected": then every change asks, also one that else would not.
+  const isAsked = isProtected.value || (!isDryRun && (count > 1 || isGrave || isAlwaysAsked === true));
+  if (count > 0 && isAsked) await askBefore(context, plan, count, examples);
+}
+
+/** Sums up, and throws what the exit code is to be. */
+async function conclude({ context, plan, options, reporter, over, lastError, isWhole }: BulkRun): Promise<void> {
+  const stoppedBy: unknown = over.aborted ? over.reason : undefined;
+  const badCount = reporter.badCount();
+  if (plan.shape.single === true) {
+    if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
+    // The end by a signal is not reported, and this is more than that.
+    if (isSignal(lastError)) await context.notice(lastError.message);
+    if (badCount > 0) throw lastError ?? stoppedBy;
+    if (stoppedBy !== undefined) throw stoppedBy;
+    return;
+  }
+  const summary = `${reporter.summary()}${isWhole ? '' : '; the rest was not listed'}`;
+  if (stoppedBy === undefined && badCount === 0) return context.notice(summary);
+  const wasSent = reporter.count('done') + badCount - reporter.count('not-sent') > 0;
+  const isRefusedOnly = badCount === reporter.count('refused');
+  const hint = isRefusedOnly
+    ? undefined
+    : options.journal === undefined
+      ? 'a run with --journal FILE can be repeated, and resumes where it stopped'
+      : 'the same command resumes where this one stopped';
+  const kind = stoppedBy instanceof FleetError ? stoppedBy.kind : undefined;
+  const hasLeft = stoppedBy instanceof ReaderLeft && badCount > 0;
+  if (stoppedBy === undefined || kind === 'partial' || hasLeft || (kind === 'usage' && wasSent)) {
+    const why = kind === undefined ? '' : `${(stoppedBy as FleetError).message}; `;
+    // What is wrong with the input is in the hint of its error.
+    const more = kind === 'usage' ? ((stoppedBy as FleetError).hint ?? hint) : hint;
+    throw new FleetError('partial', `${why}${summary}`, { hint: more, cause: stoppedBy });
+  }
+  if (wasSent || reporter.count('not-sent') > 0)
+    await context.notice(hint === undefined ? summary : `${summary}; ${hint}`);
+  throw stoppedBy;
+}

@@ -1,0 +1,90 @@
+// Whether a creation whose answer nobody has was carried out: looked for among the bicycles that came since.
+
+import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../../api/bicycle.js';
+import { uuidOfLink } from '../../../api/links.js';
+import type { Client } from '../../../http/client.js';
+import { textOf } from '../../../terminal/values.js';
+import { readNewest } from './evidence.js';
+import { isCertainlyNotLater, lastMomentBefore } from './moments.js';
+import type { Decide, Doubt, PastAnswers, Task, TaskDecision } from './plan.js';
+import type { Start } from './records.js';
+
+/** Bicycles of the list, the newest first. */
+export interface Candidates {
+  bicycles: readonly Bicycle[];
+  /** Whether every bicycle since the earliest start is among them. */
+  isWhole: boolean;
+}
+
+/** Reads the newest bicycles, and gives what finds the doubtful ones among them. Assumed: what was created is in the list. */
+export async function lookUpCreations(client: Client, doubts: readonly Doubt[]): Promise<Decide> {
+  const starts = doubts.map(({ entry }) => entry.sending.start);
+  const bicycles: Bicycle[] = [];
+  const isWhole =
+    // Where the service says no time, new bicycles cannot be told from old ones.
+    starts.some(isDatable) &&
+    (await readNewest(client, BICYCLE, 'created', (bicycle) => {
+      const isOld = starts.every((start) => isBefore(bicycle, start));
+      if (!isOld) bicycles.push(bicycle);
+      return isOld;
+    }));
+  return (known) => decideCreations(doubts, { bicycles, isWhole }, known);
+}
+
+function isDatable(start: Start): boolean {
+  return start.isEmpty || lastMomentBefore(start) !== null;
+}
+
+/** Whether a bicycle was certainly there before the run began. */
+function isBefore(bicycle: Bicycle, start: Start): boolean {
+  return !start.isEmpty && isCertainlyNotLater(bicycle.created, lastMomentBefore(start));
+}
+
+/**
+ * Decides what became of creations: done is one for which a bicycle came since that has everything that was asked for and that no other
+ * task made; where every newer bicycle is known and none fits, nothing was created.
+ */
+export function decideCreations(
+  doubts: readonly Doubt[],
+  { bicycles, isWhole }: Candidates,
+  { made }: Pick<PastAnswers, 'made'>,
+): Map<Task, TaskDecision> {
+  const left = bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
+  // Those that ask for the most come first: what fits them may fit others, too.
+  const ordered = [...doubts].sort((one, other) => fieldCount(other) - fieldCount(one));
+  return new Map(
+    ordered.map(({ task, entry }): [Task, TaskDecision] => {
+      const { start } = entry.sending;
+      if (!isDatable(start)) return [task, { kind: 'unknown', state: null, why: 'the service says no time' }];
+      const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.creation?.body));
+      const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
+      if (found !== undefined) {
+        left.splice(left.indexOf(found), 1);
+        return [
+          task,
+          {
+            kind: 'done',
+            uuid: textOf(found.uuid) ?? null,
+            state: found.state ?? null,
+            how: 'list',
+            why: 'the list shows it',
+          },
+        ];
+      }
+      if (isWhole && fitting.length === 0) return [task, { kind: 'untouched' }];
+      const why = isWhole ? 'one like it came as the run began' : 'the list is too long';
+      return [task, { kind: 'unknown', state: null, why }];
+    }),
+  );
+}
+
+const fieldCount = ({ task }: Doubt) => Object.keys(task.creation?.body ?? {}).length;
+
+/** Whether a bicycle has what was asked for, as far as the service shows it; links by what they lead to. */
+function fits(bicycle: Bicycle, body: Partial<NewBicycle> = {}): boolean {
+  return NEW_BICYCLE_FIELDS.every((field) => {
+    const [asked, found] = [body[field], bicycle[field]];
+    if (asked === undefined || found === undefined || asked === found) return true;
+    return typeof found === 'string' && uuidOfLink(found) !== undefined && uuidOfLink(found) === uuidOfLink(asked);
+  });
+}

@@ -1,0 +1,72 @@
+// Whether an action whose answer nobody has was carried out: decided by evidence alone (cli.md, bicycles act).
+
+import {
+  firstMomentOfSending,
+  isCertainlyNotLater,
+  isNotBefore,
+  isOfLaterSecond,
+  lastMomentBefore,
+} from './moments.js';
+import { isOneOf } from './people.js';
+import type { TaskDecision } from './plan.js';
+import type { Person, Sending } from './records.js';
+
+/** One step in the service's own history of a bicycle. */
+export interface HistoryEntry {
+  timestamp: string | null;
+  transition: string | null;
+  /** Who did it, as far as the service says. */
+  by: Person;
+}
+
+/** What the service says of a bicycle after everything that was in flight has arrived. */
+export interface Evidence {
+  /** Undefined: the service does not show the bicycle. */
+  now: { state: string | null; modified: string | null; version: string | null } | undefined;
+  /** Undefined: the service has no history, or does not show it. */
+  history: readonly HistoryEntry[] | undefined;
+}
+
+/** The transition that was sent, and the states it is known to lead to. */
+export interface SentTransition {
+  name: string;
+  targets: ReadonlySet<string>;
+}
+
+/**
+ * Decides what became of an action. Done: the history shows the transition since it was sent, by the one who sent it, or, where there is no history, the
+ * state before differs from the state now, which is a target. Untouched: the bicycle was not saved since the run began. A `modified` that
+ * moved proves nothing, and neither does a history that does not show it. Everything else is unknown.
+ */
+export function decideAction(
+  sending: Sending,
+  evidence: Evidence | undefined,
+  transition: SentTransition,
+): TaskDecision {
+  const { now, history } = evidence ?? {};
+  const state = now?.state ?? null;
+  if (history?.some((entry) => showsAction(entry, sending, transition.name))) {
+    return { kind: 'done', uuid: null, state, how: 'history', why: "the service's history shows it" };
+  }
+  if (now === undefined) return { kind: 'unknown', state, why: 'the service does not show the bicycle' };
+  if (isUntouched(now, sending)) return { kind: 'untouched' };
+  if (history !== undefined) return { kind: 'unknown', state, why: "the service's history does not show it" };
+  const before = sending.before?.state ?? null;
+  if (before === null || state === null) return { kind: 'unknown', state, why: 'it was changed since' };
+  if (before === state) return { kind: 'unknown', state, why: `it was ${before} before` };
+  if (!transition.targets.has(state))
+    return { kind: 'unknown', state, why: `it was ${before} before, and changed since` };
+  return { kind: 'done', uuid: null, state, how: 'state', why: `it was ${before} before and is ${state} now` };
+}
+
+function showsAction(entry: HistoryEntry, { start, afterMs }: Sending, name: string): boolean {
+  const sentAt = firstMomentOfSending(start, afterMs);
+  if (entry.transition !== name || sentAt === undefined || !isNotBefore(entry.timestamp, sentAt)) return false;
+  // Another one of ours may have come within the second in which the run began, before it.
+  return isOneOf(entry.by, start.user) && isOfLaterSecond(entry.timestamp, firstMomentOfSending(start, 0));
+}
+
+function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sending): boolean {
+  if (before?.version != null && before.version === now.version) return true;
+  return isCertainlyNotLater(now.modified, lastMomentBefore(start));
+}

@@ -1,0 +1,115 @@
+// Rows of an input that name their bicycles by name, serial number or bleid: all are looked up before anything is sent, in a current mirror or in one reading of the list.
+
+import { BICYCLE, type Bicycle, bicycleUuid } from '../../../api/bicycle.js';
+import type { Context } from '../../../context.js';
+import { usageError } from '../../../errors.js';
+import { clean } from '../../../terminal/clean.js';
+import { holdsAll, withCurrentMirror } from '../current-mirror.js';
+import { everyPage } from '../list/around.js';
+import { shorten } from '../list/meant.js';
+import { chosenOrganization } from '../organization.js';
+
+/** The columns that name a bicycle, the surest first. */
+export const NAMING_FIELDS = ['serial_number', 'bleid', 'name'] as const;
+
+interface Name {
+  field: (typeof NAMING_FIELDS)[number];
+  text: string;
+}
+
+/** A row without a UUID. */
+export interface NamedRow {
+  line: number;
+  /** All of them mean its bicycle; the surest first. */
+  names: readonly Name[];
+}
+
+/** How many of the rows that mean none or several an error names. */
+const MOST_LISTED = 20;
+
+/** The row's own names for its bicycle. */
+export function namesOf(fields: { [field: string]: unknown }): Name[] {
+  return NAMING_FIELDS.flatMap((field) => {
+    const text = fields[field];
+    return typeof text === 'string' && text.trim() !== '' ? [{ field, text: text.trim() }] : [];
+  });
+}
+
+/** The UUIDs of each name of a field. */
+type Wanted = Map<string, Set<string>>;
+
+const keyOf = ({ field, text }: Name) => `${field} ${text}`;
+
+/** Looks the rows up in a current mirror; undefined where there is none, or it does not know exactly one for each: the service decides then. */
+async function remember(
+  context: Context,
+  rows: readonly NamedRow[],
+  organization: string | undefined,
+): Promise<Map<NamedRow, string> | undefined> {
+  return withCurrentMirror(context, async (mirror) => {
+    if (!(await holdsAll(mirror, organization, async () => (await context.token()).get()))) return undefined;
+    const remembered = new Map<NamedRow, string>();
+    const isScoped = organization !== undefined && mirror.organizations.length > 1;
+    for (const row of rows) {
+      const isNamed = row.names.map(({ field }) => `${field} = ?`).join(' AND ');
+      const sql = `SELECT uuid FROM bicycles WHERE ${isNamed} AND gone IS NULL${isScoped ? ' AND followed = ?' : ''}`;
+      const texts = row.names.map(({ text }) => text);
+      const found = await mirror.database.all(sql, isScoped ? [...texts, organization] : texts);
+      if (found.length !== 1) return undefined;
+      remembered.set(row, String(found[0]?.['uuid']).toLowerCase());
+    }
+    return remembered;
+  });
+}
+
+async function readFromList(
+  context: Context,
+  rows: readonly NamedRow[],
+  organization: string | undefined,
+): Promise<Wanted> {
+  const wanted: Wanted = new Map(rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set()])));
+  const query = organization === undefined ? [] : [['organization', organization] as const];
+  const list = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
+  for await (const items of everyPage<Bicycle>(await context.client(), list))
+    for (const { value } of items) {
+      const uuid = bicycleUuid(value);
+      for (const field of NAMING_FIELDS) {
+        const name = value[field];
+        // A row that says "null" does not mean the one without a name.
+        const isName = typeof name === 'string' || typeof name === 'number';
+        if (uuid !== undefined && isName) wanted.get(keyOf({ field, text: String(name) }))?.add(uuid);
+      }
+    }
+  return wanted;
+}
+
+/** The UUID of each row. Throws a FleetError of kind `usage` that lists every row that means no bicycle, or several. */
+export async function findNamedRows(context: Context, rows: readonly NamedRow[]): Promise<Map<NamedRow, string>> {
+  const organization = await chosenOrganization(context);
+  const remembered = await remember(context, rows, organization);
+  if (remembered !== undefined) return remembered;
+  const wanted = await readFromList(context, rows, organization);
+  const found = new Map<NamedRow, string>();
+  const wrong: string[] = [];
+  for (const row of rows) {
+    const meant = row.names.map((name) => [...(wanted.get(keyOf(name)) ?? [])]);
+    const [uuid, ...others] = (meant[0] ?? []).filter((one) => meant.every((uuids) => uuids.includes(one)));
+    if (uuid !== undefined && others.length === 0) found.set(row, uuid);
+    else wrong.push(`line ${row.line}: ${describeNames(row.names, meant)}`);
+  }
+  if (wrong.length === 0) return found;
+  const more = wrong.length > MOST_LISTED ? `, and ${wrong.length - MOST_LISTED} more` : '';
+  throw usageError(
+    `${wrong.length} of ${rows.length} rows without a UUID were not found or match several bicycles; none of them was sent`,
+    wrong.slice(0, MOST_LISTED).join('; ') + more,
+  );
+}
+
+/** `"S7" is 0b9f2c1e-…, but "Emmy" is no bicycle`. */
+function describeNames(names: readonly Name[], meant: readonly (readonly string[])[]): string {
+  const parts = names.map(({ text }, index) => {
+    const uuids = meant[index] ?? [];
+    return `"${clean(shorten(text))}" is ${uuids.length === 0 ? 'no bicycle' : uuids.join(' and ')}`;
+  });
+  return parts.join(', but ');
+}

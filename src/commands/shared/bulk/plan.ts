@@ -1,0 +1,132 @@
+// What a bulk command is made of: what is changed, how one change is sent, and what is known of those in doubt.
+
+import type { NewBicycle } from '../../../api/bicycle.js';
+import type { Resource } from '../../../api/resource.js';
+import type { FleetError } from '../../../errors.js';
+import type { Client } from '../../../http/client.js';
+import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
+import type { Shape } from '../../../terminal/formats.js';
+import type { ChangeResult, Ended } from '../../../views/action.js';
+import type { Before, How, JournalEntry } from './records.js';
+
+/** What becomes of doubts that no evidence decides. */
+export type UnknownChoice = 'leave' | 'done' | 'resend';
+
+/** The flags of every change. */
+export interface ChangeOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+  concurrency: number;
+  failFast?: boolean;
+  journal?: string;
+  /** Seconds in which requests of a dead run may still arrive. */
+  settle: number;
+  /** Undefined: asked on a terminal, `leave` elsewhere. */
+  unknown?: UnknownChoice;
+}
+
+/** One thing that is to be changed, or one bicycle that is to be created. */
+export interface Task {
+  /** Its identity in a journal. */
+  key: string;
+  /** Null where it is to be created. */
+  uuid: string | null;
+  /** As the input has it. */
+  name: string | null;
+  /** State and version as the input has them. */
+  before?: Before;
+  creation?: Creation;
+}
+
+/** A bicycle that is asked for, and where it stands in the input, from 1 on: results come out in that order. */
+export interface Creation {
+  row: number;
+  body: NewBicycle;
+}
+
+/** What is done to each of them. */
+export interface BulkChange {
+  resource: Resource;
+  /** `retire`, `create`. */
+  verb: string;
+  /** `create`, `act`, `edit`: a journal belongs to one of them. */
+  command: string;
+  isCreation: boolean;
+  /** Whether it asks before one too, and twice for many. */
+  isGrave: boolean;
+  /** Whether the service is only asked whether each would be allowed (`dry_run`). */
+  isDryRun: boolean;
+  /** The state that it leads to, where that is known before any answer has shown it. */
+  target?: string | undefined;
+  requestOf(task: Task): HttpRequest;
+  /** Whether it asks before one too, where somebody can be asked. */
+  isAlwaysAsked?: boolean;
+  /** Whether there is nothing to do for the task: it is reported as skipped. */
+  isNeedless?(task: Task): boolean;
+  /** Whether a refusal of the request means that it may be sent in another form, which `requestOf` gives from now on. */
+  mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
+  /** What a success did not carry out, as its answer shows. */
+  findIgnored?(task: Task, answer: HttpAnswer): FleetError | undefined;
+  /** A failure of the request in better words. */
+  explain?(error: FleetError, task: Task): FleetError;
+  /** Asks the service about those in doubt, and gives what decides them. Throws when it is out of reach. */
+  lookUp(client: Client, doubts: readonly Doubt[]): Promise<Decide>;
+  /** Asks for the name of one, for people; undefined where the service does not say. Throws when it is out of reach. */
+  nameOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
+  /** How and where one is now, for the question before a grave change of it: `available, at 52.5,13.4`. */
+  detailOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
+}
+
+export interface BulkPlan {
+  change: BulkChange;
+  /** They can be read again. */
+  tasks: readonly Task[] | (AsyncIterable<Task> & { length: number });
+  /** Whether stdin is the input, so that questions need the terminal behind it. */
+  isStdin: boolean;
+  /** How results look. A `single` one is the command's, and its failure the command's failure. */
+  shape: Shape<Ended>;
+  /** Prints the answer to a single one, in place of its result. */
+  show?(answer: HttpAnswer): Promise<void>;
+  /** What tells its journal from others, beside command, profile and address. */
+  identity: { readonly [name: string]: string };
+  /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
+  checkKeys?(keys: Iterable<string>): Promise<void>;
+}
+
+/** A task that an earlier run sent and of which no answer proves what became. */
+export interface Doubt {
+  task: Task;
+  entry: JournalEntry;
+}
+
+/** What became of a task, and how that is known. */
+export interface TaskEnd {
+  result: ChangeResult;
+  /** As the answer has them. */
+  uuid?: string | null;
+  name?: string | null;
+  /** The service answered when absent. */
+  how?: How;
+  error?: FleetError | undefined;
+  /** Of a change that the service accepted. */
+  answer?: HttpAnswer;
+}
+
+/** What the answers of this run and of earlier ones say of the change. */
+export interface PastAnswers {
+  /** The states that bicycles were in after it. */
+  reached: ReadonlySet<string>;
+  /** The bicycles that other tasks made. */
+  made: ReadonlySet<string>;
+}
+
+export type TaskDecision =
+  /** Nothing has happened to the bicycle since: it may be sent. */
+  | { kind: 'untouched' }
+  /** There is evidence of the action itself; `why` says which. */
+  | { kind: 'done'; uuid: string | null; state: string | null; how: How; why: string }
+  /** Neither is certain; the state is what it is now, null when not even that is known. */
+  | { kind: 'unknown'; state: string | null; why: string };
+
+/** Decides doubts by evidence that was read, and by what is known then. */
+export type Decide = (known: PastAnswers) => Map<Task, TaskDecision>;

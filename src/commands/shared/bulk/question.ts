@@ -1,0 +1,111 @@
+// Asks before many are changed, also where stdin is the input: then the terminal itself is asked.
+
+import { closeSync, openSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { ReadStream } from 'node:tty';
+import type { Context } from '../../../context.js';
+import { FleetError, usageError } from '../../../errors.js';
+import { clean } from '../../../terminal/clean.js';
+import { type Asking, askText, askYesNo, canAsk } from '../../../terminal/prompt.js';
+import type { BulkChange, BulkPlan, Task } from './plan.js';
+
+/** As many names or UUIDs as one line holds beside the rest. */
+export const EXAMPLES_SHOWN = 3;
+
+/**
+ * Asks whether so many shall be changed, of which the first are given; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
+ * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
+ */
+export async function askBefore(
+  context: Context,
+  { change, isStdin }: BulkPlan,
+  count: number,
+  first: readonly Task[],
+): Promise<void> {
+  const { resource, verb, isCreation, isGrave, isDryRun } = change;
+  const { one, many } = resource;
+  const { profile, baseUrl, isProtected } = await context.settings();
+  const labels = await Promise.all(first.map((task) => labelOf(context, change, task)));
+  const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
+  const isGraveOne = isGrave && !isDryRun && count === 1;
+  const details = isGraveOne && first[0]?.uuid != null ? await detailsOf(context, change, first[0].uuid, examples) : '';
+  const what = count === 1 ? `${one} ${examples}${details}` : `${count} ${many} (${examples})`;
+  const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
+  const question = clean(`${isCreation ? 'Create' : verb === 'edit' ? 'Edit' : `Run ${verb} on`} ${what} ${where}?`);
+  const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
+  const isSure = await withTerminal(context, isStdin, async (asking) => {
+    if (!isGrave || isDryRun) return askYesNo(asking, { message: question, instead });
+    const proof = isGraveOne ? verb : String(count);
+    const message = `${question} This cannot be undone. Type ${isGraveOne ? verb : `the number of ${many}`} to go on:`;
+    return (await askText(asking, { message, instead })).trim() === proof;
+  });
+  if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
+}
+
+/** ` (d238dc92-…; available, at 52.5,13.4)`: which one it is, and how and where. */
+async function detailsOf(
+  { io, signal }: Context,
+  { detailOf }: BulkChange,
+  uuid: string,
+  label: string,
+): Promise<string> {
+  const detail = io.stderr.isTerminal
+    ? await detailOf?.(uuid).catch((error: unknown) => {
+        if (signal.aborted || !(error instanceof FleetError)) throw error;
+        return undefined;
+      })
+    : undefined;
+  const parts = [...(label === uuid ? [] : [uuid]), ...(detail === undefined ? [] : [detail])];
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+}
+
+/** What a task is called in a question; a name is asked for where somebody reads it. */
+export async function labelOf(
+  { io, signal }: Context,
+  { nameOf }: BulkChange,
+  { uuid, name, key }: Task,
+): Promise<string> {
+  if (name !== null || uuid === null || !io.stderr.isTerminal) return name ?? key;
+  try {
+    return (await nameOf?.(uuid)) ?? uuid;
+  } catch (error) {
+    // The question is asked all the same.
+    if (error instanceof FleetError && !signal.aborted) return uuid;
+    throw error;
+  }
+}
+
+/** Asks whether what is in doubt shall be sent again; no where nobody can be asked. */
+export async function askAgain(context: Context, message: string, isStdinTaken: boolean): Promise<boolean> {
+  return withTerminal(context, isStdinTaken, async (asking) => {
+    return canAsk(asking) && askYesNo(asking, { message: clean(message), instead: '' });
+  });
+}
+
+/** Hands out stdin for a question or, where it is the input, the terminal behind it, as ssh and fzf do. */
+async function withTerminal<T>(
+  context: Context,
+  isStdinTaken: boolean,
+  ask: (asking: Asking) => Promise<T>,
+): Promise<T> {
+  if (!isStdinTaken) return ask(context);
+  const { io } = context;
+  const terminal = io.stderr.isTerminal && context.flags.input !== false ? openTerminal() : undefined;
+  const stdin = terminal ?? Readable.from([]);
+  try {
+    return await ask({ ...context, io: { ...io, stdin, streams: { ...io.streams, stdin } } });
+  } finally {
+    terminal?.destroy();
+  }
+}
+
+function openTerminal(): ReadStream | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync('/dev/tty', 'r');
+    return new ReadStream(descriptor);
+  } catch {
+    if (descriptor !== undefined) closeSync(descriptor);
+    return undefined;
+  }
+}

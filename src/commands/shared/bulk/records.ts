@@ -1,0 +1,303 @@
+// What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
+
+import { createHash } from 'node:crypto';
+import { type FleetError, usageError } from '../../../errors.js';
+import { isObject, parseJson } from '../../../json/parse.js';
+import type { ChangeResult } from '../../../views/action.js';
+import { followHolder, type Holder } from './lock.js';
+
+/** What a journal belongs to: a run with another one of these is another run. */
+export interface Binding {
+  command: string;
+  profile: string;
+  base_url: string;
+  [name: string]: string;
+}
+
+/** The service as it was when a run began, by its own clock. */
+export interface Start {
+  /** The newest `modified` (`created` for creations) in the list; null when the service did not say. */
+  newest: string | null;
+  /** Whether the list was empty: then whatever is there later is newer. */
+  isEmpty: boolean;
+  /** The moment of its answer, from its `Date` header as ISO 8601; null when it sent none. */
+  date: string | null;
+  /** Who sends, as far as token and service say. */
+  user: readonly Person[];
+}
+
+/** Somebody by what a service may call him, in lower case: UUID, number, e-mail, user name. */
+export type Person = { readonly [kind: string]: string };
+
+/** The bicycle as the input had it, before the request was sent; null where the input did not say. */
+export interface Before {
+  state: string | null;
+  /** `concurrency_version`, which grows with every save. */
+  version: string | null;
+}
+
+/** When a task was sent and may have been carried out. */
+export interface Sending {
+  start: Start;
+  /** Milliseconds of the run's monotonic clock from the answer of `start` to the sending. */
+  afterMs: number;
+  before: Before | null;
+}
+
+/** What the journal knows of one task. */
+export interface JournalEntry {
+  /** Undefined: it was about to be sent, and no answer is recorded. */
+  result: ChangeResult | undefined;
+  /** The bicycle that the service made, for creations. */
+  uuid: string | null;
+  name: string | null;
+  /** How the result is known. */
+  how: How;
+  /** The run that wrote it last, and when by that machine's clock, in milliseconds since the epoch; null where it does not say. */
+  run: string;
+  atMs: number | null;
+  /** The first time it was sent of which nobody knows what became. */
+  sending: Sending;
+}
+
+/** How the result of a change is known: the service answered, its history or list shows it, the state proves it, or the operator said so. */
+export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
+
+/** A journal as far as it was read. */
+export interface Journal {
+  /** Undefined: there is none yet, not even its first line. */
+  binding: Binding | undefined;
+  entries: Map<string, JournalEntry>;
+  holder: Holder | undefined;
+  /** The start of the run that wrote last, and when that was. */
+  start: Start;
+  startedAtMs: number | null;
+  /** Bytes of whole lines that were read. */
+  bytes: number;
+  lines: number;
+  /** Whole records that were read, and the number of the last one that each run wrote. */
+  records: number;
+  numbers: Map<string, number>;
+  /** Why it does not show all that was done, where somebody changed it. */
+  damage: string | undefined;
+  /** A line that is no record: allowed where a crash cut it, which is before the next claim and at the end. */
+  tornLine: number | undefined;
+}
+
+export const JOURNAL_VERSION = 3;
+
+/** Every journal of every version begins with this. */
+const FIRST_WORDS = '{"fleet_journal":';
+
+const LINE_FEED = 0x0a;
+
+const NO_START: Start = { newest: null, isEmpty: false, date: null, user: [] };
+
+/** A journal that begins later than this from now was written with a wrong clock, or by hand. */
+const LARGEST_FUTURE_MS = 24 * 3_600_000;
+
+export function emptyJournal(): Journal {
+  const nothing = { binding: undefined, holder: undefined, tornLine: undefined, damage: undefined };
+  const counts = { bytes: 0, lines: 0, records: 0, numbers: new Map() };
+  return { ...nothing, ...counts, entries: new Map(), start: NO_START, startedAtMs: null };
+}
+
+const SUM = /,"sum":"([0-9a-f]{8})"}$/;
+
+function sumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}
+
+/** The line of a record, with a checksum at its end. */
+export function lineOf(record: object): string {
+  const text = JSON.stringify(record).slice(0, -1);
+  return `${text},"sum":"${sumOf(text)}"}\n`;
+}
+
+/** The record on a line, and whether it is as it was written; undefined for what is none. */
+function parseLine(line: string): { record: { [name: string]: unknown }; isWhole: boolean } | undefined {
+  try {
+    const value: unknown = parseJson(line);
+    if (!isObject(value)) return undefined;
+    const text = line.trim();
+    const found = SUM.exec(text);
+    return { record: value, isWhole: found !== null && sumOf(text.slice(0, found.index)) === found[1] };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Takes in the bytes that follow what was read. Any beginning of a journal is usable, since a crash may cut it anywhere: no request
+ * leaves before its whole line is on the disk. What somebody changed is noted as damage. Throws a FleetError of kind `usage` for a file
+ * that is no journal, and for one of another version.
+ */
+export function readOn(journal: Journal, bytes: Buffer, path: string): void {
+  let from = 0;
+  for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, from)) {
+    const line = bytes.toString('utf8', from, end);
+    journal.bytes += end + 1 - from;
+    from = end + 1;
+    journal.lines += 1;
+    // An editor may have made its line ends CR LF.
+    if (line.trim() !== '') takeLine(journal, line, path);
+  }
+  if (journal.binding === undefined && from < bytes.length) checkFirst(bytes.toString('utf8', from), path);
+}
+
+/** Goes past whole records that the run itself has appended. */
+export function skipOwn(journal: Journal, written: Buffer, run: string): void {
+  let count = 0;
+  for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1)) count += 1;
+  journal.bytes += written.length;
+  journal.lines += count;
+  journal.records += count;
+  journal.numbers.set(run, (journal.numbers.get(run) ?? 0) + count);
+}
+
+/** Reads a journal that is whole in memory. Throws as readOn does. */
+export function readJournal(bytes: Buffer, path: string): Journal {
+  const journal = emptyJournal();
+  readOn(journal, bytes, path);
+  return journal;
+}
+
+function takeLine(journal: Journal, line: string, path: string): void {
+  const { record, isWhole } = parseLine(line) ?? {};
+  if (journal.binding === undefined && record?.['fleet_journal'] === undefined) {
+    checkFirst(line, path);
+    return;
+  }
+  if (record === undefined) {
+    journal.tornLine ??= journal.lines;
+    return;
+  }
+  if ('fleet_journal' in record) takeHeader(journal, record, path);
+  if (isWhole !== true) {
+    journal.damage ??= `line ${journal.lines} was changed`;
+    return;
+  }
+  if (journal.tornLine !== undefined && !('claim' in record || 'fleet_journal' in record))
+    journal.damage ??= `line ${journal.tornLine} is damaged`;
+  journal.tornLine = undefined;
+  journal.records += 1;
+  if ('fleet_journal' in record) return;
+  checkNumber(journal, record);
+  takeRecord(journal, record);
+}
+
+/** Each run numbers its records, and its claim says how many there were before. */
+function checkNumber(journal: Journal, record: { [name: string]: unknown }): void {
+  const { n, claim, after, accepts } = record;
+  const run = String(claim ?? record['run'] ?? record['beat'] ?? record['released']);
+  const before = journal.numbers.get(run) ?? 0;
+  const isMissing = n !== before + 1 || (typeof after === 'number' && journal.records - 1 < after);
+  if (isMissing) journal.damage ??= `records are missing before line ${journal.lines}`;
+  journal.numbers.set(run, Number(n));
+  // The operator knew, and went on.
+  if (accepts === true) {
+    journal.damage = undefined;
+    journal.startedAtMs = null;
+  }
+}
+
+/** Refuses a journal that does not show all that was done, with a FleetError of kind `usage` that says why. */
+export function checkDamage({ damage, startedAtMs }: Journal, path: string, wallMs: number): void {
+  const isFuture = startedAtMs !== null && startedAtMs > wallMs + LARGEST_FUTURE_MS;
+  const why = isFuture ? `it was written on ${new Date(startedAtMs).toISOString()}, which is in the future` : damage;
+  if (why === undefined) return;
+  throw usageError(
+    `the journal ${path} cannot be trusted: ${why}; nothing was sent`,
+    `look at it with "fleet journal show", and use a new journal for what is left; --unknown resend acts on everything that it does not show as done`,
+  );
+}
+
+/** Not even the first line is whole: no request can have left. But a file of something else is left alone. */
+function checkFirst(text: string, path: string): void {
+  const start = text.slice(0, FIRST_WORDS.length);
+  if (!FIRST_WORDS.startsWith(start)) throw notAJournal(path);
+}
+
+function notAJournal(path: string): FleetError {
+  return usageError(`${path} is not a fleet journal, and was left unchanged`, 'use a new file for --journal');
+}
+
+/** The first header counts: of two runs that begin a file at once, one wins the claim. */
+function takeHeader(journal: Journal, record: { [name: string]: unknown }, path: string): void {
+  const { fleet_journal: version, ...binding } = record;
+  if (version !== JOURNAL_VERSION) {
+    throw usageError(
+      `the journal ${path} is of version ${String(version)}, and this fleet reads version ${JOURNAL_VERSION}`,
+      'finish that run with the version of fleet that started it, or use a new file for --journal',
+    );
+  }
+  delete (binding as { sum?: unknown }).sum;
+  journal.binding ??= binding as Binding;
+}
+
+/** What a run of this version writes into a record about a task. */
+interface TaskRecord {
+  sending?: string;
+  answered?: string;
+  run?: string;
+  start?: Partial<Start>;
+  at?: number;
+  after_ms?: number;
+  before?: Before;
+  result?: ChangeResult;
+  uuid?: string;
+  name?: string;
+  how?: How;
+}
+
+function takeRecord(journal: Journal, record: { [name: string]: unknown }): void {
+  const { entries } = journal;
+  const { sending, answered, run = '', start, at = null, before = null, result, uuid = null } = record as TaskRecord;
+  const { after_ms: afterMs = 0, name = null, how = 'answered' } = record as TaskRecord;
+  journal.holder = followHolder(journal.holder, record);
+  // A run that lost the journal may have written on until it noticed, but it sent nothing then.
+  const isHolder = run !== '' && run === journal.holder?.id;
+  if (isHolder && start !== undefined) {
+    journal.start = { ...NO_START, ...start };
+    journal.startedAtMs = Math.max(journal.startedAtMs ?? 0, at ?? 0);
+  }
+  if (isHolder && sending !== undefined) {
+    const known = entries.get(sending);
+    const isOpen = known !== undefined && judgeEntry(known) === 'doubt';
+    const now = { start: journal.start, afterMs, before };
+    const atMs = at ?? (journal.startedAtMs === null ? null : journal.startedAtMs + afterMs);
+    const about = { uuid: null, name: name ?? known?.name ?? null, how, run, atMs };
+    entries.set(sending, { result: undefined, ...about, sending: isOpen ? known.sending : now });
+  }
+  if (answered !== undefined && isObject(result)) {
+    const known = entries.get(answered);
+    const sent = known?.sending ?? { start: journal.start, afterMs: 0, before: null };
+    entries.set(answered, { result, uuid, name: name ?? known?.name ?? null, how, run, atMs: at, sending: sent });
+  }
+}
+
+/** Statuses of a request that was not carried out and may be another time: too early, locked, saved by somebody else, given up by a gateway. */
+const NOT_NOW: readonly (number | null)[] = [401, 403, 408, 409, 423, 425, 429, 499];
+
+/** What earlier runs say of a task: done, refused, to be sent (again), or in doubt. */
+export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
+  if (entry === undefined) return 'open';
+  if (entry.result === undefined) return 'doubt';
+  const { outcome, status } = entry.result;
+  if (outcome === 'not-sent' || (outcome !== 'done' && outcome !== 'unknown' && NOT_NOW.includes(status)))
+    return 'open';
+  if (outcome === 'done' || outcome === 'skipped') return 'done';
+  return outcome === 'refused' ? 'refused' : 'doubt';
+}
+
+/** Refuses a journal that belongs to something else, and says what differs. */
+export function checkBinding(found: Binding, wanted: Binding, path: string): void {
+  const names = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
+  const other = names.filter((name) => found[name] !== wanted[name]);
+  if (other.length === 0) return;
+  const parts = other.map((name) => `${name} ${found[name] ?? 'none'}, not ${wanted[name] ?? 'none'}`);
+  throw usageError(
+    `the journal ${path} belongs to another run: ${parts.join('; ')}`,
+    'use a new journal for each run, or repeat the command this one belongs to',
+  );
+}

@@ -1,0 +1,195 @@
+// What a bulk run reports: a result for each bicycle on stdout, progress and a summary on stderr.
+
+import { unknownWord } from '../../../cli/nearest.js';
+import type { Context } from '../../../context.js';
+import { loadPaint } from '../../../terminal/colour.js';
+import type { Shape } from '../../../terminal/formats.js';
+import { writeResults } from '../../../terminal/jq/results.js';
+import { drawMark, forScreen } from '../../../terminal/marks.js';
+import { drawProgressBar, openProgress, type Progress } from '../../../terminal/progress.js';
+import { showDuration } from '../../../terminal/time.js';
+import { type Ended, isBad, OUTCOMES, type Outcome } from '../../../views/action.js';
+import { showEndings, showSuccess } from '../../../views/endings.js';
+import { openResult } from '../list/result.js';
+import type { BulkChange, BulkPlan } from './plan.js';
+
+export type Reporter = Awaited<ReturnType<typeof openReporter>>;
+
+/** Where stderr is a log, a line every ten seconds is enough. */
+const LINE_EVERY_MS = 10_000;
+
+const BAR_COLUMNS = 20;
+
+/** How wide reasons are where stderr is no terminal. */
+const PIPE_COLUMNS = 100;
+
+/** A result as `--jq` gets it. */
+const SAMPLE: Ended = {
+  uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+  name: 'Ada 0042',
+  transition: 'rent',
+  outcome: 'done',
+  status: 200,
+  state: 'rented',
+  request_id: '1',
+  milliseconds: 1,
+  message: null,
+};
+
+const NO_WRITER = { write: async () => {}, end: async () => {} };
+
+/** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
+export async function openReporter(context: Context, { change, shape, tasks, show }: BulkPlan) {
+  const { clock } = context;
+  const { noun } = shape;
+  const counts = new Map<Outcome, number>();
+  const count = (outcome: Outcome) => counts.get(outcome) ?? 0;
+  const sum = (outcomes: readonly Outcome[]) => outcomes.reduce((all, outcome) => all + count(outcome), 0);
+  const badCount = () => sum(OUTCOMES.filter(isBad));
+  let startedAt = clock.monotonicMs();
+  let progress: Progress | undefined;
+  let settledAtMs: number | undefined;
+  const writer = show === undefined ? await openWriter(context, change, shape) : NO_WRITER;
+  /** Results that come out behind others, by their place in the input. */
+  const early = new Map<number, Ended>();
+  let nextRow = 1;
+  return {
+    /** Starts the clock and the progress: questions are answered. */
+    begin(): void {
+      startedAt = clock.monotonicMs();
+      const meter = openMeter(change.verb, tasks.length, startedAt);
+      const draw = () => meter(clock.monotonicMs(), sum(OUTCOMES), badCount(), settledAtMs);
+      progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
+    },
+    count,
+    /** How many are not done. */
+    badCount,
+    /** Takes one result. Those with a row, a number from 1 on that each has once, come out in that order. */
+    async take(value: Ended): Promise<void> {
+      counts.set(value.outcome, count(value.outcome) + 1);
+      if (value.row === undefined) return writer.write([value]);
+      early.set(value.row, value);
+      const ready: Ended[] = [];
+      for (let next = early.get(nextRow); next !== undefined; next = early.get(nextRow)) {
+        early.delete(nextRow);
+        ready.push(next);
+        nextRow += 1;
+      }
+      await writer.write(ready);
+    },
+    /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
+    settling(untilMs: number | undefined): void {
+      settledAtMs = untilMs;
+    },
+    /** A line on stderr. */
+    say: (line: string) => void context.notice(line),
+    /** Writes what is left and takes the progress off. */
+    async end(): Promise<void> {
+      progress?.end();
+      await writer.write([...early.values()].sort(({ row: one = 0 }, { row: other = 0 }) => one - other));
+      await writer.end();
+    },
+    /** `200 bicycles: 190 done, 10 refused in 12 s`. */
+    summary(): string {
+      const all = sum(OUTCOMES);
+      const isResumed = count('skipped') > 0;
+      const wordOf = (outcome: Outcome) =>
+        outcome === 'skipped' ? 'already done' : outcome === 'done' && isResumed ? 'done now' : outcome;
+      const shown = OUTCOMES.filter((outcome) => count(outcome) > 0 || (isResumed && outcome === 'done'));
+      const parts = shown.map((outcome) => `${count(outcome)} ${wordOf(outcome)}`);
+      if (all === 0) return `no ${noun.many} were given: nothing was sent`;
+      const took = showDuration(clock.monotonicMs() - startedAt);
+      return `${all} ${all === 1 ? noun.one : noun.many}: ${parts.join(', ')} in ${took}`;
+    },
+  };
+}
+
+/** The progress line: how many ended, how fast, how long it takes; or when what is in doubt is decided. */
+function openMeter(verb: string, total: number, startedAt: number) {
+  return (now: number, ended: number, bad: number, settledAtMs: number | undefined): string => {
+    if (settledAtMs !== undefined) {
+      const leftSeconds = Math.max(0, Math.ceil((settledAtMs - now) / 1000));
+      return `${verb}: ${ended} ended; the requests of the earlier run are decided in ${leftSeconds} s`;
+    }
+    const perSecond = now === startedAt ? 0 : (ended / (now - startedAt)) * 1000;
+    const parts = [
+      `${drawProgressBar(ended / total, BAR_COLUMNS)} ${ended} of ${total}`,
+      `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
+      bad > 0 ? `${bad} not done` : 'none failed',
+      ...(perSecond === 0 ? [] : [`${showDuration(((total - ended) / perSecond) * 1000)} left`]),
+    ];
+    return `${verb} ${parts.join(', ')}`;
+  };
+}
+
+/** Opens the way to stdout: lines for people once all results are there, every other format as they come. */
+async function openWriter(context: Context, change: BulkChange, shape: Shape<Ended>) {
+  const { flags } = context;
+  checkColumns(flags.columns ?? [], shape);
+  const jq = await context.jq();
+  // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
+  if (jq !== undefined) await writeResults(await jq.run([JSON.stringify(SAMPLE)]), async () => {});
+  const asked = jq === undefined ? (await context.settings()).output.value : 'json';
+  const isSingle = shape.single === true;
+  // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
+  const format = asked === 'json' && !isSingle ? 'jsonl' : asked;
+  const output = jq !== undefined && format === 'jsonl' ? { output: format } : {};
+  const result = await openResult<Ended>({ ...context, flags: { ...flags, ...output } }, shape, format);
+  // Columns that were asked for are a table.
+  const isLines = format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
+  /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
+  const isShown = ({ outcome }: Ended): boolean => {
+    if (isSingle) return !isBad(outcome);
+    if (format === 'table' && flags.wide === true) return true;
+    if (format === 'table') return isBad(outcome) || outcome === 'allowed';
+    return format !== 'uuid' || !isBad(outcome);
+  };
+  /** What waits for the end: lines for stdout, or the reasons that have no place among UUIDs. */
+  const endings: Ended[] = [];
+  let isBegun = format !== 'table';
+  return {
+    async write(results: readonly Ended[]): Promise<void> {
+      const shown = results.filter(isShown);
+      if (isLines) endings.push(...shown);
+      else if (format === 'uuid' && !isSingle) endings.push(...results.filter(({ outcome }) => isBad(outcome)));
+      if (isLines || shown.length === 0) return;
+      isBegun = true;
+      await result.write(shown.map((value) => ({ json: JSON.stringify(value), value })));
+    },
+    /** Writes what waits for the end. */
+    async end(): Promise<void> {
+      // A table that shows nothing has nothing to end, and neither has a single result that is an error.
+      if (isBegun) await result.end();
+      if (isLines) await writeLines(context, change, isSingle, endings);
+      else if (endings.length > 0)
+        for (const line of (await drawEndings(context, endings, 'stderr')).trimEnd().split('\n'))
+          await context.notice(line);
+    },
+  };
+}
+
+/** What people read: one line for one success, else groups of what is not done. */
+async function writeLines(context: Context, { verb }: BulkChange, isSingle: boolean, endings: Ended[]): Promise<void> {
+  const { stdout } = context.io;
+  const [first] = endings;
+  if (first === undefined) return;
+  if (isSingle) {
+    const mark = stdout.isTerminal ? drawMark('done', stdout, await loadPaint(stdout.colorLevel)) : '';
+    return stdout.write(showSuccess(first, verb, mark));
+  }
+  await stdout.write(forScreen(await drawEndings(context, endings, 'stdout'), stdout));
+}
+
+/** What is not done, in groups; on stderr without colours, and never wider than a line of a log. */
+async function drawEndings({ io }: Context, endings: readonly Ended[], where: 'stdout' | 'stderr'): Promise<string> {
+  const { drawRows } = await import('../../../terminal/report.js');
+  const isOut = where === 'stdout';
+  const width = io[where].width() ?? (isOut ? undefined : PIPE_COLUMNS);
+  return showEndings(endings, { width, paint: await loadPaint(isOut ? io.stdout.colorLevel : 0), drawRows });
+}
+
+/** Refuses a column that results do not have; the formats would find it out when the first has come, and been sent. */
+function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
+  const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
+  for (const column of columns) if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
+}

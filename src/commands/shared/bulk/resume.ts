@@ -1,0 +1,109 @@
+// The second half of a resumed run: waits until nothing can arrive any more, then decides what an earlier run left in doubt.
+
+import { sleep } from '../../../clock.js';
+import { count } from '../../../views/stream.js';
+import type { Decide, Doubt, UnknownChoice } from './plan.js';
+import { askAgain, labelOf } from './question.js';
+import type { How } from './records.js';
+import { type BulkRun, failureOf, send, take } from './run.js';
+
+/** A doubt that no evidence decided. */
+interface Undecided {
+  doubt: Doubt;
+  /** What the bicycle is now, where that is known. */
+  state: string | null;
+  why: string;
+}
+
+/**
+ * Decides the doubts that openTasks found, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
+ * not carried out. Every doubt is reported once, also where the run is stopped before. Never rejects: what fails stops the run.
+ */
+export async function settleDoubts(run: BulkRun, startedMs: number): Promise<void> {
+  const { doubts, known, options, over } = run;
+  if (doubts.length === 0) return;
+  let unknown: Undecided[] = doubts.map((doubt) => ({ doubt, state: null, why: 'the run was stopped' }));
+  try {
+    over.throwIfAborted();
+    await waitUntilSettled(run, startedMs + options.settle * 1000);
+    const decide = await lookUp(run);
+    const first = decide(known);
+    const isUntouched = ({ task }: Doubt) => first.get(task)?.kind === 'untouched';
+    const untouched = doubts.filter(isUntouched).map(({ task }) => task);
+    await send(run, untouched);
+    // An answer may have shown by now where the transition leads.
+    const decisions = decide(known);
+    unknown = [];
+    for (const doubt of doubts.filter((one) => !isUntouched(one))) {
+      const decision = decisions.get(doubt.task);
+      if (decision?.kind === 'done') await settle(run, doubt, decision);
+      else if (decision?.kind === 'unknown') unknown.push({ doubt, ...decision });
+      else unknown.push({ doubt, state: null, why: 'nothing is known about it' });
+    }
+    const doneCount = doubts.length - untouched.length - unknown.length;
+    run.reporter.say(
+      `${doubts.length} without an answer in an earlier run: ${doneCount} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
+    );
+    if (over.aborted || unknown.length === 0) return;
+    const choice = options.unknown ?? (await askForChoice(run, unknown));
+    if (choice === 'leave') return;
+    const chosen = unknown.splice(0);
+    if (choice === 'resend') {
+      const tasks = chosen.map(({ doubt }) => doubt.task);
+      await send(run, tasks);
+    } else
+      for (const { doubt, state } of chosen)
+        await settle(run, doubt, { state, how: 'operator', why: '--unknown done was given' });
+  } catch (error) {
+    run.stop(error);
+  } finally {
+    for (const one of unknown) await leaveUnknown(run, one).catch(run.stop);
+  }
+}
+
+async function waitUntilSettled({ context, reporter, doubts, over }: BulkRun, untilMs: number): Promise<void> {
+  const restMs = untilMs - context.clock.monotonicMs();
+  if (restMs <= 0) return;
+  const seconds = Math.ceil(restMs / 1000);
+  reporter.say(
+    `${count(doubts.length, 'request')} of an earlier run may still arrive; waiting ${seconds} s (--settle)`,
+  );
+  reporter.settling(untilMs);
+  await sleep(context.clock, restMs, over);
+  reporter.settling(undefined);
+}
+
+async function lookUp({ context, plan, doubts }: BulkRun): Promise<Decide> {
+  const client = await context.client();
+  return plan.change.lookUp(client, doubts);
+}
+
+/** Records and reports a doubt as done. Never rejects: what fails stops the run. */
+function settle(
+  run: BulkRun,
+  { task }: Doubt,
+  by: { uuid?: string | null; state: string | null; how: How; why: string },
+): Promise<void> {
+  const { uuid = null, state, how, why } = by;
+  const message = `no answer came, but it was carried out: ${why}`;
+  const result = { outcome: 'done', status: null, state, request_id: null, milliseconds: null, message } as const;
+  return take(run, task, { result, uuid, how }, true).catch(run.stop);
+}
+
+async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undecided[]): Promise<UnknownChoice> {
+  const [first] = unknown;
+  const label = first === undefined ? '' : await labelOf(context, plan.change, first.doubt.task);
+  const state = first?.state == null ? '' : ` is ${first.state}`;
+  const more = unknown.length > 1 ? ', …' : '';
+  const question = `${unknown.length} may or may not have been done before (${label}${state}${more}); ${plan.change.verb} them again?`;
+  return (await askAgain(context, question, plan.isStdin)) ? 'resend' : 'leave';
+}
+
+async function leaveUnknown(run: BulkRun, { doubt, state, why }: Undecided): Promise<void> {
+  const { task, entry } = doubt;
+  const { status = null, request_id = null } = entry.result ?? {};
+  const now = state === null ? '' : `; it is ${state} now`;
+  const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;
+  const result = { outcome: 'unknown', status, state, request_id, milliseconds: null, message } as const;
+  await take(run, task, { result, uuid: entry.uuid, error: failureOf(result) });
+}

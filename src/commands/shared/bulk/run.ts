@@ -1,0 +1,328 @@
+// One run over the tasks of a plan: workers that pull from one stream and pass one gate, the one way of every ending, an orderly stop.
+
+import { setMaxListeners } from 'node:events';
+import { sleep } from '../../../clock.js';
+import type { Context } from '../../../context.js';
+import { asFleetError, FleetError } from '../../../errors.js';
+import type { Client } from '../../../http/client.js';
+import { kindOfStatus } from '../../../http/failure.js';
+import type { HttpAnswer } from '../../../http/types.js';
+import { ReaderLeft } from '../../../terminal/delivery.js';
+import { type ChangeResult, isBad } from '../../../views/action.js';
+import { isSignal, openPatience, waitingFor } from '../in-flight.js';
+import { isConcurrentEdit, judgeAnswer, judgeFailure, verdictOf } from './answer.js';
+import { type Gate, openGate } from './gate.js';
+import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
+import type { BulkPlan, ChangeOptions, Doubt, Task, TaskEnd } from './plan.js';
+import { type Before, judgeEntry } from './records.js';
+import type { Reporter } from './report.js';
+
+/** What a run is made of. */
+export interface BulkOptions {
+  context: Context;
+  plan: BulkPlan;
+  options: ChangeOptions;
+  journal: OpenJournal | undefined;
+  reporter: Reporter;
+  /** The bicycle before it is sent, as far as it is known here. */
+  beforeOf(task: Task): Promise<Before | null>;
+}
+
+/** A run in its course. */
+export interface BulkRun extends BulkOptions {
+  client: Client;
+  gate: Gate;
+  /** Aborted when nothing more may be sent; its reason is what stopped the run. */
+  over: AbortSignal;
+  /** Stops the run, unless it is stopped already. */
+  stop(reason: unknown): void;
+  /** Aborted when what is in flight is given up: a second after the first signal, or at the second one. */
+  givenUp: AbortSignal;
+  /** How often a request is tried again that the service provably did not take. */
+  patience: number;
+  /** The states that bicycles were in after the change, and the bicycles that tasks made. */
+  known: { reached: Set<string>; made: Set<string> };
+  /** Whether the journal has tasks of earlier runs that no answer decides. */
+  hasDoubts: boolean;
+  /** Those that were found among the tasks. */
+  doubts: Doubt[];
+  /** The last failure of a task. */
+  lastError: FleetError | undefined;
+  /** False when a stop left no time to report all that was not sent. */
+  isWhole: boolean;
+  /** A pause stops many at once, and is reported once. */
+  silentUntilMs: number;
+  close(): void;
+}
+
+/** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
+const BULK_PATIENCE = 8;
+
+/** The pause before a request is sent again that met another save of the same bicycle. */
+const CONCURRENT_EDIT_PAUSE_MS = 250;
+
+/** So many failures in a row are no bad luck: the service is down, and the rest is better left untouched. */
+const OUTAGE_FAILURES = 20;
+
+/** The failures in a row that are worth a line. */
+const REPORTED_FAILURES = 3;
+
+/** So long what was not sent is reported after a signal, and where the reader left. */
+const REST_LIMIT_MS = 500;
+
+/** Opens a run, which knows what the journal knows. */
+export async function openRun(options: BulkOptions): Promise<BulkRun> {
+  const { context, plan, journal, reporter } = options;
+  const { clock, signal } = context;
+  const stopped = new AbortController();
+  const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
+  const isSingle = plan.shape.single === true;
+  const most = isSingle ? 1 : options.options.concurrency;
+  // A dry run begins alone: a service that does not know it is noticed by one bicycle.
+  const gate = openGate({ most, first: plan.change.isDryRun ? 1 : most }, clock, over);
+  const { givenUp, close } = openPatience(context, () => {
+    const count = gate.inFlight();
+    if (count > 0) reporter.say(waitingFor(count));
+  });
+  // Every worker listens, and there can be 64: no leak that Node should warn of.
+  setMaxListeners(0, over, givenUp);
+  const retries = (await context.settings()).retries.value;
+  const run: BulkRun = {
+    ...options,
+    client: await context.client({ signal: givenUp }),
+    gate,
+    over,
+    stop: (reason) => stopped.abort(reason),
+    givenUp,
+    patience: isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
+    known: { reached: new Set(), made: new Set() },
+    hasDoubts: [...(journal?.before.values() ?? [])].some((entry) => judgeEntry(entry) === 'doubt'),
+    doubts: [],
+    lastError: undefined,
+    isWhole: true,
+    silentUntilMs: 0,
+    close,
+  };
+  for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
+  return run;
+}
+
+function learn(
+  { known, plan, hasDoubts }: BulkRun,
+  { outcome, status, state }: ChangeResult,
+  uuid: string | null,
+): void {
+  if (outcome !== 'done') return;
+  // A state that no answer shows, but evidence, may have come later.
+  if (state !== null && status !== null) known.reached.add(state);
+  // They are asked for only where something is in doubt.
+  if (uuid !== null && plan.change.isCreation && hasDoubts) known.made.add(uuid);
+}
+
+/** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
+export async function* openTasks(run: BulkRun): AsyncGenerator<Task, void, undefined> {
+  for await (const task of run.plan.tasks) {
+    const entry = run.journal?.before.get(task.key);
+    const known = judgeEntry(entry);
+    if (entry === undefined || known === 'open') {
+      if (run.plan.change.isNeedless?.(task) === true) await take(run, task, { result: NEEDLESS });
+      else yield task;
+    } else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
+    else {
+      // Nothing was sent now: no request took any time.
+      const outcome = known === 'done' ? 'skipped' : 'refused';
+      const result = { ...entry.result, outcome, milliseconds: null } as const;
+      const error = outcome === 'refused' ? failureOf(result) : undefined;
+      await take(run, task, { result, uuid: entry.uuid, error });
+    }
+  }
+}
+
+const NEEDLESS: ChangeResult = {
+  outcome: 'skipped',
+  status: null,
+  state: null,
+  request_id: null,
+  milliseconds: null,
+  message: 'it already has these values',
+};
+
+/** The failure of a task that only the journal knows. */
+export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
+  const kind = outcome === 'refused' && status !== null ? kindOfStatus(status) : 'network';
+  return new FleetError(kind, message ?? `the journal says ${outcome}`, {
+    ...(status === null ? {} : { status }),
+    ...(request_id === null ? {} : { trace: { requestId: request_id } }),
+    hint: 'this is from the journal; check the bicycle, and send it again without this journal',
+  });
+}
+
+/**
+ * Takes what became of a task: to the journal and to the report, to the latter whatever fails. The journal has to know where a request may
+ * have left, or is decided now.
+ */
+export async function take(run: BulkRun, task: Task, ending: TaskEnd, isRecorded = false): Promise<void> {
+  const { plan, journal, reporter } = run;
+  const { change } = plan;
+  const { result, uuid = null, name = null, how = 'answered', error, answer } = ending;
+  const { key, creation } = task;
+  const about = { uuid: change.isCreation ? uuid : null, name: task.name ?? name, how };
+  if (error !== undefined) run.lastError = error;
+  learn(run, result, uuid);
+  try {
+    if (isRecorded) await journal?.record(key, result, about);
+    if (answer !== undefined) await plan.show?.(answer);
+  } finally {
+    await reporter.take(
+      creation === undefined
+        ? { uuid: task.uuid, name: task.name ?? name, transition: change.verb, ...result }
+        : { row: creation.row, name: task.name, uuid, ...result },
+    );
+  }
+}
+
+/**
+ * Sends tasks; every one of them is reported once. Never rejects: what fails stops the run. A request is sent at most once unless the
+ * service provably did not take it (cli.md section 4, promise 1): that is the client's decision, the run only says when. When the run is
+ * stopped nothing more is sent, what is in flight is let finish, what is left of the input ends as `not-sent`.
+ */
+export async function send(run: BulkRun, tasks: Iterable<Task> | AsyncIterable<Task>): Promise<void> {
+  const { over, options, stop } = run;
+  const input = (async function* () {
+    yield* tasks;
+  })();
+
+  async function work(): Promise<void> {
+    let taking: Promise<void> | undefined;
+    try {
+      while (!over.aborted) {
+        const got = await input.next();
+        if (got.done === true) return;
+        const { ending, wasSent } = await attempt(run, got.value);
+        // The next request need not wait until this ending is on the disk.
+        await taking;
+        taking = take(run, got.value, ending, wasSent).catch(stop);
+      }
+    } finally {
+      // Also where the input cannot be read further: what was sent before is in the summary.
+      await taking;
+    }
+  }
+
+  await Promise.all(Array.from({ length: options.concurrency }, () => work().catch(stop)));
+  if (over.aborted) await reportTheRest(run, input);
+}
+
+/** Reports what is left as not sent, as far as there is time. */
+async function reportTheRest(run: BulkRun, rest: AsyncIterable<Task>): Promise<void> {
+  const { over, context } = run;
+  const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
+  const untilMs = isHurried ? context.clock.monotonicMs() + REST_LIMIT_MS : Number.POSITIVE_INFINITY;
+  try {
+    for await (const task of rest) {
+      run.isWhole = context.clock.monotonicMs() < untilMs;
+      if (!run.isWhole) return;
+      await take(run, task, NOT_SENT);
+    }
+  } catch {
+    // What is wrong with where it is reported stops nothing any more.
+  }
+}
+
+/** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
+async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; wasSent: boolean }> {
+  const { context, gate, journal, stop } = run;
+  const { clock } = context;
+  const { change } = run.plan;
+  let hasLeave = await gate.enter();
+  let sentAtMs: number | undefined;
+  const announce = async () => {
+    await journal?.announce(task.key, { name: task.name, before: await run.beforeOf(task) });
+    sentAtMs = clock.monotonicMs();
+  };
+  const pause = async (milliseconds: number, failure: FleetError) => {
+    // A conflict is one bicycle's own: nobody else waits for it.
+    if (failure.status === 409) await sleep(clock, milliseconds, NEVER);
+    else {
+      sayPause(run, milliseconds, failure);
+      hasLeave = await gate.pause(milliseconds);
+      if (!hasLeave) throw failure;
+    }
+    // While it waited, another run may have taken the journal over.
+    await announce();
+  };
+  let verdict = NOT_SENT;
+  if (hasLeave) {
+    try {
+      await announce();
+      verdict = judgeAnswer(await exchange(run, task, { announce, pause }), task, change);
+    } catch (thrown) {
+      const error = asFleetError(thrown);
+      if (!hasLeave || sentAtMs === undefined) verdict = verdictOf('not-sent', { error }, false, hasLeave);
+      else verdict = judgeFailure(change.explain?.(error, task) ?? error, run.givenUp.aborted, change.isDryRun);
+    }
+  }
+  const { error, isFatal, isWell, result } = verdict;
+  if (hasLeave && sentAtMs !== undefined) result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
+  if (isFatal) stop(error);
+  if (hasLeave) noteFailures(run, gate.leave(isWell), error);
+  if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
+  return { ending: verdict, wasSent: sentAtMs !== undefined };
+}
+
+const NOT_SENT = verdictOf('not-sent', {}, false, false);
+
+const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
+
+function noteFailures({ stop, over, reporter }: BulkRun, inARow: number, error: FleetError | undefined): void {
+  if (inARow >= OUTAGE_FAILURES) stop(error);
+  else if (inARow === REPORTED_FAILURES && !over.aborted) reporter.say(`${inARow} failures in a row; slowing down`);
+}
+
+const NEVER = new AbortController().signal;
+
+/** What an exchange throws whose request was held back because nobody knows whether the journal is still this run's. */
+const HELD_BACK = new FleetError('output', 'the journal could not be written in time, and nothing was sent');
+
+interface Steps {
+  /** Writes into the journal that the task is about to be sent, and finds out whether this run still holds it. */
+  announce(): Promise<void>;
+  pause(milliseconds: number, failure: FleetError): Promise<void>;
+}
+
+/**
+ * Sends the request of a task; once more after a concurrent edit, with which nothing was carried out. A process can be stopped at any
+ * moment, by Ctrl-Z or a laptop's sleep, and the journal be taken over: right before the bytes leave, the journal is looked at again
+ * unless that was a moment ago.
+ */
+async function exchange(run: BulkRun, task: Task, { announce, pause }: Steps): Promise<HttpAnswer> {
+  const { client, plan, patience, journal, reporter, over } = run;
+  const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
+  const { change } = plan;
+  // An edit names the version that it read, which stays an old one.
+  for (let mayRepeat = change.command !== 'edit'; ; ) {
+    const request = { ...change.requestOf(task), retries: patience, pause, holdBack };
+    try {
+      return await client.send(request);
+    } catch (error) {
+      if (error === HELD_BACK && !over.aborted) {
+        const seconds = ((journal?.silentMs() ?? 0) / 1000).toFixed(1);
+        reporter.say(`this process was stopped for ${seconds} s; checking that no other run took over the journal`);
+        await announce();
+      } else if (error instanceof FleetError && change.mayTryOtherwise?.(error, request) === true && !over.aborted)
+        await announce();
+      else if (mayRepeat && error instanceof FleetError && isConcurrentEdit(error)) {
+        mayRepeat = false;
+        await pause(CONCURRENT_EDIT_PAUSE_MS, error);
+      } else throw error;
+    }
+  }
+}
+
+function sayPause(run: BulkRun, milliseconds: number, failure: FleetError): void {
+  const now = run.context.clock.monotonicMs();
+  if (now < run.silentUntilMs) return;
+  run.silentUntilMs = now + milliseconds;
+  const why = failure.status === 429 ? 'the service asks to slow down' : failure.message;
+  run.reporter.say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
+}

@@ -1,0 +1,121 @@
+// The bicycles or alerts on stdin: UUIDs, JSON lines, a JSON array or CSV, read and checked to the end before anything is sent.
+
+import { BICYCLE } from '../../../api/bicycle.js';
+import { wholeUuid } from '../../../api/links.js';
+import type { Resource } from '../../../api/resource.js';
+import type { Context } from '../../../context.js';
+import { type FleetError, usageError } from '../../../errors.js';
+import { textOrNull } from '../../../json/parse.js';
+import { readStdinLines } from '../../../terminal/stdin.js';
+import { describeBefore } from './evidence.js';
+import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './named-rows.js';
+import type { Task } from './plan.js';
+import { readRows, Unreadable } from './rows.js';
+
+/** More than any fleet has; an input that never ends has them at some time. */
+const MOST_TARGETS = 1_000_000;
+
+/**
+ * What is to be acted on from stdin, each once, and how often one came again. Throws a FleetError of kind `usage` that names the line, and
+ * the signal's reason as soon as it is aborted.
+ */
+export async function readTargets(context: Context, resource: Resource): Promise<{ tasks: Task[]; repeated: number }> {
+  const tasks = new Map<string, Task>();
+  let repeated = 0;
+  for await (const row of parseRows(context, resource === BICYCLE ? 'all' : 'none')) {
+    if (tasks.has(row.uuid)) repeated += 1;
+    else tasks.set(row.uuid, taskOf(row));
+  }
+  return { tasks: [...tasks.values()], repeated };
+}
+
+const HEADER_WORDS = 'a header without the column "uuid"';
+
+/** A row that names its bicycle or alert; of a plain UUID nothing else is known. */
+export interface TargetRow {
+  line: number;
+  uuid: string;
+  fields: { [field: string]: unknown };
+  /** Whether its fields are cells of CSV. */
+  isRecord: boolean;
+  /** The field that named it. */
+  namedBy: string;
+}
+
+/** How a row may name its bicycle without a UUID: by all columns that can, by the surest of them (the others are values), or not at all. */
+export type Naming = 'all' | 'surest' | 'none';
+
+/**
+ * Reads stdin row by row; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up
+ * together. Throws as above.
+ */
+export async function* parseRows(context: Context, naming: Naming): AsyncGenerator<TargetRow, void, undefined> {
+  const named: (TargetRow & NamedRow)[] = [];
+  const words = naming === 'none' ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
+  let count = 0;
+  const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
+    const found = names.filter((name) => words.includes(name));
+    const twice = found.find((name, index) => found.indexOf(name) !== index);
+    if (twice !== undefined) throw new Unreadable(`two columns are named "${twice}"`, line);
+    if (found.length > 0) return true;
+    if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
+    return false;
+  };
+  const rows = readRows(readStdinLines(context, false), { isHeader, hasComments: true });
+  try {
+    for await (const { line, value, isRecord = false } of rows) {
+      count += 1;
+      if (count > MOST_TARGETS) throw new Unreadable(`more than ${MOST_TARGETS} rows`, line);
+      const row = { line, fields: {}, isRecord, namedBy: 'uuid' };
+      const names =
+        naming === 'none' || typeof value === 'string' || (value['uuid'] ?? '') !== '' ? [] : namesOf(value);
+      if (typeof value === 'string') yield { ...row, uuid: parseUuid(value, line) };
+      else if (names[0] === undefined) yield { ...row, uuid: uuidOfRow(value, line), fields: value };
+      else {
+        const meant = naming === 'all' ? names : names.slice(0, 1);
+        named.push({ ...row, uuid: '', fields: value, namedBy: names[0].field, names: meant });
+      }
+    }
+  } catch (error) {
+    throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
+  }
+  if (named.length === 0) return;
+  const found = await findNamedRows(context, named);
+  for (const row of named) yield { ...row, uuid: found.get(row) ?? '' };
+}
+
+/** The longest beginning of a line that an error shows. */
+const SHOWN_CHARACTERS = 60;
+
+function parseUuid(text: string, number: number): string {
+  const at = text.search(/\s#/);
+  const uuid = wholeUuid((at === -1 ? text : text.slice(0, at)).trim());
+  if (uuid !== undefined) return uuid;
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+  throw badLine(number, `"${shown}" is not a UUID`);
+}
+
+function uuidOfRow({ uuid: written }: TargetRow['fields'], number: number): string {
+  const uuid = typeof written === 'string' ? wholeUuid(written.trim()) : undefined;
+  if (uuid === undefined) throw badLine(number, '"uuid" is missing or not a UUID');
+  return uuid;
+}
+
+function taskOf({ uuid, fields }: TargetRow): Task {
+  // What people know it by: a bicycle has a name, an alert a message.
+  const name = fields['name'] ?? fields['message'];
+  const before = describeBefore(fields);
+  return {
+    key: uuid,
+    uuid,
+    name: textOrNull(name),
+    ...(before.state === null && before.version === null ? {} : { before }),
+  };
+}
+
+export function badLine(number: number, what: string): FleetError {
+  return usageError(
+    `line ${number} of stdin: ${what}; nothing was sent`,
+    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid" column; lists write them with -o uuid, jsonl, json or csv',
+  );
+}

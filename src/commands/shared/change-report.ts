@@ -1,0 +1,38 @@
+// Prints fleet's own results (settings, profiles, a status) in every format that applies.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { clean, escapeJson } from '../../terminal/clean.js';
+import { FORMATS, type Format, type Shape } from '../../terminal/formats.js';
+import type { Column } from '../../terminal/table.js';
+import { printRows } from './list/result.js';
+
+/** These hold bicycles and nothing else. */
+const FORMATS_OF_BICYCLES: readonly Format[] = ['geojson', 'uuid'];
+
+/**
+ * The format for such findings. One of bicycles is refused (kind `usage`) when a flag asks for it; in a profile or variable it was
+ * meant for bicycles, and a table it is.
+ */
+export function chooseReportFormat({ value, origin }: { value: Format; origin: string }): Format {
+  if (!FORMATS_OF_BICYCLES.includes(value)) return value;
+  if (origin !== 'flag') return 'table';
+  const formats = FORMATS.filter((format) => !FORMATS_OF_BICYCLES.includes(format));
+  throw usageError(`--output ${value} does not apply here`, `formats: ${formats.join(', ')}`);
+}
+
+/** Prints the rows; `--jq` and `--columns` work as for lists, and a table is cut to the terminal. */
+export async function printReport<T>(
+  context: Context,
+  shape: Shape<T>,
+  rows: readonly T[],
+  format: Format,
+): Promise<void> {
+  const items = rows.map((value) => ({ json: escapeJson(JSON.stringify(value)), value }));
+  await printRows(context, shape, items, format);
+}
+
+/** A column of such a table; columns that are listed first are kept longest where the width is short. */
+export function reportColumn<T>(field: string, keep: number, text: (row: T) => string): Column<T> {
+  return { header: field.toUpperCase(), field, keep, cell: (row) => ({ text: clean(text(row)) }) };
+}

@@ -1,0 +1,128 @@
+// Opens the profile's mirror for commands that use it automatically: only when it is current.
+
+import { stat } from 'node:fs/promises';
+import type { Bicycle } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import type { Client } from '../../http/client.js';
+import type { MirrorClient } from '../../mirror/client.js';
+import type { Mirror } from '../../mirror/open.js';
+import { organizationsOf } from '../../settings/token.js';
+import { chosenDatabase } from './mirror-address.js';
+import { openChosen } from './offline.js';
+
+/** A database that does not answer at once is not waited for. */
+const PATIENCE_MS = 2_000;
+
+type Place = Pick<Context, 'io' | 'clock' | 'signal' | 'settings'> & { readonly flags: { readonly mirror?: boolean } };
+
+/**
+ * Opens the mirror of this run, for the caller to close; undefined where there is none that is current, it cannot be read, or
+ * `--no-mirror` was given. Where there is none, it costs one look at a path.
+ */
+async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
+  const { clock, flags, signal } = place;
+  if (flags.mirror === false) return undefined;
+  const over = new AbortController();
+  const cancel = clock.after(PATIENCE_MS, () => over.abort(new Error('the mirror did not answer in time')));
+  let mirror: Mirror | undefined;
+  try {
+    const address = await chosenDatabase(place, undefined);
+    if (address.kind === 'sqlite') await stat(address.path);
+    if ((await place.settings()).baseUrl.value === undefined) return undefined;
+    mirror = await openChosen({ ...place, signal: AbortSignal.any([signal, over.signal]) }, address);
+    // One that belongs to nobody yet says nothing of this service.
+    if (mirror.baseUrl !== undefined && (await mirror.status()).isCurrent) return mirror;
+  } catch {
+    // The service is asked instead.
+    signal.throwIfAborted();
+  } finally {
+    cancel();
+  }
+  await mirror?.close().catch(() => undefined);
+  return undefined;
+}
+
+/** Hands a current mirror to `use`, and resolves with what that gives; undefined where there is none, or it failed. */
+export async function withCurrentMirror<T>(
+  place: Place,
+  use: (mirror: Mirror) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const mirror = await openCurrentMirror(place);
+  if (mirror === undefined) return undefined;
+  try {
+    return await use(mirror);
+  } catch {
+    place.signal.throwIfAborted();
+    return undefined;
+  } finally {
+    await mirror.close().catch(() => undefined);
+  }
+}
+
+/** Whether a mirror holds every bicycle that the service would look among: those of one organization, or of all that the token names. */
+export async function holdsAll(
+  { organizations }: Mirror,
+  organization: string | undefined,
+  token: () => Promise<string>,
+): Promise<boolean> {
+  const wanted = organization === undefined ? organizationsOf(await token()) : [organization];
+  return wanted.length > 0 && wanted.every((each) => organizations.includes(each));
+}
+
+/** The mirror behind a client of `--offline`. */
+export function mirrorOf(client: Client): Mirror | undefined {
+  return 'mirror' in client ? (client as MirrorClient).mirror : undefined;
+}
+
+/** What a watch can know from the start. */
+export interface RememberedFleet {
+  readonly bicycles: readonly Bicycle[];
+  /** When it was read, on the monotonic clock. */
+  readonly fromMs: number;
+}
+
+/** Every bicycle of the organizations, the longest unmodified first; undefined without a current mirror that holds them all, or where there are more than `most`. */
+export function rememberFleet(
+  context: Context,
+  organizations: readonly string[],
+  most: number,
+): Promise<RememberedFleet | undefined> {
+  return withCurrentMirror(context, async ({ database, ...mirror }) => {
+    if (organizations.length === 0 || !organizations.every((each) => mirror.organizations.includes(each)))
+      return undefined;
+    const fromMs = context.clock.monotonicMs();
+    const { parseJson } = await import('../../json/parse.js');
+    const bicycles: Bicycle[] = [];
+    const sql = `SELECT raw FROM bicycles WHERE gone IS NULL AND followed IN (${organizations.map(() => '?').join(', ')}) ORDER BY modified_utc NULLS FIRST`;
+    for await (const rows of database.each(sql, organizations)) {
+      for (const { raw } of rows) bicycles.push(parseJson(String(raw)) as Bicycle);
+      if (bicycles.length > most) return undefined;
+    }
+    return { bicycles, fromMs };
+  });
+}
+
+/** States of bicycles as a current mirror has them, one at a time: null in every doubt. */
+export interface States {
+  of(uuid: string): Promise<{ readonly raw: string } | null>;
+  close(): Promise<void>;
+}
+
+/** Opened when the first is asked for. Whether the mirror is still current is looked at each time. */
+export function openStates(context: Context): States {
+  let opening: Promise<Mirror | undefined> | undefined;
+  return {
+    async of(uuid) {
+      opening ??= openCurrentMirror(context);
+      try {
+        const mirror = await opening;
+        if (mirror === undefined || !(await mirror.status()).isCurrent) return null;
+        const [row] = await mirror.database.all('SELECT raw FROM bicycles WHERE uuid = ? AND gone IS NULL', [uuid]);
+        return row === undefined ? null : { raw: String(row['raw']) };
+      } catch {
+        return null;
+      }
+    },
+    close: async () => (await opening?.catch(() => undefined))?.close().catch(() => undefined),
+  };
+}

@@ -1,0 +1,79 @@
+// The flags of watch, board, map and alerts watch.
+
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { TOPIC_ROLES } from '../../../api/push.js';
+import { oneOf, wholeNumber } from '../../../cli/options.js';
+import { usageError } from '../../../errors.js';
+import { parseDuration, readTime, showDuration } from '../../../terminal/time.js';
+import type { Condition } from '../list/where.js';
+
+/** A parser for commander: a duration of `leastMs` or more, in milliseconds. */
+export function readDuration(flag: string, leastMs = 1): (text: string) => number {
+  return (text) => {
+    const milliseconds = parseDuration(text, flag);
+    if (milliseconds >= leastMs) return milliseconds;
+    throw usageError(
+      `${flag} takes ${leastMs === 1 ? 'a time above 0' : `${showDuration(leastMs)} or more`}, not "${text}"`,
+    );
+  };
+}
+
+/** How long silence of the push channel may last, unless somebody says otherwise. */
+export const IDLE_MS = 90_000;
+/** How many pages of the list are read at the start and after a gap, unless somebody says otherwise. */
+export const RESYNC_PAGES = 5;
+
+/** The longest a timer of Node can wait is 24 days; an idle limit beyond a day is none. */
+const LONGEST_IDLE_SECONDS = 86_400;
+
+function readIdle(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS) return seconds * 1000;
+  throw usageError(`--idle takes seconds above 0, up to ${LONGEST_IDLE_SECONDS}, not "${text}"`);
+}
+
+/** Adds `--idle`, which becomes milliseconds. */
+export function addIdleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+  const added = command.option(
+    '--idle <seconds>',
+    'treat the connection as dead after this much silence',
+    readIdle,
+    IDLE_MS,
+  );
+  // Commander would show the default as it is kept, in milliseconds.
+  for (const option of added.options) if (option.long === '--idle') option.default(IDLE_MS, String(IDLE_MS / 1000));
+  return added;
+}
+
+/** Adds `--role`. */
+export function addRoleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+  return command.option('--role <role>', 'subscribe as admin, fleet_operator or mechanic', oneOf('role', TOPIC_ROLES));
+}
+
+/** Adds the flags that say when it ends; `readUntil` reads a condition. */
+export function addEndFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  nouns: 'messages' | 'alerts',
+  readUntil: (text: string, before: Condition[] | undefined) => Condition[],
+) {
+  return command
+    .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readUntil)
+    .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
+    .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
+}
+
+/** A parser for commander: a factor above 0, or `max`. */
+export function readSpeed(text: string): number {
+  if (text === 'max') return Number.POSITIVE_INFINITY;
+  const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
+  if (factor > 0) return factor;
+  throw usageError(`--speed takes a factor above 0, or max, not "${text}"`, 'for example 1, 60 or 0.5');
+}
+
+/** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */
+export function readSince(text: string, wallMs: number): number {
+  const at = readTime(text);
+  if (at !== undefined) return at;
+  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return wallMs - parseDuration(text.replace('-', ''));
+  throw usageError(`--since takes a time or an age, not "${text}"`, 'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d');
+}

@@ -1,0 +1,213 @@
+// The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
+
+import { type Clock, type Moment, momentOf } from '../../../clock.js';
+import type { ClientOverrides, Context } from '../../../context.js';
+import type { FleetError } from '../../../errors.js';
+import type { Client, HttpLog } from '../../../http/client.js';
+import type { StreamEvent } from '../../../http/stream/events.js';
+import { openQueue, type Queue } from '../../../http/stream/queue.js';
+import { openHttpLog } from '../../../views/exchange.js';
+import type { WatchEnd } from '../../../views/stream.js';
+import { type Ending, type EndPlan, OVER, openEnding, type Stop, whatStopped } from './ending.js';
+import type { Form } from './print.js';
+import { openStderr, type Stderr } from './stderr.js';
+import { titleTopics } from './titles.js';
+
+/** The last effect of a machine. */
+export interface End {
+  readonly type: 'end';
+  readonly end: WatchEnd;
+  readonly error?: FleetError;
+}
+
+/** What any machine is told beside events of its own, and what it may ask for beside effects of its own: the loop does that. */
+export type CommonEvent = StreamEvent | Stop | { readonly type: 'tick' };
+export type CommonEffect =
+  | { readonly type: 'wake'; readonly inMs: number }
+  | { readonly type: 'stream'; readonly event: StreamEvent }
+  | { readonly type: 'detail'; readonly text: string }
+  | End;
+
+/** A machine, and the hands that it needs. */
+export interface Machine<Event, Effect extends { readonly type: string }, Item> {
+  step(event: Event | CommonEvent, now: Moment): readonly (Effect | CommonEffect)[];
+  /** Does what the machine asks for; hands back what is to be delivered for it. */
+  perform(effect: Effect): Item | undefined;
+  /** Sees all that the machine asked for. */
+  look?(effects: readonly (Effect | CommonEffect)[]): void;
+  /** Delivers in order; `onDelivered` is called with how many were taken. */
+  deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
+  summarize(result: LoopResult): Promise<void>;
+}
+
+export interface LoopResult {
+  readonly end: WatchEnd;
+  /** What ended it, when that was a failure, a signal or a reader that takes nothing more. */
+  readonly error: Error | undefined;
+  readonly undelivered: number;
+}
+
+/** Where events go. */
+export interface EventSink<Event> {
+  /** `size` is the event's weight in characters. */
+  emit(event: Event | CommonEvent, size?: number): void;
+  /** A promise while the one who takes the events is behind. */
+  room(): Promise<void> | undefined;
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+}
+
+/** What is open while something is followed. */
+export interface Session<Event> extends EventSink<Event> {
+  readonly ending: Ending;
+  readonly stderr: Stderr;
+  readonly log: HttpLog;
+  /** A client of its own: what it says has to fit stderr, and its requests end with all the rest. */
+  client(baseUrl: URL, retry: HttpLog['retry'], limits?: ClientOverrides): Promise<Client>;
+  /** A source of events that runs beside; a mistake of ours in there must end all, not leave it waiting for ever. */
+  runBeside(source: Promise<void>): void;
+  /** Called at the end, before the summary; what was named last is called first. */
+  atEnd(close: () => Promise<void> | void): void;
+}
+
+export interface SessionOptions {
+  isJson: boolean;
+  /** The terminal is drawn on by something else. */
+  isMuted?: boolean;
+  topics: readonly string[];
+  ends: EndPlan;
+  /** How much may wait in the queue. */
+  limitCharacters?: number;
+}
+
+export interface FollowOptions extends Omit<SessionOptions, 'isJson'> {
+  form: Form;
+}
+
+/** Opens what everything that follows needs, and closes it when `use` has ended, whatever the reason. */
+export async function withSession<Event>(
+  context: Context,
+  { isJson, isMuted = false, topics, ends, limitCharacters }: SessionOptions,
+  use: (session: Session<Event>, queue: Queue<Event | CommonEvent>, close: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const { flags, io } = context;
+  // Logs keep the topic, which is exact.
+  const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
+  const titleOf = isJson || !isSeen ? undefined : await titleTopics(context, topics);
+  const queue = openQueue<Event | CommonEvent>(limitCharacters);
+  const ending = openEnding(context, queue.push, ends);
+  const stderr = openStderr(context, { isJson, isMuted, namesTopic: topics.length > 1, titleOf });
+  const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
+  const { signal } = ending.over;
+  const sources: Promise<void>[] = [];
+  const closes: (() => Promise<void> | void)[] = [];
+  const close = async () => {
+    for (let last = closes.pop(); last !== undefined; last = closes.pop()) await last();
+  };
+  try {
+    const session: Session<Event> = {
+      ...{ ending, stderr, log, signal, emit: queue.push, room: queue.room },
+      client: (baseUrl, retry, limits) => context.client({ ...limits, baseUrl, log: { ...log, retry }, signal }),
+      runBeside(source) {
+        source.catch(ending.fail);
+        sources.push(source);
+      },
+      atEnd: (one) => void closes.push(one),
+    };
+    await use(session, queue, close);
+  } finally {
+    ending.close();
+    queue.close();
+    await close();
+    await Promise.allSettled(sources);
+  }
+}
+
+/** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
+export async function follow<Event, Effect extends { readonly type: string }, Item>(
+  context: Context,
+  { form, ...options }: FollowOptions,
+  open: (session: Session<Event>) => Promise<Machine<Event, Effect, Item>>,
+): Promise<void> {
+  await withSession<Event>(context, { ...options, isJson: form === 'json' }, async (session, queue, close) => {
+    const machine = await open(session);
+    const result = await runLoop(context, queue, session, machine);
+    await close();
+    await machine.summarize(result);
+    if (result.error !== undefined) throw result.error;
+  });
+}
+
+/**
+ * Steps the machine through the events until it says that it is over. Rejects with what delivering throws, a reader that stopped at the
+ * end apart: what it did not take is counted.
+ */
+async function runLoop<Event, Effect extends { readonly type: string }, Item>(
+  { io, clock }: Context,
+  queue: Queue<Event | CommonEvent>,
+  { ending, stderr }: Pick<Session<Event>, 'ending' | 'stderr'>,
+  machine: Machine<Event, Effect, Item>,
+): Promise<LoopResult> {
+  let undelivered = 0;
+  let stopped: Error | undefined;
+  let end: End | undefined;
+  const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));
+  const onDelivered = (count: number) => {
+    undelivered -= count;
+  };
+  const perform = (effect: Effect | CommonEffect): Item | undefined => {
+    if (!isCommon(effect)) return machine.perform(effect);
+    if (effect.type === 'wake') alarms.set(effect.inMs);
+    else if (effect.type === 'stream') stderr.stream(effect.event);
+    else if (effect.type === 'detail') stderr.detail(effect.text);
+    return undefined;
+  };
+  try {
+    for await (const batch of queue.batches()) {
+      const effects: (Effect | CommonEffect)[] = [];
+      const now = momentOf(clock);
+      for (const event of batch) {
+        for (const effect of machine.step(event, now)) effects.push(effect);
+        const last = effects.at(-1);
+        if (last?.type === 'end') end = last as End;
+        if (end !== undefined) break;
+      }
+      if (end !== undefined) {
+        io.beginEnd();
+        ending.over.abort(OVER);
+      }
+      const items = effects.map(perform).filter((item) => item !== undefined);
+      machine.look?.(effects);
+      undelivered += items.length;
+      if (items.length > 0 && stopped === undefined)
+        stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
+      if (end !== undefined) break;
+    }
+  } finally {
+    alarms.close();
+  }
+  return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
+}
+
+const COMMON: readonly string[] = ['wake', 'stream', 'detail', 'end'] satisfies CommonEffect['type'][];
+
+function isCommon(effect: { readonly type: string }): effect is CommonEffect {
+  return COMMON.includes(effect.type);
+}
+
+/** Alarms that a machine asked for; those that have not rung are cancelled at the end. */
+function openAlarms(clock: Clock, ring: () => void) {
+  const cancels = new Set<() => void>();
+  return {
+    set(inMs: number) {
+      const cancel = clock.after(inMs, () => {
+        cancels.delete(cancel);
+        ring();
+      });
+      cancels.add(cancel);
+    },
+    close() {
+      for (const cancel of cancels) cancel();
+    },
+  };
+}

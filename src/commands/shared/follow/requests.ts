@@ -1,0 +1,106 @@
+// Sends the requests of a follower: a page of the list, the whole list, its count, or one bicycle.
+
+import { BICYCLE, type Bicycle } from '../../../api/bicycle.js';
+import { asFleetError } from '../../../errors.js';
+import type { FollowerAnswer, FollowerRequest } from '../../../follower/events.js';
+import type { Follower } from '../../../follower/follower.js';
+import type { Client } from '../../../http/client.js';
+import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
+import { openRecent } from '../../../http/seen.js';
+import type { Item, Query } from '../../../http/types.js';
+import { readBicycle } from './read-bicycle.js';
+
+/** Where answers go, and what the reading of a whole list has to know. */
+export interface AnswerSink {
+  /** `size` is the answer's weight in characters. */
+  emit(answer: FollowerAnswer, size?: number): void;
+  /** A promise while the one who takes the answers is behind. */
+  room(): Promise<void> | undefined;
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+  readonly follower: Pick<Follower, 'known' | 'whole'>;
+  /** From 0 up to, not including, 1. */
+  random(): number;
+  /** The items as they are taken; as they came when absent. */
+  admit?(items: readonly Item<Bicycle>[]): Item<Bicycle>[];
+}
+
+const SUBJECT = 'the list of bicycles';
+/** Pages that are asked for while one is written: enough to hide the service's latency. */
+const PAGES_AHEAD = 4;
+/** What an item weighs in the queue, by the length of its text: a fleet is read page by page, and larger batches gain little there. */
+const ITEM_WEIGHT = 8;
+/** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
+const SEEN_LIMIT = 5_000;
+
+export function isRequest(output: { readonly type: string }): output is FollowerRequest {
+  return output.type.startsWith('read-');
+}
+
+/** Asks, and hands the answer to the sink; never rejects. */
+export async function answer(client: Client, request: FollowerRequest, sink: AnswerSink): Promise<void> {
+  if (request.type === 'read-whole') return readWhole(client, request, sink);
+  if (request.type === 'read-count') return sink.emit(await readCount(client, request));
+  const { id } = request;
+  try {
+    if (request.type === 'read-bicycle')
+      return sink.emit({ type: 'bicycle', id, bicycle: await readBicycle(client, request.uuid) });
+    const query: Query = request.next ?? [...newestFirst(request.organization), LARGE_PAGE];
+    const page = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query, subject: SUBJECT });
+    sink.emit({ type: 'page', id, page: { ...page, items: sink.admit?.(page.items) ?? page.items } });
+  } catch (thrown) {
+    sink.emit({ type: 'failed', id, error: asFleetError(thrown) });
+  }
+}
+
+function newestFirst(organization: string): Query {
+  return [
+    ['ordering', '-modified'],
+    ['organization', organization],
+  ];
+}
+
+async function readCount(
+  client: Client,
+  { id, organization }: FollowerRequest & { type: 'read-count' },
+): Promise<FollowerAnswer> {
+  const query: Query = [...newestFirst(organization), ['page_size', '1']];
+  const page = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query, subject: SUBJECT }).catch(() => null);
+  return { type: 'count', id, organization, total: page === null ? null : page.count };
+}
+
+/** Reads the list of an organization to its end, several pages ahead. */
+async function readWhole(
+  client: Client,
+  { id, organization, page: first }: FollowerRequest & { type: 'read-whole' },
+  sink: AnswerSink,
+): Promise<void> {
+  const { signal, follower, emit, room, random, admit } = sink;
+  const { known, whole } = follower;
+  const query: Query = [
+    // New bicycles come at the end, where they move no other to another page.
+    ['ordering', 'created'],
+    ['organization', organization],
+    LARGE_PAGE,
+    ...(first > 1 ? [['page', String(first)] as const] : []),
+  ];
+  const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
+  // A page was asked for when one came that stood so many before it, at the earliest.
+  const heardAt = [known.heard];
+  try {
+    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openRecent(SEEN_LIMIT) })) {
+      if (signal.aborted || whole.id !== id) return;
+      const items = admit?.(page.items) ?? page.items;
+      const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
+      const number = Number(page.next?.find(([name]) => name === 'page')?.[1]);
+      const nextPage = Number.isSafeInteger(number) ? number : undefined;
+      emit({ type: 'whole-page', id, items, count: page.count, nextPage, askedAt: heardAt[0] ?? 0 }, size);
+      heardAt.push(known.heard);
+      if (heardAt.length > PAGES_AHEAD + 2) heardAt.shift();
+      await room();
+    }
+    emit({ type: 'whole-list', id }, 0);
+  } catch (thrown) {
+    if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown), random: random() }, 0);
+  }
+}

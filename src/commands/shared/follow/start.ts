@@ -1,0 +1,84 @@
+// Starts what is followed: waits for a token, and warns of one that will expire.
+
+import { doublingPauseMs, sleep } from '../../../clock.js';
+import type { Context } from '../../../context.js';
+import { asFleetError, FleetError } from '../../../errors.js';
+import { affiliationsOf, lifeOf, type TokenSource } from '../../../settings/token.js';
+import { showDuration } from '../../../terminal/time.js';
+import { openStderr } from './stderr.js';
+
+/** When it ends by itself, in milliseconds; undefined is never. */
+interface Limits {
+  forMs?: number | undefined;
+  giveUpAfterMs?: number | undefined;
+}
+
+/** The pauses between two tries for a token; each is twice as long as the one before. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** A token that nothing renews is announced when it ends sooner than this, or than `--for`. */
+const SOON_MS = 3_600_000;
+
+/** The context in which what follows something is planned, as `patiently` gives it; says first when the token will end. */
+export async function beginFollowing(context: Context, limits: Limits): Promise<Context> {
+  const source = await context.token();
+  if (!source.isRenewable) await warnOfEnd(context, source, limits);
+  return patiently(context, limits);
+}
+
+/**
+ * A context whose requests wait for a token, as connections do later. Throws a FleetError of kind `config` where there is none, and so do its
+ * requests where no waiting can bring one.
+ */
+export async function patiently(context: Context, limits: Limits): Promise<Context> {
+  const source = await context.token();
+  const token: TokenSource = { ...source, get: () => waitForToken(context, source, limits) };
+  return { ...context, token: async () => token, client: (overrides) => context.client({ ...overrides, token }) };
+}
+
+/**
+ * Whether the lists show this token every bicycle of the organizations; undefined where its claims do not say. Observed: "operators see all
+ * of their organization; mechanics and renters the available ones and their own".
+ */
+export function seesAllOf(token: string, organizations: readonly string[]): boolean | undefined {
+  const affiliations = affiliationsOf(token);
+  const roles = organizations.map((organization) => affiliations.get(organization.toLowerCase()) ?? []);
+  if (roles.some(({ length }) => length === 0)) return undefined;
+  return roles.every((held) => held.includes('admin') || held.includes('fleet_operator'));
+}
+
+async function warnOfEnd({ clock, notice }: Context, source: TokenSource, { forMs = SOON_MS }: Limits): Promise<void> {
+  const { endsAtMs = Number.POSITIVE_INFINITY } = await lifeOf(source);
+  const leftMs = endsAtMs - clock.wallMs();
+  if (leftMs <= 0 || leftMs >= forMs) return;
+  const end = `in ${showDuration(leftMs)}, at ${new Date(endsAtMs).toISOString()}`;
+  await notice(
+    `warning: the token (${source.origin}) ends ${end}, and nothing renews it; "fleet auth login --email ADDRESS" or a token_command does`,
+  );
+}
+
+/** Asks until there is a token, the time is up, or no waiting can help. */
+async function waitForToken(context: Context, source: TokenSource, limits: Limits): Promise<string> {
+  const { clock, signal, io } = context;
+  const limitMs = Math.min(limits.forMs ?? Number.POSITIVE_INFINITY, limits.giveUpAfterMs ?? Number.POSITIVE_INFINITY);
+  const startMs = clock.monotonicMs();
+  const stderr = openStderr(context, { isJson: io.isJson, namesTopic: false });
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await source.get();
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = asFleetError(thrown);
+      if (error.isLasting || error.kind === 'internal') throw error;
+      const monotonicMs = clock.monotonicMs();
+      const downMs = monotonicMs - startMs;
+      if (downMs >= limitMs) throw new FleetError('network', `no token came: ${error.message}`, { hint: error.hint });
+      const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+      const retryInMs = Math.round(Math.min(limitMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs));
+      const at = { topic: '', atMs: clock.wallMs(), monotonicMs, lastLifeWallMs: undefined, blindMs: 0 };
+      stderr.stream({ type: 'lost', cause: 'token', error, ...at, downMs, attempt, retryInMs });
+      await sleep(clock, retryInMs, signal);
+    }
+  }
+}

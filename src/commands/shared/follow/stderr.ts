@@ -1,0 +1,121 @@
+// Prints notices while something is followed: lines for people, JSON lines for programs, bounded where nobody reads them.
+
+import type { Context } from '../../../context.js';
+import type { FleetError } from '../../../errors.js';
+import type { StreamEvent } from '../../../http/stream/events.js';
+import { wrap } from '../../../terminal/cells.js';
+import { clean, escapeJson } from '../../../terminal/clean.js';
+import { showClock } from '../../../views/change.js';
+import { iso, streamLine, streamRecord } from '../../../views/stream.js';
+
+export type LogFields = { readonly [field: string]: unknown };
+
+export type Stderr = ReturnType<typeof openStderr>;
+
+interface StderrOptions {
+  isJson: boolean;
+  /** The terminal is drawn on by something else. */
+  isMuted?: boolean;
+  /** What a topic is, for people. */
+  titleOf?: ((topic: string) => string) | undefined;
+  /** Whether the topic has to be named, because there are several. */
+  namesTopic: boolean;
+}
+
+/** How many characters of a message that could not be shown are kept, and how many of a broken event `--verbose` shows. */
+const KEPT_CHARACTERS = 1_000;
+const DETAIL_CHARACTERS = 200;
+/** A line that is too wide for the terminal continues behind its time. */
+const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
+/** What a reader of stderr may be behind; what goes beyond it is counted and left out. */
+const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
+
+export function openStderr(context: Context, options: StderrOptions) {
+  const { io, flags } = context;
+  const { wallMs } = context.clock;
+  const { isJson, isMuted = false, namesTopic, titleOf = (topic) => topic } = options;
+  const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
+  let lastLoss: string | undefined;
+  const leftOut = (lines: number) => {
+    const message = `${lines} lines were dropped here: the reader of stderr is too slow`;
+    return isJson ? record({ event: 'left-out', message }) : message;
+  };
+  const write = isMuted ? () => {} : openBounded(io.stderr.write, leftOut);
+  const record = (fields: LogFields) => escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
+  /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
+  const print = (always: boolean, fields: LogFields | undefined, line: string | undefined) => {
+    if (flags.quiet === true && !always) return;
+    if (isJson && fields !== undefined) write(record(fields));
+    else if (!isJson && line !== undefined) write(forTerminal(clean(line)));
+  };
+  const forTerminal = (line: string) =>
+    wrap(line, io.stderr.isTerminal ? io.stderr.width() : undefined, BEHIND_CLOCK).join('\n');
+  const atNow = (line: string) => `${showClock(wallMs(), offsetMinutes)} ${line}`;
+
+  return {
+    /** Minutes that local time is ahead of UTC. */
+    offsetMinutes,
+    titleOf,
+    print,
+    /** The line behind the local time of day. */
+    atNow,
+    /** The fate of a stream. */
+    stream(event: StreamEvent) {
+      if (event.type === 'open') lastLoss = undefined;
+      // A night without network is one loss and a new line for each new reason, not a thousand lines.
+      if (event.type === 'lost') {
+        const isSame = lastLoss === event.error.message && event.attempt > 1;
+        lastLoss = event.error.message;
+        if (isSame && !isJson) return;
+      }
+      print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic, titleOf));
+      if (event.type !== 'gap' || event.text === undefined || isJson || flags.verbose !== true) return;
+      write(clean(`  ${cutText(event.text, DETAIL_CHARACTERS)}`));
+    },
+    /** Something that could not be shown or filtered. */
+    unshown({ kind, message }: FleetError, text: string) {
+      const kept = cutText(io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS)), KEPT_CHARACTERS);
+      print(
+        true,
+        { event: 'unshown', kind, message, text: kept },
+        atNow(`a message could not be shown: ${message}: ${kept}`),
+      );
+    },
+    /** A line of `--trace` or `--verbose`, as it is. */
+    log: write,
+    /** Only with `--verbose`. */
+    detail(text: string) {
+      if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
+    },
+    /** The last words; resolves when they were taken. `always` as for `print`. */
+    async summary(always: boolean, fields: LogFields, lines: readonly string[]) {
+      if (flags.quiet === true && !always) return;
+      await io.stderr.write(`${(isJson ? [record(fields)] : lines).join('\n')}\n`);
+    },
+  };
+}
+
+/** Writes lines; those that come while the reader is too far behind are counted, and said to be left out. */
+function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => string) {
+  let waiting = 0;
+  let leftOut = 0;
+  const writeLine = (text: string) => {
+    if (waiting > UNREAD_LIMIT_CHARACTERS) {
+      leftOut++;
+      return;
+    }
+    waiting += text.length;
+    void write(`${text}\n`).finally(() => {
+      waiting -= text.length;
+      if (waiting > 0 || leftOut === 0) return;
+      const lines = leftOut;
+      leftOut = 0;
+      writeLine(sayLeftOut(lines));
+    });
+  };
+  return writeLine;
+}
+
+function cutText(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters)}…`;
+}

@@ -1,0 +1,58 @@
+// The push channel for whoever follows topics: one subscription each, by the settings of the command and the roles of the token.
+
+import { readTopic, subscribePath, type TopicRole, topicsByRole } from '../../../api/push.js';
+import type { Context } from '../../../context.js';
+import { type HttpLog, joinUrl } from '../../../http/client.js';
+import { followStream, type StreamOptions, type TopicTarget } from '../../../http/stream.js';
+import { affiliationsOf } from '../../../settings/token.js';
+
+export interface TopicOptions
+  extends Pick<StreamOptions, 'idleMs' | 'giveUpAfterMs' | 'signal' | 'emit' | 'room' | 'onLife'> {
+  topics: readonly string[];
+  sseUrl: URL;
+  /** The role of `--role`; undefined: as the token says. */
+  role?: TopicRole | undefined;
+  log: HttpLog;
+  /** Called with the token of each connection. */
+  onToken?(token: string): void;
+}
+
+/** Follows the topics until the signal is aborted or one of them is closed for good. */
+export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
+  const { topics, sseUrl, role, log } = options;
+  const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
+  // A proxy that is none will be none at the next try.
+  network.routeTo(sseUrl);
+  const told = new Set<string>();
+  await followStream({
+    ...options,
+    subscriptions: topics.map((topic) => ({
+      ...targetOf(sseUrl, topic),
+      targets(token) {
+        options.onToken?.(token);
+        return targetsOf(sseUrl, topic, token, role);
+      },
+    })),
+    onTarget({ topic }) {
+      const used = readTopic(topic)?.role;
+      if (used !== undefined && !told.has(topic)) log.detail?.(`subscribed as ${used}: ${topic}`);
+      told.add(topic);
+    },
+    apiVersion: settings.apiVersion.value,
+    timeoutMs: settings.timeoutMs.value,
+    network,
+    tokens,
+    secrets: context.io.secrets,
+    clock: context.clock,
+  });
+}
+
+/** A topic of bicycles as each of the roles that it can be subscribed to with this token; any other topic as it is. */
+export function targetsOf(sseUrl: URL, topic: string, token: string, role: TopicRole | undefined): TopicTarget[] {
+  const named = affiliationsOf(token).get(readTopic(topic)?.organization ?? '') ?? [];
+  return topicsByRole(topic, named, role).map((each) => targetOf(sseUrl, each));
+}
+
+function targetOf(sseUrl: URL, topic: string): TopicTarget {
+  return { topic, url: joinUrl(sseUrl, subscribePath(topic)) };
+}

@@ -1,0 +1,96 @@
+// The flags that every list takes.
+
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { wholeUuid } from '../../../api/links.js';
+import type { Resource, Vocabulary } from '../../../api/resource.js';
+import { MODELS, type Offers, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../../cli/offers.js';
+import { ordering, wholeNumber } from '../../../cli/options.js';
+import { usageError } from '../../../errors.js';
+import { OFFLINE, readTo, TO } from '../mirror-address.js';
+import { type Condition, checkCondition, parseCondition } from './where.js';
+
+/** What the common list flags became. */
+export interface ListOptions {
+  organization?: string;
+  ordering?: string;
+  page?: number;
+  limit?: number;
+  all?: boolean;
+  count?: boolean;
+  /** All must hold. */
+  where?: Condition[];
+  /** Further query parameters, in their order. */
+  param?: (readonly [name: string, value: string])[];
+}
+
+const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
+
+/** A parser for commander: the UUID of an organization or a zone in lower case, also of its link; anything else is a name, looked up later. */
+export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
+  const read = (text: string) => {
+    if (text.trim() === '') throw usageError(`--${kind} needs a UUID or a name`);
+    return wholeUuid(text) ?? text;
+  };
+  return withOffers(read, NAMED_OFFERS[kind]);
+}
+
+/** A parser for commander: a condition on a noun's fields, repeatable. */
+export function readCondition(vocabulary: Vocabulary): (text: string, before: Condition[] | undefined) => Condition[] {
+  const read = (text: string, before: Condition[] = []) => {
+    const condition = parseCondition(text, vocabulary);
+    checkCondition(condition, vocabulary);
+    return [...before, condition];
+  };
+  return withOffers(read, ({ typed }) => offerConditions(typed, vocabulary));
+}
+
+/** `FIELD=`, and behind `state=` the states. */
+export function offerConditions(typed: string, { fields, words }: Pick<Vocabulary, 'fields' | 'words'>): Offers {
+  const [, field = '', operator] = /^([^=!<>~]+)(!?=)/.exec(typed) ?? [];
+  if (operator === undefined) return { words: plain(fields.map((name) => `${name}=`)), isOpen: true };
+  const known = Object.hasOwn(words, field) ? (words[field] ?? []) : [];
+  return { words: plain(known.map((value) => `${field}${operator}${value}`)) };
+}
+
+/** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
+export function readParameter(text: string, before: ListOptions['param'] = []): NonNullable<ListOptions['param']> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw usageError(`--param takes NAME=VALUE, not "${text}"`);
+  return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
+}
+
+/** The page of help names these; completion and errors all. */
+const MOST_ORDERINGS_SHOWN = 10;
+
+/** Adds the flags that lists share. `byDefault` is the order without the flag, if the list has one of its own. */
+export function addListFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  resource: Resource,
+  byDefault?: string,
+) {
+  const { fields, orderings } = resource;
+  offerColumns(command, fields);
+  return command
+    .option(
+      '--organization <uuid|name>',
+      'filter by organization (default: from the settings)',
+      readNamed('organization'),
+    )
+    .option(
+      '--ordering <field,…>',
+      `sort by these; -${orderings[0]} is descending: ${orderings.slice(0, MOST_ORDERINGS_SHOWN).join(', ')}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
+      ordering(resource),
+    )
+    .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
+    .option('--limit <n>', 'show at most this many, following the pages', wholeNumber('--limit', 1))
+    .option('--all', 'show all, following the pages')
+    .option(
+      '--where <condition>',
+      'show only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
+      readCondition(resource),
+    )
+    .option('--count', 'print only the number of matches')
+    .option(...OFFLINE)
+    .option(...TO, readTo)
+    .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
+}

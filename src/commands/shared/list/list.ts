@@ -1,0 +1,265 @@
+// Prints a list: complete or with an error, each item once, page by page as it arrives.
+
+import type { Resource } from '../../../api/resource.js';
+import { unknownWord } from '../../../cli/nearest.js';
+import type { Context } from '../../../context.js';
+import { FleetError, usageError } from '../../../errors.js';
+import { withHint } from '../../../http/failure.js';
+import { firstPage } from '../../../http/first-page.js';
+import type { HttpRequest, Item, Query } from '../../../http/types.js';
+import { fieldsOf } from '../../../terminal/formats/columns.js';
+import { countNoun } from '../../../terminal/formats/renderer.js';
+import type { Format, Shape } from '../../../terminal/formats.js';
+import { openProgress } from '../../../terminal/progress.js';
+import { readPath } from '../../../terminal/values.js';
+import { writeFooter } from '../footer.js';
+import type { ListOptions } from './flags.js';
+import { type Listed, readItems } from './read.js';
+import { openResult, type Result } from './result.js';
+import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
+import { isScreen, writeResult } from './target.js';
+import { warnOfCondition, warnOfWords } from './warnings.js';
+import { type Condition, isDocumented, matches } from './where.js';
+
+/** What is to be listed. */
+export interface ListPlan<T> {
+  shape: Shape<T>;
+  /** With the service's own filters. */
+  request: HttpRequest;
+  /** What the document says of the fields, for `--where`. */
+  resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
+  /** What every item is made into before anything else looks at it. */
+  extend?(item: Item<T>): Item<T>;
+  /** What is kept of what comes, before `--where`; everything when absent. */
+  keep?(item: Item<T>): boolean;
+  /** How far away an item is: the nearest are shown first, which needs all of them. As they come when absent. */
+  distance?(item: Item<T>): number;
+  /** Those that are shown first of each page. */
+  isFirst?(item: Item<T>): boolean;
+  /** What is to be said at the end. */
+  remarks?(): string[];
+  /** Instead of the format of the settings. */
+  format?: Format;
+}
+
+/**
+ * Prints a list as the operator asked, or with `--count` how many there are. Throws the failure of the first page that cannot be read,
+ * after its retries, and a FleetError of kind `partial` when fewer items came than the service counts.
+ */
+export async function printList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+): Promise<void> {
+  const isCount = options.count === true;
+  const isFiltered = plan.keep !== undefined || options.where !== undefined;
+  checkFlags(context, options, isFiltered);
+  const request = await makeRequest(context, plan, options);
+  if (isCount && !isFiltered && (await printTotal(context, request))) return;
+  if (!isCount) await context.io.startPager(context.notice);
+  const result = isCount ? openCount<T>(context) : await openResult(context, plan.shape, plan.format);
+  const incomplete = await showList(context, { ...plan, request }, { ...options, all: options.all || isCount }, result);
+  if (incomplete !== undefined) throw incomplete;
+}
+
+/**
+ * Hands every item of a list to `take`, for what is made of a whole list. Throws as `printList` does, but for items that did not come: that
+ * error is returned, for when the result is out.
+ */
+export async function readList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+  take: (items: readonly Item<T>[]) => void,
+): Promise<FleetError | undefined> {
+  const request = await makeRequest(context, plan, options);
+  return showList(context, { ...plan, request }, { ...options, all: true }, openSilent(context, take));
+}
+
+async function showList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+  result: Result<T>,
+): Promise<FleetError | undefined> {
+  const { noun } = plan.shape;
+  const tally = startTally();
+  const startedAt = context.clock.monotonicMs();
+  const draw = () => showProgress(tally, noun, context.clock.monotonicMs() - startedAt);
+  const isLong = options.all === true || options.limit !== undefined;
+  const progress = isLong ? openProgress(context, { draw }) : undefined;
+  try {
+    await showItems(context, plan, options, tally, result);
+    progress?.end();
+    const about = { ...options, isNearest: plan.distance !== undefined, isFiltered: plan.keep !== undefined };
+    await result.end([...closingLines(tally, noun, about), ...(plan.remarks?.() ?? [])]);
+  } catch (thrown) {
+    throw withPageHint(withOrderingHint(thrown, plan, options.ordering), options.page);
+  } finally {
+    progress?.end();
+  }
+  return incompleteError(tally, noun);
+}
+
+/** Some fields are no order: a service answers 400 to them, or 500, and says no more. */
+function withOrderingHint<T>(thrown: unknown, { resource }: ListPlan<T>, ordering: string | undefined): unknown {
+  const { orderings = [] } = resource ?? {};
+  const isUsual = ordering?.split(',').every((field) => orderings.includes(field.replace(/^-/, ''))) ?? true;
+  if (isUsual || orderings.length === 0 || !(thrown instanceof FleetError)) return thrown;
+  if (thrown.status !== 400 && thrown.status !== 500) return thrown;
+  return withHint(thrown, `orderings that usually work: ${orderings.join(', ')}`);
+}
+
+/** A page that is not there is answered with 404, as a wrong address is. */
+function withPageHint(thrown: unknown, page: number | undefined): unknown {
+  if (!(thrown instanceof FleetError) || thrown.status !== 404 || page === undefined || page === 1) return thrown;
+  return withHint(thrown, `there may be no page ${page}; --count prints how many items there are`);
+}
+
+/** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
+async function showItems<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+  tally: Tally,
+  result: Result<T>,
+): Promise<void> {
+  const { request, distance, shape } = plan;
+  const conditions = options.where ?? [];
+  const keep = chooseKeeper(plan, conditions, context.clock.wallMs());
+  const wanted = options.limit ?? (options.all === true ? Number.POSITIVE_INFINITY : undefined);
+  const show = async (kept: readonly Item<T>[]) => {
+    const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
+    tally.shown += rows.length;
+    tally.hasMore ||= rows.length < kept.length;
+    await result.write(rows);
+  };
+  const gathered: { item: Item<T>; metres: number }[] = [];
+  const pages = readItems<T>(await context.client(), request, tally, {
+    isWhole: wanted !== undefined,
+    // How many items must come for --limit is known only where every item is shown.
+    limit: keep === undefined && distance === undefined ? wanted : undefined,
+    async onShort(missing, total) {
+      await context.notice(
+        `${missing} of ${countNoun(total, shape.noun)} ${missing === 1 ? 'is' : 'are'} missing; reading the pages again`,
+      );
+    },
+  });
+  let isChecked = false;
+  // A function of its own: what it names is let go of before the next page is read.
+  const take = async (came: readonly Item<T>[]): Promise<void> => {
+    const items = plan.extend === undefined ? came : came.map(plan.extend);
+    if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
+    isChecked ||= items.length > 0;
+    const found = keep === undefined ? items : items.filter(keep);
+    const { isFirst } = plan;
+    const kept = isFirst === undefined ? found : [...found.filter(isFirst), ...found.filter((item) => !isFirst(item))];
+    tally.kept += kept.length;
+    if (distance === undefined) return show(kept);
+    for (const item of kept) gathered.push({ item, metres: distance(item) });
+  };
+  for await (const items of pages) {
+    await take(items);
+    if (wanted === undefined || tally.shown >= wanted) return;
+  }
+  if (distance === undefined) return;
+  gathered.sort((a, b) => a.metres - b.metres);
+  await show(gathered.map(({ item }) => item));
+}
+
+function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {
+  if (all === true && page !== undefined) {
+    throw usageError('--all and --page cannot be used together', 'leave one of them out');
+  }
+  if (count !== true) return;
+  if (limit !== undefined) throw usageError('--count counts everything and takes no --limit', 'leave one of them out');
+  if (page !== undefined && isFiltered) {
+    throw usageError('--count with a filter reads every page and takes no --page', 'leave one of them out');
+  }
+  if (flags.jq !== undefined) throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
+}
+
+/** The request with page and further parameters. Warns of words that are not known; throws a usage error for a parameter that is sent already. */
+async function makeRequest<T>(context: Context, plan: ListPlan<T>, options: ListOptions): Promise<HttpRequest> {
+  const { page, param = [], ordering, where = [] } = options;
+  const { resource, request } = plan;
+  const query = request.query ?? [];
+  for (const [name] of param) {
+    if (name === 'page') throw usageError('--param page is spelled --page', 'use --page N');
+    if (query.some(([taken]) => taken === name)) {
+      throw usageError(
+        `the query parameter "${name}" is sent already, by its flag or by the settings`,
+        'leave --param out',
+      );
+    }
+  }
+  if (resource !== undefined) {
+    const sorted = ordering?.split(',').map((field) => field.replace(/^-/, ''));
+    await warnOfWords(context, 'ordering', sorted, resource.orderings);
+    for (const condition of where) await warnOfCondition(context, condition, resource.words);
+  }
+  const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
+  return further.length === 0 ? request : { ...request, query: [...query, ...further] };
+}
+
+/** What decides whether an item is shown; undefined when every one is, so that nothing is spent on it. */
+function chooseKeeper<T>(
+  { keep }: ListPlan<T>,
+  conditions: readonly Condition[],
+  now: number,
+): ((item: Item<T>) => boolean) | undefined {
+  if (conditions.length === 0) return keep;
+  return (item) => (keep?.(item) ?? true) && conditions.every((condition) => matches(condition, item.value, now));
+}
+
+/**
+ * Refuses a condition on a field that neither the document nor the first page knows, before anything is shown: with `!=` it would
+ * match everything. As with `--columns`, the first page speaks for all.
+ */
+function checkFields<T>(
+  conditions: readonly Condition[],
+  items: readonly Item<T>[],
+  { shape, resource }: ListPlan<T>,
+): void {
+  for (const condition of conditions) {
+    if (resource === undefined || isDocumented(condition, resource)) continue;
+    const first = condition.field.split('.', 1)[0] ?? condition.field;
+    const isThere = ({ value }: Item<T>) =>
+      readPath(value, condition.field) !== undefined || Object.hasOwn(value as object, first);
+    if (items.some(isThere)) continue;
+    throw unknownWord('field', first, [...new Set([...shape.fields, ...fieldsOf(items.map(({ value }) => value))])]);
+  }
+}
+
+/**
+ * Prints the service's total and says so; false when it has to be counted, because the service gives none. A bare array carries none, so
+ * its length stands for it.
+ */
+async function printTotal(context: Context, request: HttpRequest): Promise<boolean> {
+  const page = await firstPage(await context.client(), request);
+  if (page.count === undefined && page.next !== undefined) return false;
+  await writeResult(context, `${page.count ?? page.items.length}\n`);
+  return true;
+}
+
+/** A result that is the number of its rows. */
+function openCount<T>(context: Context): Result<T> {
+  let count = 0;
+  return {
+    async write(rows) {
+      count += rows.length;
+    },
+    async end(footer = []) {
+      await writeResult(context, `${count}\n`);
+      await writeFooter(context, footer, isScreen(context));
+    },
+  };
+}
+
+/** A result of which only the lines below it are printed. */
+function openSilent<T>(context: Context, take: (items: readonly Item<T>[]) => void): Result<T> {
+  return {
+    write: async (items) => take(items),
+    end: (footer = []) => writeFooter(context, footer, false),
+  };
+}

@@ -1,0 +1,124 @@
+// The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq.
+
+import type { Context } from '../../../context.js';
+import { usageError } from '../../../errors.js';
+import { inBatches } from '../../../terminal/batches.js';
+import { type Format, type ListedItem, openRenderer, type Shape } from '../../../terminal/formats.js';
+import { type Jq, writeResults } from '../../../terminal/jq/results.js';
+import { forScreen } from '../../../terminal/marks.js';
+import { writeFooter } from '../footer.js';
+import { isScreen, openTarget } from './target.js';
+
+export interface Result<T> {
+  /** Writes some rows; waits until the reader has room. */
+  write(rows: readonly ListedItem<T>[]): Promise<void>;
+  /** Writes what is left, then below it what the operator should know of the result, with the lines given. */
+  end(footer?: readonly string[]): Promise<void>;
+}
+
+/** A result on its way to stdout or into a file. */
+export interface OpenResult<T> extends Result<T> {
+  /** Gives it up: nothing of it stays in a file. */
+  discard(): Promise<void>;
+}
+
+/** Prints rows that are all there, as `openResult` does. */
+export async function printRows<T>(
+  context: Context,
+  shape: Shape<T>,
+  rows: readonly ListedItem<T>[],
+  format?: Format,
+): Promise<void> {
+  const result = await openResult(context, shape, format);
+  await result.write(rows);
+  await result.end();
+}
+
+/** What is drawn and written at once: a page can be of any length, and its text is not to stand in memory as a whole. */
+const AT_ONCE = { items: 1000, characters: 2 ** 20 };
+
+/** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
+export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<OpenResult<T>> {
+  const jq = await context.jq();
+  if (jq !== undefined) return openFiltered(context, shape, jq);
+  const { io, flags } = context;
+  const isDrawn = isScreen(context);
+  const chosen = format ?? (await context.settings()).output.value;
+  if (chosen === 'xlsx' && flags.file === undefined)
+    throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file fleet.xlsx');
+  if (flags.excel === true && chosen !== 'csv')
+    throw usageError(`--excel goes with csv, not with ${chosen}`, 'add -o csv');
+  const target = await openTarget(context, flags.file);
+  // Atomic: whole or not at all.
+  context.atEnd(target.discard);
+  const renderer = await openRenderer(chosen, shape, {
+    ...(flags.columns === undefined ? {} : { columns: flags.columns }),
+    isWhole: flags.wide === true || flags.truncate === false,
+    hasHeader: flags.headers !== false,
+    excel: flags.excel === true ? { separator: separatorOf(io.env) } : undefined,
+    terminal: isDrawn,
+    width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
+    colorLevel: isDrawn ? io.stdout.colorLevel : 0,
+    now: context.clock.wallMs(),
+  });
+  let isBegun = false;
+  let hasWritten = false;
+  const write = async (text: string | Buffer) => {
+    const beginning = isBegun ? '' : (renderer.begin?.() ?? '');
+    const whole = beginning === '' ? text : beginning + String(text);
+    isBegun = true;
+    if (whole.length === 0) return;
+    hasWritten = true;
+    await target.write(chosen === 'table' && isDrawn ? forScreen(String(whole), io.stdout) : whole);
+  };
+  return {
+    async write(rows) {
+      for (const batch of inBatches(rows, ({ json }) => json.length, AT_ONCE)) await write(renderer.rows(batch));
+    },
+    async end(footer = []) {
+      await write(renderer.end?.() ?? '');
+      if (renderer.finish !== undefined) await write(await renderer.finish());
+      await target.end();
+      await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && isDrawn);
+    },
+    discard: target.discard,
+  };
+}
+
+/** What separates values where Excel speaks the language of the environment: a semicolon where a comma is in the numbers. */
+function separatorOf(env: NodeJS.ProcessEnv): string {
+  const name =
+    (env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || 'en').split(/[.@]/, 1)[0]?.replace('_', '-') ?? 'en';
+  try {
+    return (1.5).toLocaleString(name).includes(',') ? ';' : ',';
+  } catch {
+    return ',';
+  }
+}
+
+/**
+ * What jq makes of the JSON: it is fed what `--json` would print. A list is kept until it is whole and fed as one array, unless the
+ * program takes it item by item; with `-o jsonl` every program is fed item by item.
+ */
+async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<OpenResult<T>> {
+  const { flags } = context;
+  const isLines = flags.output === 'jsonl' || shape.single === true;
+  const runRows = isLines ? jq.run : jq.runItems;
+  const items: string[] = [];
+  const target = await openTarget(context, flags.file);
+  // Atomic: whole or not at all.
+  context.atEnd(target.discard);
+  return {
+    async write(rows) {
+      const texts = rows.map(({ json }) => json);
+      if (runRows !== undefined) await writeResults(await runRows(texts), target.write);
+      else for (const text of texts) items.push(text);
+    },
+    async end(footer = []) {
+      if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), target.write);
+      await target.end();
+      await writeFooter(context, footer, isScreen(context));
+    },
+    discard: target.discard,
+  };
+}

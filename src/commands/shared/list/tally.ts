@@ -1,0 +1,126 @@
+// Counts what came of a list and what was shown of it, and writes the closing lines about that.
+
+import { FleetError } from '../../../errors.js';
+import { countNoun } from '../../../terminal/formats/renderer.js';
+import type { Shape } from '../../../terminal/formats.js';
+import type { ListOptions } from './flags.js';
+
+export interface Tally {
+  pages: number;
+  /** How often the pages were read: more than once where they brought fewer than the service counts. */
+  readings: number;
+  /** Distinct items that came. */
+  read: number;
+  /** How many came again within one reading. */
+  repeated: number;
+  /** How many came only when the pages were read again. */
+  late: number;
+  /** How many the service counts that did not come, however often the pages were read. */
+  missing: number;
+  /** Items that passed the filters of this side, shown or not. */
+  kept: number;
+  shown: number;
+  /** The service's total, first and last; undefined where it gives none. */
+  firstTotal: number | undefined;
+  lastTotal: number | undefined;
+  /** Whether the service has more, or there was more than was shown. */
+  hasMore: boolean;
+}
+
+export function startTally(): Tally {
+  const counts = { pages: 0, readings: 0, read: 0, repeated: 0, late: 0, missing: 0, kept: 0, shown: 0 };
+  return { ...counts, firstTotal: undefined, lastTotal: undefined, hasMore: false };
+}
+
+/** `12 pages, 240 of 2003 bicycles, 812 a second`. */
+export function showProgress(tally: Tally, noun: Shape<unknown>['noun'], elapsedMs: number): string {
+  const { pages, read, lastTotal } = tally;
+  const count = lastTotal === undefined ? countNoun(read, noun) : `${read} of ${countNoun(lastTotal, noun)}`;
+  const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
+  return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
+}
+
+/** What was asked for, as far as the closing lines depend on it. */
+export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'where' | 'all' | 'count'> {
+  /** Whether what was shown are the nearest of what was found. */
+  isNearest: boolean;
+  /** Whether something beside `--where` was left out on this side, so that the service's total says nothing. */
+  isFiltered: boolean;
+}
+
+/** The closing lines: first what the operator should know of how the list came, then how much of it this was and how to see more. */
+export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options: TallyOptions): string[] {
+  const { read, repeated, late, missing, firstTotal, lastTotal } = tally;
+  const lines: string[] = [];
+  if (firstTotal !== lastTotal) {
+    lines.push(`! the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
+  }
+  if (repeated > 0) {
+    const doubt = lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
+    lines.push(
+      `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list changed while it was read${doubt}`,
+    );
+  }
+  if (late > 0 && !options.isNearest && options.count !== true) {
+    lines.push(
+      `! ${countNoun(late, noun)} ${late === 1 ? 'was' : 'were'} found only when the pages were read again, so ${late === 1 ? 'it comes' : 'they come'} last`,
+    );
+  }
+  const isWholeList = !tally.hasMore && options.page === undefined && firstTotal === lastTotal;
+  if (isWholeList && missing === 0 && repeated === 0 && lastTotal !== undefined && read !== lastTotal) {
+    lines.push(`! the service counts ${countNoun(lastTotal, noun)} and sent ${read}`);
+  }
+  const shown = options.count === true || missing > 0 ? undefined : describeShown(tally, noun, options);
+  return shown === undefined ? lines : [...lines, shown];
+}
+
+/** The error for a list that stayed short of the service's count; undefined for one that did not. */
+export function incompleteError(tally: Tally, noun: Shape<unknown>['noun']): FleetError | undefined {
+  const { read, missing, readings } = tally;
+  if (missing === 0) return undefined;
+  const often = readings === 1 ? '' : `, although the pages were read ${readings} times`;
+  return new FleetError(
+    'partial',
+    `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing${often}: what was shown is incomplete`,
+    {
+      detail: { count: read + missing, came: read, missing },
+      hint: 'the service counts more than it sends, or its list changes faster than it can be read; order by a field that does not change, or try again',
+    },
+  );
+}
+
+function describeShown(
+  { read, kept, shown, hasMore, lastTotal: total }: Tally,
+  noun: Shape<unknown>['noun'],
+  { page, limit, where, all, isNearest, isFiltered }: TallyOptions,
+): string | undefined {
+  const isOnePage = limit === undefined && all !== true;
+  const hasFilter = where !== undefined || isFiltered;
+  if (hasFilter && isOnePage && hasMore) {
+    const inAll = total === undefined ? '' : ` (${total} in all)`;
+    return `${kept} of ${countNoun(read, noun)} on this page ${kept === 1 ? 'matches' : 'match'}${inAll}. Every page: --all`;
+  }
+  if (shown === 0) return describeEmpty(read, noun, { page, isNearest, hasFilter });
+  if (!hasMore) return undefined;
+  if (isNearest) return `Showing the nearest ${shown} of ${countNoun(kept, noun)}. Everything: leave out --limit`;
+  if (hasFilter) {
+    const how = all === true ? 'leave out --limit' : '--all';
+    return `Showing ${countNoun(shown, noun)}. Everything that matches: ${how}`;
+  }
+  const shownOf = total === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(total, noun)}`;
+  const next = isOnePage ? ` Next page: --page ${(page ?? 1) + 1}.` : '';
+  return `Showing ${shownOf}.${next} Everything: ${all === true ? 'leave out --limit' : '--all'}`;
+}
+
+/** `No bicycles match. …`: what to try where nothing is shown. */
+function describeEmpty(
+  read: number,
+  { many }: Shape<unknown>['noun'],
+  { page, isNearest, hasFilter }: { page: number | undefined; isNearest: boolean; hasFilter: boolean },
+): string {
+  if (isNearest) return `No ${many} match. Try a larger --radius`;
+  if (read > 0) return `No ${many} match: none of the ${read} checked. Try fewer conditions`;
+  if (hasFilter) return `No ${many} match. Try fewer filters`;
+  if (page !== undefined && page > 1) return `No ${many} on this page. Try a smaller --page`;
+  return `No ${many} found. Try fewer filters, or another --organization`;
+}

@@ -1,0 +1,83 @@
+// Where a result or a drawing goes: stdout, or a file that is there whole or not at all.
+
+import { randomUUID } from 'node:crypto';
+import { access, constants, open, readlink, realpath, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Context } from '../../../context.js';
+import { FleetError, reasonOf } from '../../../errors.js';
+import { moveFile } from '../../../folder.js';
+
+export interface ListTarget {
+  write(text: string | Buffer): Promise<void>;
+  /** Everything was written. */
+  end(): Promise<void>;
+  /** It failed on the way: nothing of it stays. */
+  discard(): Promise<void>;
+}
+
+/** Who may read the file stays as it was. */
+const PERMISSIONS = 0o777;
+
+/** The file that is meant, also where a link leads to one that is not there yet. */
+async function followLink(file: string): Promise<string> {
+  const found = await realpath(file).catch(() => undefined);
+  const link = found === undefined ? await readlink(file).catch(() => undefined) : undefined;
+  return found ?? (link === undefined ? file : resolve(dirname(file), link));
+}
+
+/** Throws a FleetError of kind `output` for a file that cannot be written. */
+export async function openTarget(context: Context, file: string | undefined): Promise<ListTarget> {
+  if (file === undefined) return { write: context.io.stdout.write, async end() {}, async discard() {} };
+  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw new FleetError('output', `${file} could not be written: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+  // What is no plain file, such as /dev/null or a pipe, is not to be replaced by one; a link leads to the file that is meant.
+  const path = await followLink(file);
+  const before = await stat(path).catch(() => undefined);
+  const isReplaced = before === undefined || before.isFile();
+  // A rename asks whether the folder may be written, not the file.
+  if (before !== undefined) await attempt(() => access(path, constants.W_OK));
+  const draft = isReplaced ? `${path}.${randomUUID()}.draft` : path;
+  const handle = await attempt(() => open(draft, isReplaced ? 'wx' : 'w'));
+  if (isReplaced && before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
+  const discard = async () => {
+    await handle.close().catch(() => {});
+    if (isReplaced) await rm(draft, { force: true });
+  };
+  return {
+    write: (text) => attempt(() => handle.appendFile(text)),
+    end: () =>
+      attempt(async () => {
+        await handle.close();
+        if (isReplaced) moveFile(draft, path);
+      }),
+    discard,
+  };
+}
+
+/** Whether a result is drawn on a terminal. */
+export function isScreen({ io, flags }: Context): boolean {
+  return io.stdout.isTerminal && flags.file === undefined;
+}
+
+/** Writes a whole result: to stdout, or into the file of `--file`. */
+export async function writeResult(context: Context, text: string | Buffer): Promise<void> {
+  const { file } = context.flags;
+  await (file === undefined ? context.io.stdout.write(text) : writeWhole(context, file, text));
+}
+
+/** Writes a text as one file. Throws as openTarget does. */
+export async function writeWhole(context: Context, file: string, text: string | Buffer): Promise<void> {
+  const target = await openTarget(context, file);
+  try {
+    await target.write(text);
+    await target.end();
+  } catch (thrown) {
+    await target.discard();
+    throw thrown;
+  }
+}

@@ -1,0 +1,183 @@
+// Conditions, FIELD OPERATOR VALUE, that fleet applies itself: parsed once, then tested on one value after another.
+
+import { fieldOf, type Vocabulary } from '../../../api/resource.js';
+import { nearest, unknownWord } from '../../../cli/nearest.js';
+import { usageError } from '../../../errors.js';
+import { writtenNumber } from '../../../json/exact.js';
+import { latePattern } from '../../../terminal/late.js';
+import { parseDuration, readTime } from '../../../terminal/time.js';
+import { isJsonNumber, readPath, textOf } from '../../../terminal/values.js';
+
+export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+export interface Condition {
+  /** As it was typed, without the spaces around it. */
+  readonly text: string;
+  /** A dotted path: `state`, `extra.location.type`, `roles.0`. */
+  readonly field: string;
+  readonly operator: Operator;
+  /** The right side as it was typed, without the spaces around it. */
+  readonly value: string;
+}
+
+const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)(.*)$/s;
+const OPERATOR_SIGN = /^[=<>~]/;
+const FORM = 'FIELD=VALUE, or with != < <= > >= ~ (contains) for =';
+const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >`;
+
+/**
+ * Reads a condition; spaces around its three parts count for nothing. Throws a usage error for anything else, also for two operators
+ * in a row such as `==`: whether the second one belongs to the value is not guessed.
+ */
+export function parseCondition(
+  text: string,
+  vocabulary: Pick<Vocabulary, 'fields' | 'headers'> = { fields: [] },
+): Condition {
+  const [, word, operator, right] = CONDITION.exec(text) ?? [];
+  const field = word === undefined ? undefined : fieldOf(word, vocabulary);
+  if (field === undefined || operator === undefined || right === undefined) {
+    throw usageError(`a condition is ${FORM}, not "${text}"`, EXAMPLES);
+  }
+  const value = right.trim();
+  if (OPERATOR_SIGN.test(right)) {
+    throw usageError(
+      `the condition "${text.trim()}" has two operators: "${operator}" and "${right.slice(0, 1)}"`,
+      `a condition is ${FORM}; for a value that begins with "${right.slice(0, 1)}" put a space before it: "${field}${operator} ${value}"`,
+    );
+  }
+  if (value === '' && isOrder(operator as Operator)) {
+    throw usageError(`the condition "${text.trim()}" has no value to compare with`, EXAMPLES);
+  }
+  return { text: text.trim(), field, operator: operator as Operator, value };
+}
+
+function isOrder(operator: Operator): boolean {
+  return operator !== '=' && operator !== '!=' && operator !== '~';
+}
+
+function firstSegment(field: string): string {
+  return field.split('.', 1)[0] ?? field;
+}
+
+/** Whether the interface documents the condition's field. */
+export function isDocumented({ field }: Condition, { fields }: Pick<Vocabulary, 'fields'>): boolean {
+  return fields.includes(field) || fields.includes(firstSegment(field));
+}
+
+/**
+ * Refuses (exit 2) what the document shows to be a slip: a field or a word that is nearly a documented one, a comparison of a number
+ * or a time with something else. A field or word far from all of them is let through: the service may know more than the document.
+ */
+export function checkCondition(condition: Condition, vocabulary: Vocabulary): void {
+  const { text, field, operator, value } = condition;
+  if (!isDocumented(condition, vocabulary)) {
+    const first = firstSegment(field);
+    const words = [...vocabulary.fields, ...Object.keys(vocabulary.headers ?? {})];
+    if (nearest(first, words) !== undefined) throw unknownWord('field', first, words);
+    return;
+  }
+  const words = vocabulary.words[field];
+  const isWord = !isOrder(operator) && operator !== '~' && value !== 'null';
+  if (words !== undefined && isWord && !words.includes(value)) {
+    if (value === '' || nearest(value, words) !== undefined) throw unknownWord(field, value, words);
+  }
+  if (!isOrder(operator)) return;
+  if (vocabulary.numbers.includes(field) && !isDecimal(value)) {
+    throw usageError(
+      `"${text}" compares ${field}, which is a number, with "${value}"`,
+      `write a plain number: "${field}${operator}20"`,
+    );
+  }
+  if (vocabulary.times.includes(field) && readMoment(value, 0) === undefined) {
+    throw usageError(
+      `"${text}" compares ${field}, which is a time, with "${value}"`,
+      `write an age (-90s, -30m, -2h, -1d: "${field}<-2h" is older than two hours) or a time such as 2026-03-01T12:00:00Z`,
+    );
+  }
+}
+
+/**
+ * Whether a value meets the condition. A field that is missing or null meets `=null` and `!=` with anything else; a list meets what one of its elements meets.
+ * Numbers, also those written as strings, are compared as numbers; times as times; everything else as text, `~` whatever the case.
+ * @param now milliseconds since the epoch, from which ages such as `-2h` count
+ */
+export function matches(condition: Condition, value: unknown, now: number): boolean {
+  const found = readPath(value, condition.field);
+  if (condition.value === 'null' && !isOrder(condition.operator) && condition.operator !== '~') {
+    return (found === undefined || found === null) === (condition.operator === '=');
+  }
+  if (condition.operator === '!=') return !meetsAny({ ...condition, operator: '=' }, found, now);
+  return meetsAny(condition, found, now);
+}
+
+function meetsAny(condition: Condition, found: unknown, now: number): boolean {
+  if (Array.isArray(found)) return found.some((element) => meets(condition, element, now));
+  return meets(condition, found, now);
+}
+
+function meets(condition: Condition, found: unknown, now: number): boolean {
+  if (found === undefined || found === null) return false;
+  if (condition.operator === '~') return fold(textOf(found) ?? '').includes(fold(condition.value));
+  // The text, which without quotes is a missing value.
+  if (condition.operator === '=') return isEqual(condition.value === '"null"' ? 'null' : condition.value, found, now);
+  const order = compare(found, condition.value, now);
+  if (order === undefined) return false;
+  if (order === 0) return condition.operator === '<=' || condition.operator === '>=';
+  return order < 0 === condition.operator.startsWith('<');
+}
+
+/** Pieces in which a long text is read: a run of accents takes `normalize` quadratic time. */
+const PIECE_CHARACTERS = 1000;
+const PIECE = latePattern(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
+
+/** Text as `~` compares it: letters in one case, accents in one form. */
+function fold(text: string): string {
+  if (text.length <= PIECE_CHARACTERS) return text.normalize('NFC').toLowerCase();
+  return text.replace(PIECE(), (piece) => piece.normalize('NFC')).toLowerCase();
+}
+
+/** A text equals itself; a number every way to write it, but a text such as `007` only itself. */
+function isEqual(wanted: string, found: unknown, now: number): boolean {
+  if ((textOf(found) ?? '').trim() === wanted) return true;
+  const written = writtenDecimal(found);
+  if (written !== undefined) {
+    const isNumber = typeof found === 'string' ? isJsonNumber(written) && isJsonNumber(wanted) : isDecimal(wanted);
+    return isNumber && Number(written) === Number(wanted);
+  }
+  const moment = readMoment(wanted, now);
+  return moment !== undefined && readTime(found) === moment;
+}
+
+/** Below zero when what was found is less than what is wanted, above when more, undefined when they cannot be compared. */
+function compare(found: unknown, wanted: string, now: number): number | undefined {
+  if (isDecimal(wanted)) {
+    const written = writtenDecimal(found);
+    return written === undefined ? undefined : Number(written) - Number(wanted);
+  }
+  const moment = readMoment(wanted, now);
+  if (moment !== undefined) {
+    const time = readTime(found);
+    return time === undefined ? undefined : time - moment;
+  }
+  if (typeof found !== 'string') return undefined;
+  return found === wanted ? 0 : found < wanted ? -1 : 1;
+}
+
+/** `20`, `-0.5`, `.5`, `007`, `1e3`. */
+function isDecimal(text: string): boolean {
+  return /^[-+]?(?=\.?\d)\d*\.?\d*(?:[eE][-+]?\d+)?$/.test(text);
+}
+
+/** The digits of a number, or of a number written as a string; undefined for anything else. */
+function writtenDecimal(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
+  return text !== undefined && isDecimal(text) ? text : undefined;
+}
+
+/** Milliseconds since the epoch of an ISO 8601 time or an age before `now` such as `-2h`; undefined for anything else. */
+function readMoment(text: string, now: number): number | undefined {
+  if (/^-\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return now - parseDuration(text.slice(1));
+  return readTime(text);
+}

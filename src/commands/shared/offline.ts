@@ -1,0 +1,84 @@
+// `--offline`: runs the same command with a client that the mirror answers, and says how old the mirror is.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import type { MirrorAddress } from '../../mirror/address.js';
+import type { Mirror, MirrorStatus } from '../../mirror/open.js';
+import { showDuration } from '../../terminal/time.js';
+import { chosenDatabase } from './mirror-address.js';
+
+export interface OfflineFlags {
+  offline?: boolean;
+  /** The database; undefined is that of the profile. */
+  to?: MirrorAddress;
+}
+
+/** Opens the mirror of this run for reading, in the database `to`, else in that of the profile; for the caller to close. */
+export async function openChosen(
+  { settings, io, signal }: Pick<Context, 'settings' | 'io' | 'signal'>,
+  to?: MirrorAddress,
+): Promise<Mirror> {
+  const { openMirror } = await import('../../mirror/open.js');
+  const baseUrl = (await settings()).baseUrl.value;
+  return openMirror(await chosenDatabase({ settings, io }, to), { signal, env: io.env, baseUrl });
+}
+
+/** Runs the action with the mirror of this run, opened for reading and closed afterwards. */
+export async function withMirror<T>(
+  context: Context,
+  use: (mirror: Mirror) => Promise<T>,
+  to: MirrorAddress | undefined,
+): Promise<T> {
+  const mirror = await openChosen(context, to);
+  try {
+    return await use(mirror);
+  } finally {
+    await mirror.close().catch(() => undefined);
+  }
+}
+
+/** Runs the action with a context whose client is the mirror in the database `to`, else in that of the profile. */
+export async function runOffline(
+  context: Context,
+  action: (context: Context) => Promise<void>,
+  to: MirrorAddress | undefined,
+): Promise<void> {
+  if (context.flags.mirror === false)
+    throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
+  await withMirror(
+    context,
+    async (mirror) => {
+      const { openMirrorClient } = await import('../../mirror/client.js');
+      await context.notice(describeAge(await mirror.status()));
+      const client = openMirrorClient(mirror);
+      const refuse = async (): Promise<never> => {
+        throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
+      };
+      await action({ ...context, client: async () => client, token: refuse, network: refuse });
+    },
+    to,
+  );
+}
+
+/** `from the mirror, current, 2 s old`, or what it lacks. */
+export function describeAge(status: MirrorStatus): string {
+  const { ageMs, behindMs, isBehind, isCurrent, isWhole, isTorn, isStarting, isWritten, openGaps } = status;
+  const age =
+    ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
+  if (isCurrent) return `from the mirror, current, ${age}`;
+  const reasons = [
+    ...(isTorn ? ['its -wal file is missing, and with it the last changes'] : []),
+    ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
+    ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
+    ...(isBehind ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
+    ...(isStarting ? ['its writer has just started'] : []),
+    ...(isWritten ? [] : [`${unwritten(status)} not being updated (start fleet mirror run)`]),
+  ];
+  return `! from the mirror, ${age}: ${reasons.join(', ')}`;
+}
+
+/** What nobody writes: all of it, or the organizations of the writers that are gone. */
+function unwritten({ writers }: MirrorStatus): string {
+  const silent = writers.flatMap(({ isWritten, organization }) => (isWritten ? [] : [organization]));
+  return silent.length === writers.length ? 'it is' : `${silent.join(', ')} ${silent.length === 1 ? 'is' : 'are'}`;
+}

@@ -1,0 +1,87 @@
+// Resolves the organization of a command: the one that was named, else that of the settings, else the only one there is.
+
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
+import { NAMED } from '../../api/named.js';
+import type { Context } from '../../context.js';
+import { type FleetError, usageError } from '../../errors.js';
+import { firstPage } from '../../http/first-page.js';
+import { organizationsOf } from '../../settings/token.js';
+import { readNames, uuidOfNamed } from '../named/find.js';
+import { listSome } from './list/meant.js';
+
+/** The UUID of the organization that was named, else that of the settings; undefined where neither says. A name is looked up. */
+export async function chosenOrganization(context: Context, text?: string): Promise<string | undefined> {
+  const chosen = text ?? (await context.settings()).organization.value;
+  return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
+}
+
+/**
+ * As chosenOrganization; else the only one that the token names, or the bicycles that `witnesses` reads, or those of the first page of
+ * the list, which is reported. Throws a FleetError of kind `usage` that lists several.
+ */
+export async function requireOrganization(
+  context: Context,
+  text: string | undefined,
+  witnesses: () => Promise<readonly Bicycle[]> = async () => [],
+): Promise<string> {
+  const chosen = await chosenOrganization(context, text);
+  if (chosen !== undefined) return chosen;
+  const { found, source } = await findOnly(context, witnesses);
+  const [only] = found;
+  if (only === undefined || found.length > 1) throw await notChosen(context, found);
+  await context.notice(`using the organization ${only}, ${source}`);
+  return only;
+}
+
+/**
+ * Those that were named, else that of the settings, else all that the token names; each once, in lower case, at least one. Throws as
+ * requireOrganization does where none is found, or several that only the bicycles name.
+ */
+export async function requireOrganizations(context: Context, texts: readonly string[]): Promise<string[]> {
+  const asked = texts.length > 0 ? texts : [undefined];
+  const chosen = await Promise.all(asked.map((text) => chosenOrganization(context, text)));
+  const known = chosen.filter((one) => one !== undefined).map((one) => one.toLowerCase());
+  if (known.length > 0) return [...new Set(known)];
+  const { found, source } = await findOnly(context, async () => []);
+  if (found.length === 0 || (found.length > 1 && source !== OF_TOKEN)) throw await notChosen(context, found);
+  if (source !== OF_TOKEN) await context.notice(`using the organization ${found[0]}, ${source}`);
+  return [...found];
+}
+
+const OF_TOKEN = 'the only one in the token';
+
+async function findOnly(
+  context: Context,
+  witnesses: () => Promise<readonly Bicycle[]>,
+): Promise<{ found: readonly string[]; source: string }> {
+  const ofToken = organizationsOf(await (await context.token()).get());
+  if (ofToken.length === 1) return { found: ofToken, source: OF_TOKEN };
+  const ofBicycles = ownersOf(await witnesses());
+  if (ofBicycles.length > 0) return { found: ofBicycles, source: 'that of the bicycle' };
+  if (ofToken.length > 1) return { found: ofToken, source: OF_TOKEN };
+  const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
+  const { items } = await firstPage<Bicycle>(await context.client(), request);
+  const found = ownersOf(items.map(({ value }) => value));
+  return { found, source: 'the only one on the first page of bicycles' };
+}
+
+/** The organizations of these bicycles, each once. Observed: a bicycle has a link to its own. */
+function ownersOf(bicycles: readonly Bicycle[]): string[] {
+  const owners = bicycles.map((bicycle) => wholeUuid(String(bicycle['organization'] ?? '')));
+  return [...new Set(owners.filter((owner) => owner !== undefined))];
+}
+
+async function notChosen(context: Context, several: readonly string[]): Promise<FleetError> {
+  if (several.length === 0) {
+    return usageError(
+      'no organization is given, and neither the token nor the bicycles name one',
+      'give its name or UUID, or set it with "fleet config set organization NAME"',
+    );
+  }
+  const names = await readNames(await context.client(), NAMED.organization);
+  return usageError(
+    `there are ${several.length} organizations, and none was chosen`,
+    `give one of them, or set it with "fleet config set organization NAME": ${listSome(several.map((uuid) => [uuid, names?.get(uuid)?.[0]]))}`,
+  );
+}

@@ -1,0 +1,18 @@
+// Asks before a change when the profile is protected.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+
+/**
+ * Asks whether the change shall be made, where the profile in use is protected and `--yes` was not given. Throws a
+ * FleetError of kind `usage` when it was not confirmed, or nobody can be asked: then nothing has been sent.
+ * @param what the change as an infinitive, cleaned: `POST /bicycles/`
+ */
+export async function askIfProtected(context: Context, what: string, isSure: boolean | undefined): Promise<void> {
+  const { isProtected, profile } = await context.settings();
+  if (!isProtected.value || isSure === true) return;
+  const { askYesNo } = await import('../../terminal/prompt.js');
+  const message = `${what} with the protected profile "${profile.value}"?`;
+  if (await askYesNo(context, { message, instead: 'add --yes to skip the question' })) return;
+  throw usageError('nothing was sent: it was not confirmed');
+}

@@ -1,0 +1,82 @@
+// Prints the notices of a watch on stderr; losses and gaps even with --quiet.
+
+import type { Report } from '../../follower/events.js';
+import { showDuration } from '../../terminal/time.js';
+import type { ShownEntry } from '../../views/change.js';
+import { count, errorFields, iso, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
+import type { LogFields, Stderr } from '../shared/follow/stderr.js';
+import type { WatchPlan } from './plan.js';
+import type { WatchEffect } from './state.js';
+
+export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, plan: WatchPlan) {
+  return {
+    /** What the list showed: printed here where it has no place on stdout. */
+    found(entry: ShownEntry): void {
+      if (entry.type === 'gone') {
+        const { uuid, bicycle } = entry;
+        print(true, { event: 'gone', uuid, bicycle }, undefined);
+      }
+      if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return;
+      const { uuid, fields, after } = entry;
+      print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
+    },
+    read(report: Report): void {
+      print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
+    },
+    unread({ error, sinceWallMs, retryInMs }: WatchEffect & { type: 'unread' }): void {
+      const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
+      const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
+      const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
+      print(true, fields, atNow(`the list could not be read to learn ${what}: ${error.message}${again}`));
+    },
+    /** Doubts about the list; that it is read is not worth a line. */
+    notice({ event, message }: WatchEffect & { type: 'notice' }): void {
+      if (event === 'whole' || event === 'confirm') stderr.detail(message);
+      else print(true, { event: 'resync', complete: false, message }, atNow(message));
+    },
+    /** A request that is tried again. */
+    retry: (message: string, pauseMs: number) =>
+      print(
+        false,
+        { event: 'resync', complete: false, message, retry_in_seconds: pauseMs / 1000 },
+        atNow(`${message}; reading the list again in ${showDuration(pauseMs)}`),
+      ),
+    summary: (summary: WatchSummary) =>
+      // What was not delivered is a promise as well.
+      stderr.summary(
+        summary.undelivered > 0,
+        summaryRecord(summary),
+        summaryLines(summary, offsetMinutes, plan.topics.length > 1),
+      ),
+  };
+}
+
+function readRecord({ sinceWallMs, pages, changes, unknown, gone, isComplete, reason, missing }: Report): LogFields {
+  const fields = { event: 'resync', since: iso(sinceWallMs), pages, changes, unknown, gone, complete: isComplete };
+  const why = reason === undefined ? {} : { reason };
+  return missing.length === 0 ? { ...fields, ...why } : { ...fields, ...why, missing };
+}
+
+/** A reading for people; the start is worth a line only where a bicycle that was named is not there. */
+function readLine(report: Report, atNow: (text: string) => string): string | undefined {
+  const { sinceWallMs, changes, unknown, gone, isComplete, isBoundReached, missing, reason } = report;
+  const which = missing.join(', ');
+  if (sinceWallMs === undefined) {
+    if (missing.length === 0) return undefined;
+    return isBoundReached
+      ? `not among the bicycles that changed last, so not known before the first update: ${which}; raise --resync-pages`
+      : `not in the list, so not known before the first update: ${which}`;
+  }
+  const found = [
+    ...(changes === 0 ? [] : [`${count(changes, 'change')} caught up`]),
+    ...(unknown === 0 ? [] : [`${count(unknown, 'bicycle')} not known before`]),
+    ...(gone === 0 ? [] : [`${count(gone, 'bicycle')} gone`]),
+  ].join(', ');
+  if (isComplete) return atNow(`checked the list: ${found === '' ? 'nothing was missed' : found}`);
+  const why = isBoundReached
+    ? 'but only the last changed bicycles were read; raise --resync-pages to be sure'
+    : missing.length > 0
+      ? `but it does not hold ${which}`
+      : `but it is not complete: ${reason ?? 'the list does not prove that this is all'}`;
+  return atNow(`checked the list: ${found === '' ? 'no change found' : found}, ${why}`);
+}
