@@ -34,8 +34,8 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
   try {
     const thrown = await run(argv, world, io, interruption);
     await io.stdout.settled();
-    await io.closePager();
-    const exitCode = await end(thrown, io, interruption, isVerbose);
+    const ending = await closePager(io, interruption);
+    const exitCode = await end(thrown ?? ending, io, interruption, isVerbose);
     await io.stderr.settled();
     return exitCode;
   } finally {
@@ -43,6 +43,14 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
     stopWarnings();
     if (io.stdout.undeliveredBytes() + io.stderr.undeliveredBytes() > 0) world.abandon?.();
   }
+}
+
+/** Waits until the operator closes the pager; resolves with what ended fleet meanwhile. Ctrl-C there is meant for the pager. */
+async function closePager(io: Io, { signal }: Interruption): Promise<unknown> {
+  const wasAborted = signal.aborted;
+  await io.closePager();
+  const isEnded = signal.aborted && !wasAborted && asFleetError(signal.reason).kind !== 'interrupted';
+  return isEnded ? signal.reason : undefined;
 }
 
 /** Runs the command; resolves with what was thrown, undefined when nothing was. */

@@ -155,7 +155,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['logout', 'auth logout'],
   ['whoami|me', 'auth status'],
   ['auth whoami|show', 'auth status'],
-  ['auth refresh|renew', 'auth login'],
+  ['auth refresh|renew', 'auth status'],
   ['token', 'auth token'],
   ['config view|show|ls', 'config list'],
   ['config set url|address|host X', 'config set base_url $4'],

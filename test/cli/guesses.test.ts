@@ -92,7 +92,7 @@ const GUESSES = [
   ['apply -f x.csv', 'bicycles create --from x.csv'],
   ['bicycles create -f x.csv', 'bicycles create --from x.csv'],
   [`bicycles edit ${U} note=hi`, `bicycles edit ${U} --field note=hi`],
-  ['auth refresh', 'auth login'],
+  ['auth refresh', 'auth status'],
   ['auth login --user me@example.org', 'auth login --email me@example.org'],
   ['sandbox --bikes 10', 'sandbox --bicycles 10'],
   ['bicycles list --limit all', 'bicycles list --all'],

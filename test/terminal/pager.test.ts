@@ -94,12 +94,13 @@ describe.runIf(hasTool('script'))('the pager', () => {
   /** Longer than fleet waits for anything once it is interrupted. */
   const LONG_MS = 1_500;
   test.each([
-    ['Ctrl-C', 130, () => terminal.press('\u0003')],
-    ['Ctrl-C again and again', 130, () => terminal.press('\u0003\u0003\u0003\u0003')],
-    ['SIGTERM', 143, () => process.kill(pid(), 'SIGTERM')],
-  ])('after %s the terminal is the pager’s until it ends, then the shell’s', async (_name, code, interrupt) => {
+    ['Ctrl-C', 130, '--all', () => terminal.press('\u0003')],
+    ['Ctrl-C again and again', 130, '--all', () => terminal.press('\u0003\u0003\u0003\u0003')],
+    ['SIGTERM', 143, '--all', () => process.kill(pid(), 'SIGTERM')],
+    ['SIGTERM after the last byte', 143, '--limit 3', () => process.kill(pid(), 'SIGTERM')],
+  ])('after %s the terminal is the pager’s until it ends, then the shell’s', async (_name, code, flags, interrupt) => {
     rmSync(join(home.folder, 'over'), { force: true });
-    const line = "sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list --all -o json'";
+    const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;
     terminal.press(`clear; ${line}; echo "code $?: $(stty -a)"\n`);
     await terminal.until(/SHOWN/);
     interrupt();

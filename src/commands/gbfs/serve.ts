@@ -74,12 +74,7 @@ function serveFiles(
 function metricsOf(counts: { published: number; failed: number }, last: Published | undefined): Metric[] {
   const gauges: Metric[] = [
     ['fleet_gbfs_vehicles', 'Vehicles in the feed.', 'gauge', last?.vehicles ?? 0],
-    [
-      'fleet_gbfs_updated_timestamp_seconds',
-      'Time until which the feed is valid.',
-      'gauge',
-      (last?.updatedMs ?? 0) / 1000,
-    ],
+    ['fleet_gbfs_updated_timestamp_seconds', 'When the feed was read.', 'gauge', (last?.updatedMs ?? 0) / 1000],
     ['fleet_gbfs_ttl_seconds', 'How long the feed is valid.', 'gauge', (last?.ttlMs ?? 0) / 1000],
   ];
   return [
