@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { check, untilTold } from './support/story.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SUPPORTED = ['20', '22', '24', '26'];
@@ -73,23 +74,10 @@ function openHome(folder, prefix, tools) {
     /** Starts a line in bash and waits until it has written a text; `ended` is how it ends. */
     async start(line, text) {
       const child = spawn('bash', ['-c', `exec ${line}`], { cwd: folder, env, timeout: LIMIT_MS });
-      let told = '';
-      const ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, told })));
-      const ready = new Promise((resolve) => {
-        for (const stream of [child.stdout, child.stderr])
-          stream.on('data', (chunk) => {
-            told += chunk;
-            if (told.includes(text)) resolve();
-          });
-      });
-      await Promise.race([ready, ended.then(() => Promise.reject(new Error(`"${line}" ended early: ${told}`)))]);
+      const { ended } = await untilTold(child, text, line);
       return { ended, stop: () => child.kill('SIGINT') };
     },
   };
-}
-
-function check(is, wanted, what) {
-  if (String(is) !== String(wanted)) throw new Error(`${what}: ${wanted} was expected, not ${is}`);
 }
 
 /** The story of the README, from an installed program: each step by its name. */

@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { check, untilTold } from './support/story.js';
 
 const FOLDER = process.argv[2] ?? '';
 const PROGRAM = join(FOLDER, 'node_modules', 'fleet-cli', 'bin', 'fleet.js');
@@ -42,21 +43,8 @@ async function fleet(line, env) {
 /** Starts fleet and waits until it has written a text. */
 async function start(line, text, env = {}) {
   const child = spawn(process.execPath, [PROGRAM, ...line.split(' ')], { env: { ...ENV, ...env } });
-  let told = '';
-  const ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, told })));
-  const ready = new Promise((resolve) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => {
-        told += chunk;
-        if (told.includes(text)) resolve();
-      });
-  });
-  await Promise.race([ready, ended.then(() => Promise.reject(new Error(`"${line}" ended early: ${told}`)))]);
+  const { ended } = await untilTold(child, text, line);
   return { ended, child };
-}
-
-function check(is, wanted, what) {
-  if (String(is) !== String(wanted)) throw new Error(`${what}: ${wanted} was expected, not ${is}`);
 }
 
 function checkHas(text, part, what) {

@@ -185,13 +185,20 @@ export class MemoryStore implements FleetStore {
     return hidden;
   }
 
+  /** Whether the list has shown no bicycle in another state. */
+  #isAvailableAlone(): boolean {
+    for (const uuid of this.#listed.keys()) {
+      const entry = this.#known.get(uuid);
+      if (entry !== undefined && !isHidden(entry) && entry.bicycle.state !== 'available') return false;
+    }
+    return true;
+  }
+
   #missing({ started, seesAll }: ListPass) {
     const all = [...this.#known].filter(
       ([uuid, entry]) => entry.goneMs === undefined && !this.#listed.has(uuid) && entry.touchedMs < started.monotonicMs,
     );
-    const shown = [...this.#listed.keys()].map((uuid) => this.#known.get(uuid)).filter((entry) => entry !== undefined);
-    const isFiltered =
-      seesAll === undefined ? shown.every((entry) => isHidden(entry) || entry.bicycle.state === 'available') : !seesAll;
+    const isFiltered = seesAll === undefined ? this.#isAvailableAlone() : !seesAll;
     const missing = isFiltered ? all.filter(([, entry]) => !isHidden(entry)) : all;
     return { missing, hidden: all.length - missing.length };
   }

@@ -2,9 +2,9 @@
 
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { sendStatus, startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, runFleet } from '../support/run.js';
@@ -115,17 +115,8 @@ test('a mechanic, whose list shows available bicycles and his own, is not told t
   });
 });
 
-function fastClock(): Clock {
-  const startedAt = performance.now();
-  return {
-    ...systemClock(),
-    monotonicMs: () => startedAt + (performance.now() - startedAt) * SPEED,
-    after: (milliseconds, action) => systemClock().after(milliseconds / SPEED, action),
-  };
-}
-
 test('without a gap it is noticed when the count is compared', async () => {
-  const clock = fastClock();
+  const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid, name } = idOf(sandbox);
     const cut = once(() => void read(sandbox).then(() => remove(sandbox, uuid)));
@@ -137,7 +128,7 @@ test('without a gap it is noticed when the count is compared', async () => {
 }, 60_000);
 
 test('--until on a bicycle that is followed by name, and that is gone, ends with 5', async () => {
-  const clock = fastClock();
+  const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid } = idOf(sandbox);
     const cut = once(() => void read(sandbox).then(() => remove(sandbox, uuid)));

@@ -5,13 +5,14 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.js';
+import type { Clock } from '../../src/clock.js';
 import { END_MS } from '../../src/commands/mirror/keeper.js';
 import type { Row } from '../../src/mirror/database.js';
 import { writeMeta } from '../../src/mirror/schema.js';
 import { HEARTBEAT_MS } from '../../src/mirror/writers.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { organizationOf } from '../support/made-mirror.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
@@ -27,12 +28,11 @@ const LIMIT_MS = 20_000;
 const epochMs = Date.now();
 const startedAt = performance.now();
 const now = () => Math.round(epochMs + (performance.now() - startedAt) * SPEED);
+const quick = openQuickClock(SPEED, now);
 const clock: Clock = {
-  ...systemClock(now),
-  monotonicMs: () => performance.now() * SPEED,
+  ...quick,
   // A twentieth of what the database is given at the end is too little for one on a busy machine.
-  after: (milliseconds, action) =>
-    systemClock().after(milliseconds === END_MS ? 2 * END_MS : milliseconds / SPEED, action),
+  after: (milliseconds, action) => quick.after(milliseconds === END_MS ? 2 * END_MS * SPEED : milliseconds, action),
 };
 const folder = newFolder();
 const engines = useEngines();

@@ -2,9 +2,9 @@
 
 import { spawn } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { openQuickClock } from '../support/fast-clock.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
@@ -18,11 +18,7 @@ const LIMIT_MS = 20_000;
 const epochMs = Date.now();
 const startedAt = performance.now();
 const now = () => Math.round(epochMs + (performance.now() - startedAt) * SPEED);
-const clock: Clock = {
-  ...systemClock(now),
-  monotonicMs: () => performance.now() * SPEED,
-  after: (milliseconds, action) => systemClock().after(milliseconds / SPEED, action),
-};
+const clock = openQuickClock(SPEED, now);
 
 let sandbox: Sandbox;
 let env: NodeJS.ProcessEnv = {};

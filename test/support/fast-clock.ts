@@ -1,7 +1,7 @@
 // A clock that lets simulated hours pass in real seconds: it leaps from one timer to the next when nothing is on its way.
 
 import { randomFill } from 'node:crypto';
-import type { Clock } from '../../src/clock.js';
+import { type Clock, systemClock } from '../../src/clock.js';
 
 export interface FastClock extends Clock {
   /** Sets both clocks forward without running what falls due, as a machine that slept and whose monotonic clock went on. */
@@ -9,6 +9,16 @@ export interface FastClock extends Clock {
   /** Moves the date alone, either way: someone set it, or the machine slept and its monotonic clock stopped. */
   setWall(milliseconds: number): void;
   stop(): void;
+}
+
+/** A real clock that goes `speed` times as fast; `wallMs` is its date, which stays that of the machine without it. */
+export function openQuickClock(speed: number, wallMs?: () => number): Clock {
+  const real = systemClock(wallMs);
+  return {
+    ...real,
+    monotonicMs: () => performance.now() * speed,
+    after: (milliseconds, action) => real.after(milliseconds / speed, action),
+  };
 }
 
 /** What sockets on loopback get between two leaps: turns of the event loop, of which a slow machine gives as many. */
