@@ -4,9 +4,10 @@ import { EventEmitter } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { main } from '../../src/main.js';
+import { type Database, openDatabase } from '../../src/mirror/database.js';
 import { utcOfMs } from '../../src/mirror/rows.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
@@ -37,6 +38,7 @@ describe.each(engines)('%s', (kind, newText) => {
   let bicycle = '';
   let other = '';
   let env: NodeJS.ProcessEnv = {};
+  let open: Database | undefined;
   const fleet = (line: string, more: NodeJS.ProcessEnv = {}): Promise<RunResult> =>
     runFleet(words(line), { env: { ...env, ...more } });
   const asked = () => sandbox().requests.length;
@@ -67,7 +69,10 @@ describe.each(engines)('%s', (kind, newText) => {
       FLEET_ORGANIZATION: organizationOf(sandbox()),
       FLEET_CONFIG_DIR: configWith(text),
     };
+    // As a writer has it: the file with -wal behind its name is there while somebody has it open.
+    open = await openDatabase(addressOf(text), { access: 'write', signal: new AbortController().signal, env: {} });
   });
+  afterAll(() => open?.close());
 
   // A writer gives a heartbeat every five seconds; on a slow machine these tests take longer than it is good for.
   let beatMs = 0;
