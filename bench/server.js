@@ -58,8 +58,8 @@ function event(index, sentAt) {
 }
 
 /** One event of a bicycle that moved: position, charge and time are new each time it comes. */
-function move(index, fleet) {
-  const modified = new Date(Date.UTC(2026, 10, 21, 10) + index).toISOString();
+function move(index, fleet, at = Date.UTC(2026, 10, 21, 10) + index) {
+  const modified = new Date(at).toISOString();
   const moved = {
     latitude: 52.5 + (index % 9973) / 100_000,
     longitude: 13.3 + (index % 9967) / 100_000,
@@ -81,6 +81,19 @@ async function pourMoves(response, count, fleet) {
     if (!response.write(text)) await new Promise((resolve) => response.once('drain', resolve));
   }
   setInterval(() => response.write(': alive\n\n'), 5_000).unref();
+}
+
+/** Writes `count` events of `fleet` moving bicycles, so many a second, each with the time of its sending; and stays open. */
+function dripMoves(response, count, fleet, perSecond) {
+  const startedAt = performance.now();
+  let index = 0;
+  const timer = setInterval(() => {
+    const due = Math.min(count, Math.floor(((performance.now() - startedAt) / 1000) * perSecond));
+    let text = index === due ? ': alive\n\n' : '';
+    for (; index < due; index++) text += move(index, fleet, Date.now());
+    response.write(text);
+  }, 10);
+  response.on('close', () => clearInterval(timer));
 }
 
 /** Writes `count` events as fast as the reader takes them, then ends. */
@@ -127,7 +140,9 @@ const take = (request, response) => {
   if (url.pathname.startsWith('/subscribe/')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': open\n\n');
-    if (wish.moves !== undefined) void pourMoves(response, Number(wish.moves), Number(wish.total));
+    const [moves, rate] = [Number(wish.moves), Number(wish.rate)];
+    if (moves > 0 && rate > 0) dripMoves(response, moves, Number(wish.total), rate);
+    else if (wish.moves !== undefined) void pourMoves(response, moves, Number(wish.total));
     else if (wish.rate !== undefined) drip(response, Number(wish.rate), Number(wish.count));
     else void pour(response, Number(wish.count ?? 0));
     return;

@@ -153,6 +153,7 @@ const HEAVY = [
   'read-excel-file/universal',
   'pg',
   'pg-cursor',
+  'pg-copy-streams',
 ];
 
 test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) => {

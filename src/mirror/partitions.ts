@@ -13,13 +13,13 @@ export const ALONE = 'SELECT pg_advisory_xact_lock(723511)';
 export const PARTITIONED: readonly string[] = [
   'ALTER TABLE changes RENAME TO changes_before',
   'ALTER TABLE changes_before ALTER id DROP IDENTITY, DROP CONSTRAINT changes_pkey',
-  ...['at', 'bicycle', 'state'].map((name) => `ALTER INDEX changes_${name} RENAME TO changes_before_${name}`),
+  'DROP INDEX changes_at',
+  ...['bicycle', 'state'].map((name) => `ALTER INDEX changes_${name} RENAME TO changes_before_${name}`),
   'CREATE SEQUENCE changes_ids',
   "SELECT setval('changes_ids', coalesce((SELECT max(id) FROM changes_before), 0) + 1, false)",
   `CREATE TABLE changes (
     id bigint NOT NULL DEFAULT nextval('changes_ids'), at timestamptz NOT NULL, received timestamptz NOT NULL, bicycle TEXT NOT NULL,
-    version bigint, field TEXT NOT NULL, old TEXT, new TEXT, source TEXT NOT NULL, PRIMARY KEY (id, at)) PARTITION BY RANGE (at)`,
-  'CREATE INDEX changes_at ON changes (at)',
+    version bigint, field TEXT NOT NULL, old TEXT, new TEXT, source TEXT NOT NULL, PRIMARY KEY (at, id)) PARTITION BY RANGE (at)`,
   'CREATE INDEX changes_bicycle ON changes (bicycle, id)',
   "CREATE INDEX changes_state ON changes (bicycle, at, id) WHERE field = 'state'",
   `DO $$ BEGIN EXECUTE format('ALTER TABLE changes ATTACH PARTITION changes_before FOR VALUES FROM (MINVALUE) TO (%L)',

@@ -18,8 +18,8 @@ import {
 type Pg = typeof import('pg').default;
 type Client = InstanceType<Pg['Client']>;
 
-/** Rows of one statement. */
-const BATCH_ROWS = 5000;
+/** Rows that are sent at once. */
+const COPIED_ROWS = 500;
 const OID = {
   bool: 16,
   bytes: 17,
@@ -64,20 +64,22 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<E
     const found = await client.query({ ...kept(sql), values: values.map(bind), rowMode: 'array', types: TYPES });
     return { names: found.fields.map(({ name }) => name), rows: found.rows };
   };
-  const typesOf = openTypes(run);
   return {
     kind: 'postgres',
     run,
     read: (sql, values) => read(server, sql, values),
     async insert(table, columns, rows, conflict) {
-      const types = await typesOf(table);
-      const arrays = columns.map((name) => `?::${types.get(name) ?? 'text'}[]`);
-      const sql = `insert into ${table} (${columns.join(', ')}) select * from unnest(${arrays.join(', ')})${conflict}`;
-      for (let from = 0; from < rows.length; from += BATCH_ROWS) {
-        const batch = rows.slice(from, from + BATCH_ROWS);
-        const values = columns.map((_, index) => batch.map((row) => bind(row[index] ?? null)));
-        await client.query({ ...kept(sql), values });
-      }
+      const names = columns.join(', ');
+      if (conflict === '') return copyRows(client, `${table} (${names})`, rows);
+      // COPY knows no conflict: the rows pass through a table of this connection.
+      const incoming = `incoming_${table}`;
+      await run(
+        `create temp table if not exists ${incoming} on commit delete rows as select ${names} from ${table} limit 0`,
+        [],
+      );
+      await copyRows(client, `${incoming} (${names})`, rows);
+      await run(`insert into ${table} (${names}) select ${names} from ${incoming}${conflict}`, []);
+      await run(`delete from ${incoming}`, []);
     },
     begin: async () => void (await client.query('begin')),
     understand: (error, isQuery) => asPostgresError(error, connection, isQuery),
@@ -93,19 +95,36 @@ function numberParameters(sql: string): string {
   return sql.replaceAll('?', () => `$${++count}`);
 }
 
-/** The types of a table's columns, asked once. */
-function openTypes(run: Engine['run']): (table: string) => Promise<ReadonlyMap<string, string>> {
-  const known = new Map<string, ReadonlyMap<string, string>>();
-  return async (table) => {
-    const before = known.get(table);
-    if (before !== undefined) return before;
-    const sql =
-      'select attname::text, format_type(atttypid, atttypmod) from pg_attribute where attrelid = ?::regclass and attnum > 0 and not attisdropped';
-    const { rows } = await run(sql, [table]);
-    const types = new Map(rows.map(([name, type]) => [String(name), String(type)]));
-    known.set(table, types);
-    return types;
-  };
+/** Many rows cost the server half as much by COPY as by INSERT, and this program less than as parameters (measured). */
+async function copyRows(client: Client, into: string, rows: readonly (readonly Value[])[]): Promise<void> {
+  const { from } = await import('pg-copy-streams');
+  const { finished } = await import('node:stream/promises');
+  const copy = client.query(from(`copy ${into} from stdin`));
+  const end = finished(copy);
+  for (let at = 0; at < rows.length; at += COPIED_ROWS)
+    copy.write(
+      rows
+        .slice(at, at + COPIED_ROWS)
+        .map(copyLine)
+        .join(''),
+    );
+  copy.end();
+  await end;
+}
+
+function copyLine(row: readonly Value[]): string {
+  return `${row.map(copyCell).join('\t')}\n`;
+}
+
+/** What would end a cell or a row in the text of COPY. */
+const SPECIAL = /[\\\t\n\r]/;
+const ESCAPES: { readonly [character: string]: string } = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+function copyCell(value: Value): string {
+  if (value === null) return '\\N';
+  if (typeof value !== 'string') return String(value);
+  const text = storable(value);
+  return SPECIAL.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => ESCAPES[character] ?? '') : text;
 }
 
 /** Reads rows through a cursor of a connection of its own, so that other calls need not wait for it. */

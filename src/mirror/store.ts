@@ -69,8 +69,7 @@ export async function resume(database: Database, writer: Writer, nowMs: number):
   return {
     ...before,
     gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
-    modifiedMs: moments.length === 0 ? undefined : await newestAt(database, writer, Math.min(...moments)),
-    rows: await countRows(database, bicyclesOf(writer)),
+    ...(await readRows(database, writer, moments.length === 0 ? undefined : Math.min(...moments))),
     left,
   };
 }
@@ -118,13 +117,13 @@ function keyOf({ organizations: [first = ''] }: Writer): string {
 /** A `modified` further ahead of the moment that it was seen is a mistake. */
 const AHEAD_MS = 5_000;
 
-/** The newest `modified` of what was known at that moment of the machine's date. */
-async function newestAt(database: Database, { organizations }: Writer, wallMs: number): Promise<number | undefined> {
+/** How many bicycles there are, and the newest `modified` of what was known at a moment of the machine's date; one look at the whole table. */
+async function readRows(database: Database, writer: Writer, wallMs: number | undefined) {
   const [row] = await database.all(
-    `SELECT modified_utc FROM bicycles WHERE modified_utc <= ? AND last_seen <= ? AND followed IN (${quoted(organizations)}) ORDER BY modified_utc DESC LIMIT 1`,
-    [utcOfMs(wallMs + AHEAD_MS), utcOfMs(wallMs)],
+    `SELECT count(*) AS rows, max(CASE WHEN modified_utc <= ? AND last_seen <= ? THEN modified_utc END) AS newest FROM bicycles WHERE ${bicyclesOf(writer)}`,
+    wallMs === undefined ? [null, null] : [utcOfMs(wallMs + AHEAD_MS), utcOfMs(wallMs)],
   );
-  return row === undefined ? undefined : readTime(row['modified_utc']);
+  return { rows: Number(row?.['rows']), modifiedMs: readTime(row?.['newest']) };
 }
 
 async function countRows(database: Database, condition: string, values: readonly Value[] = []): Promise<number> {

@@ -52,7 +52,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   test('keeps values exactly, and replaces rows of the same key', async () => {
     await withDatabase(await newAddress(), async (database) => {
       await database.all(TABLE);
-      const row: Value[] = [1, `it's "ü" \\ {x,y} ?\n😀`, 2n ** 62n, 13.25, true];
+      const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
       await database.write('things', COLUMNS, [row, [2, 'half \ud800', 7, null, false], [3, 'nul \0', null, 0, null]]);
       const part = (value: number) => (kind === 'sqlite' ? value : String(value));
       const yes = (value: boolean) => (kind === 'sqlite' ? Number(value) : value);
@@ -76,6 +76,18 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
         { id: 3, name: 'nul \ufffd', big: null },
         { id: 4, name: 'new', big: null },
       ]);
+    });
+  });
+
+  test('several writes of a table are one transaction, each with its own rows', async () => {
+    await withDatabase(await newAddress(), async (database) => {
+      await database.all(TABLE);
+      await database.transaction(async () => {
+        for (const name of ['first', 'second']) await database.write('things', ['id', 'name'], [[1, name]], ['id']);
+        await database.all('delete from things');
+        await database.write('things', ['id', 'name'], [[2, 'third']], ['id']);
+      });
+      expect(await database.all('select id, name from things')).toEqual([{ id: 2, name: 'third' }]);
     });
   });
 

@@ -57,11 +57,26 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     });
   });
 
+  test('no index of bicycles holds what a position update changes', async () => {
+    await withDatabase(await newDatabase(), async (database) => {
+      await migrate(database);
+      const sql = kind === 'sqlite' ? 'sql FROM sqlite_master' : 'indexdef AS sql FROM pg_indexes';
+      const indexes = await database.all(
+        `SELECT ${sql} WHERE ${kind === 'sqlite' ? 'tbl_name' : 'tablename'} = 'bicycles'`,
+      );
+      const created = indexes.map(({ sql }) => String(sql)).filter((sql) => /^create (unique )?index/i.test(sql));
+      expect(created.length).toBeGreaterThan(2);
+      expect(created.join()).not.toMatch(/modified|latitude|longitude|timestamp|last_seen|version|charge/);
+    });
+  });
+
   test('a newer schema and a database of other tables are refused', async () => {
     await withDatabase(await newDatabase(), async (database) => {
       await migrate(database);
       await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
-      await expect(migrate(database)).rejects.toThrow(/has schema 5, and this version of fleet supports up to 4/);
+      await expect(migrate(database)).rejects.toThrow(
+        `has schema ${SCHEMA_NUMBER + 1}, and this version of fleet supports up to ${SCHEMA_NUMBER}`,
+      );
     });
     await withDatabase(await newDatabase(), async (database) => {
       await database.all('create table bicycles (colour text)');
