@@ -1,6 +1,6 @@
 // The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
 
-import { type Clock, type Moment, momentOf } from '../../../clock.js';
+import { type Clock, type Moment, momentOf, sleep } from '../../../clock.js';
 import type { ClientOverrides, Context } from '../../../context.js';
 import type { FleetError } from '../../../errors.js';
 import type { Client, HttpLog } from '../../../http/client.js';
@@ -38,6 +38,22 @@ export interface Machine<Event, Effect extends { readonly type: string }, Item> 
   /** Delivers in order; `onDelivered` is called with how many were taken. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
   summarize(result: LoopResult): Promise<void>;
+  batch?: BatchHooks<Event>;
+}
+
+/**
+ * For a machine that writes each batch of events in one transaction. The mirror's: `load` reads messages and loads the rows of a part, `step`
+ * merges into these rows, `commit` writes them; requests are sent, and other effects performed, once they are written.
+ */
+export interface BatchHooks<Event> {
+  /** So many events are loaded at once: what was read of them is garbage before it grows old. */
+  readonly mostLoaded: number;
+  /** Gets ready what these events are about; hands them back as they are to be stepped. */
+  load(events: readonly (Event | CommonEvent)[]): Promise<readonly (Event | CommonEvent)[]>;
+  /** Writes what the steps of a batch brought; of the last one, too. What it throws ends the loop. */
+  commit(batch: readonly (Event | CommonEvent)[], isEnd: boolean): Promise<void>;
+  /** Events gather for so long before the next batch, unless the queue is full before. */
+  readonly gatherMs: number;
 }
 
 export interface LoopResult {
@@ -142,12 +158,13 @@ export async function follow<Event, Effect extends { readonly type: string }, It
  * Steps the machine through the events until it says that it is over. Rejects with what delivering throws, a reader that stopped at the
  * end apart: what it did not take is counted.
  */
-async function runLoop<Event, Effect extends { readonly type: string }, Item>(
+export async function runLoop<Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
   queue: Queue<Event | CommonEvent>,
   { ending, stderr }: Pick<Session<Event>, 'ending' | 'stderr'>,
   machine: Machine<Event, Effect, Item>,
 ): Promise<LoopResult> {
+  const { batch: hooks } = machine;
   let undelivered = 0;
   let stopped: Error | undefined;
   let end: End | undefined;
@@ -156,22 +173,28 @@ async function runLoop<Event, Effect extends { readonly type: string }, Item>(
     undelivered -= count;
   };
   const perform = (effect: Effect | CommonEffect): Item | undefined => {
-    if (!isCommon(effect)) return machine.perform(effect);
-    if (effect.type === 'wake') alarms.set(effect.inMs);
-    else if (effect.type === 'stream') stderr.stream(effect.event);
-    else if (effect.type === 'detail') stderr.detail(effect.text);
+    const common = effect as CommonEffect;
+    if (common.type === 'wake') alarms.set(common.inMs);
+    else if (common.type === 'stream') stderr.stream(common.event);
+    else if (common.type === 'detail') stderr.detail(common.text);
+    else if (common.type !== 'end') return machine.perform(effect as Effect);
     return undefined;
   };
   try {
     for await (const batch of queue.batches()) {
       const effects: (Effect | CommonEffect)[] = [];
-      const now = momentOf(clock);
-      for (const event of batch) {
-        for (const effect of machine.step(event, now)) effects.push(effect);
-        const last = effects.at(-1);
-        if (last?.type === 'end') end = last as End;
-        if (end !== undefined) break;
+      const partSize = hooks?.mostLoaded ?? batch.length;
+      for (let from = 0; from < batch.length && end === undefined; from += partSize) {
+        const part = hooks === undefined ? batch : await hooks.load(batch.slice(from, from + partSize));
+        const now = momentOf(clock);
+        for (const event of part) {
+          for (const effect of machine.step(event, now)) effects.push(effect);
+          const last = effects.at(-1);
+          if (last?.type === 'end') end = last as End;
+          if (end !== undefined) break;
+        }
       }
+      await hooks?.commit(batch, end !== undefined);
       if (end !== undefined) {
         io.beginEnd();
         ending.over.abort(OVER);
@@ -182,17 +205,13 @@ async function runLoop<Event, Effect extends { readonly type: string }, Item>(
       if (items.length > 0 && stopped === undefined)
         stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
       if (end !== undefined) break;
+      if (hooks !== undefined)
+        await Promise.race([sleep(clock, hooks.gatherMs, ending.over.signal).catch(() => {}), queue.filled()]);
     }
   } finally {
     alarms.close();
   }
   return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
-}
-
-const COMMON: readonly string[] = ['wake', 'stream', 'detail', 'end'] satisfies CommonEffect['type'][];
-
-function isCommon(effect: { readonly type: string }): effect is CommonEffect {
-  return COMMON.includes(effect.type);
 }
 
 /** Alarms that a machine asked for; those that have not rung are cancelled at the end. */
