@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Bicycle } from '../../api/bicycle.js';
-import { every, type Moment, momentOf, sleep } from '../../clock.js';
+import { every, type Moment, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
-import type { FleetError } from '../../errors.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
+import type { Message } from '../../http/stream/events.js';
 import type { Queue } from '../../http/stream/queue.js';
 import { isObject } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
@@ -19,8 +19,15 @@ import { turnPartitions } from '../../mirror/partitions.js';
 import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { readTime } from '../../terminal/time.js';
-import { type Session as Following, withSession } from '../shared/follow/loop.js';
-import { answer, isRequest } from '../shared/follow/requests.js';
+import {
+  type BatchHooks,
+  type CommonEffect,
+  type CommonEvent,
+  type Session as Following,
+  runLoop,
+  withSession,
+} from '../shared/follow/loop.js';
+import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
 import { openCounters } from './counters.js';
 import {
   countEvent,
@@ -65,6 +72,8 @@ interface Written {
   pruneDueMs: number;
   /** Until when everything was heard, by the machine's date. */
   heardMs: number;
+  /** The batch showed that nothing is left to read. */
+  isSettled: boolean;
 }
 
 /** What waits to be written: under load a batch holds so much, and pages of indexes are written once for many messages. */
@@ -124,6 +133,7 @@ async function openSession(
     lists: '',
     beatAtMs: Number.NEGATIVE_INFINITY,
     heardMs: clock.wallMs(),
+    isSettled: false,
     pruneDueMs: clock.monotonicMs(),
   };
   const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
@@ -150,57 +160,62 @@ async function openSession(
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
 export async function runSession(session: MirrorSession, client: Client, onSettled: () => void): Promise<void> {
-  const { context, queue, found, report, signal, follower } = session;
+  const { context, queue, found, signal, follower, report, outputs } = session;
   if (found !== undefined) follower.resume(found, momentOf(context.clock));
   queue.push({ type: 'tick' });
   every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
-  for await (const batch of queue.batches()) {
-    const end = await takeBatch(session, batch);
-    report.show(follower);
-    if (end !== undefined) {
-      if (end.error !== undefined) throw end.error;
-      return;
-    }
-    perform(session, client, onSettled);
-    await pruneSome(session);
-    if (!signal.aborted) await gather(context, queue, signal);
-  }
+  const { error } = await runLoop<ReadEvent, FollowerOutput, never>(context, queue, session, {
+    batch: openBatches(session),
+    step(event, now) {
+      const effects = take(session, event, now);
+      for (const output of outputs) {
+        if (output.type === 'gap-close') session.ledger.add(output);
+        session.written.isSettled ||= output.type === 'settled';
+      }
+      return [...outputs.splice(0), ...effects];
+    },
+    perform: (output) => perform(session, client, onSettled, output),
+    look: () => report.show(follower),
+    deliver: async () => {},
+    summarize: async () => {},
+  });
+  if (error !== undefined) throw error;
 }
 
-/** Lets messages gather, so that a transaction holds many; not for longer than the queue has room. */
-async function gather({ clock }: Context, queue: Queue<SessionEvent>, signal: AbortSignal): Promise<void> {
-  await Promise.race([sleep(clock, GATHER_MS, signal).catch(() => {}), queue.filled()]);
-}
-
-/** What ends the writer. */
-interface End {
-  readonly error: FleetError | undefined;
-}
-
-/** Hands a batch to the follower and writes what came of it; one transaction. */
-async function takeBatch(session: MirrorSession, batch: readonly SessionEvent[]): Promise<End | undefined> {
-  const { context, ledger, counters, life, follower, outputs } = session;
-  const { clock } = context;
-  const nowMs = clock.wallMs();
-  for (const event of batch) {
-    if (event.type !== 'open') continue;
-    life.set(event.topic, event.atMs);
-    const { serviceMs, monotonicMs } = event;
-    session.serviceAt = serviceMs === undefined ? undefined : { serviceMs, monotonicMs };
-  }
-  // What came up to here is in this batch, or was before it.
-  const lifeMs = Math.min(...life.values());
-  const end = await takeEvents(session, batch);
-  let { heardMs } = session.written;
-  if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs);
-  // Lists alone were read: they show what was before the first of them was asked for.
-  const isUpToDate = follower.known.isWhole && follower.gap === undefined;
-  if (isUpToDate && outputs.some(({ type }) => type === 'settled')) heardMs = session.startedAt.wallMs;
-  counters.lagMs = behindOf(session, batch);
-  await write(session, heardMs, nowMs, end !== undefined);
-  counters.found = ledger.found();
-  counters.lastHeardWallMs = heardMs;
-  return end;
+/** A batch of events is one transaction, in which the rows of its bicycles are merged and written. */
+function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
+  const { keeper, ledger, counters, life, follower, written } = session;
+  let lifeMs: number | undefined;
+  return {
+    mostLoaded: PART_EVENTS,
+    gatherMs: GATHER_MS,
+    async load(part) {
+      for (const event of part) {
+        if (event.type !== 'open') continue;
+        life.set(event.topic, event.atMs);
+        const { serviceMs, monotonicMs } = event;
+        session.serviceAt = serviceMs === undefined ? undefined : { serviceMs, monotonicMs };
+      }
+      // What came up to here is in this batch, or was before it.
+      lifeMs ??= Math.min(...life.values());
+      const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
+      await keeper.run((database) => ledger.load(database, uuidsOf(events)));
+      return events;
+    },
+    async commit(batch, isEnd) {
+      let { heardMs } = written;
+      if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
+      lifeMs = undefined;
+      // Lists alone were read: they show what was before the first of them was asked for.
+      if (written.isSettled && follower.known.isWhole && follower.gap === undefined) heardMs = session.startedAt.wallMs;
+      written.isSettled = false;
+      counters.lagMs = behindOf(session, batch);
+      await write(session, heardMs, isEnd);
+      counters.found = ledger.found();
+      counters.lastHeardWallMs = heardMs;
+      if (!isEnd) await pruneSome(session);
+    },
+  };
 }
 
 /** So many messages at once wait for the writer; of fewer, one may tell of something that is long over. */
@@ -210,9 +225,9 @@ const MANY_MESSAGES = 50;
  * How far what is written is behind the service: back-pressure keeps what is late in the socket, so the messages' own times are held
  * against the service's clock. From the arrival of the oldest message on it is waiting here at least.
  */
-function behindOf({ context, follower, serviceAt }: MirrorSession, batch: readonly SessionEvent[]): number {
+function behindOf({ context, follower, serviceAt }: MirrorSession, batch: readonly { type: string }[]): number {
   const { clock } = context;
-  const messages = batch.filter((event) => event.type === 'message');
+  const messages = batch.filter((event): event is Message => event.type === 'message');
   const [first] = messages;
   if (first === undefined) return 0;
   const waitedMs = Math.max(0, clock.monotonicMs() - first.monotonicMs);
@@ -222,32 +237,20 @@ function behindOf({ context, follower, serviceAt }: MirrorSession, batch: readon
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** A part at a time: what was read of it is garbage before it grows old. */
-async function takeEvents(session: MirrorSession, batch: readonly SessionEvent[]): Promise<End | undefined> {
-  for (let from = 0; from < batch.length; from += PART_EVENTS) {
-    const end = await takePart(session, batch.slice(from, from + PART_EVENTS));
-    if (end !== undefined) return end;
-  }
-  return undefined;
-}
-
-async function takePart(session: MirrorSession, part: readonly SessionEvent[]): Promise<End | undefined> {
-  const { context, keeper, ledger, counters, follower } = session;
-  const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
-  const now = momentOf(context.clock);
-  await keeper.run((database) => ledger.load(database, uuidsOf(events)));
-  for (const event of events) {
-    const { gap } = follower;
-    countEvent(counters, event);
-    if (event.type === 'stop') return { error: event.error };
-    if (event.type === 'heard') hear(session, event);
-    else if (event.type === 'unreadable') takeUnreadable(session, event, now);
-    else follower.take(event, now);
-    if (isOfStream(event)) session.stderr.stream(event);
-    if (event.type === 'closed') return { error: event.error };
-    if (gap === undefined && follower.gap !== undefined) counters.gaps++;
-  }
-  return undefined;
+/** Hands an event to the follower; returns what the loop does with it. */
+function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Moment): CommonEffect[] {
+  const { counters, follower } = session;
+  const { gap } = follower;
+  if (event.type === 'stop') return [{ ...event, type: 'end' }];
+  if (event.type === 'message') return [];
+  countEvent(counters, event);
+  if (event.type === 'heard') hear(session, event);
+  else if (event.type === 'unreadable') takeUnreadable(session, event, now);
+  else follower.take(event, now);
+  if (gap === undefined && follower.gap !== undefined) counters.gaps++;
+  if (!isOfStream(event)) return [];
+  const shown: CommonEffect = { type: 'stream', event };
+  return event.type === 'closed' ? [shown, { type: 'end', end: 'failed', error: event.error }] : [shown];
 }
 
 /** Merges a message; "bicycle_leaving_state" names the state that is left, which the message before it said. */
@@ -272,10 +275,9 @@ function takeUnreadable(
   follower.takeUnreadable(event, message, now);
 }
 
-async function write(session: MirrorSession, heardMs: number, nowMs: number, isEnd: boolean): Promise<void> {
-  const { keeper, ledger, writer, counters, follower, outputs, written } = session;
+async function write(session: MirrorSession, heardMs: number, isEnd: boolean): Promise<void> {
+  const { keeper, ledger, writer, counters, follower, written } = session;
   const { clock } = session.context;
-  for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
   const { gap, proven, whole, known, comparedToMs } = follower;
   // What of the readings outlives this program.
   const { suspectedMs, progress: reading } = whole;
@@ -295,7 +297,7 @@ async function write(session: MirrorSession, heardMs: number, nowMs: number, isE
     checkedMs: comparedToMs,
     behindMs: Math.round(counters.lagMs),
   };
-  const rows = { writes, gap, isSameGap, state: { ...reached, ...position }, nowMs, beats };
+  const rows = { writes, gap, isSameGap, state: { ...reached, ...position }, nowMs: clock.wallMs(), beats };
   const gone = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
@@ -320,28 +322,21 @@ async function verifyList(
   queue.push({ type: 'whole-met', id: step.id, ...meeting });
 }
 
-/** Does what the follower asked for. */
-function perform(session: MirrorSession, client: Client, onSettled: () => void): void {
-  const { queue, report, ending, signal, context, follower, outputs } = session;
+/** Does what the follower asked for, once the batch is written. */
+function perform(session: MirrorSession, client: Client, onSettled: () => void, output: FollowerOutput): undefined {
+  const { queue, report, ending, signal, context, follower } = session;
+  if (signal.aborted) return;
   const { clock } = context;
   // Before the first reading is whole no step is recorded that a list could overtake.
   const waits = follower.isConnected && follower.known.isWhole;
-  const later = (action: () => void) => void (waits ? clock.after(OVERTAKING_MS, action) : action());
-  for (const output of outputs.splice(0)) {
-    report.effect(output);
-    if (isRequest(output))
-      void answer(client, output, {
-        emit: (event, size) => later(() => queue.push(event, size)),
-        room: queue.room,
-        signal,
-        follower,
-        random: clock.random,
-        admit: admitted,
-      });
-    else if (output.type === 'settled') onSettled();
-    // `mirror once` leaves another try to the next time.
-    else if (output.type === 'unread' && session.options.topics.size === 0) ending.stop('failed', output.error);
-  }
+  const emit: AnswerSink['emit'] = (event, size) =>
+    void (waits ? clock.after(OVERTAKING_MS, () => queue.push(event, size)) : queue.push(event, size));
+  report.effect(output);
+  if (isRequest(output))
+    void answer(client, output, { emit, room: queue.room, signal, follower, random: clock.random, admit: admitted });
+  else if (output.type === 'settled') onSettled();
+  // `mirror once` leaves another try to the next time.
+  else if (output.type === 'unread' && session.options.topics.size === 0) ending.stop('failed', output.error);
 }
 
 /** Forgets a part of the history that is older than it is kept. */
