@@ -110,6 +110,8 @@ export class MemoryStore implements FleetStore {
   /** The pass in which each bicycle was met last, and how many each pass has met. */
   readonly #listed = new Map<string, number>();
   #metIn = new Map<number, number>();
+  /** What was touched or evicted since it was asked for last; undefined before somebody asks. */
+  #touched: Set<string> | undefined;
 
   constructor(limit = KNOWN_LIMIT) {
     this.#limit = limit;
@@ -134,6 +136,14 @@ export class MemoryStore implements FleetStore {
   #forget(uuid: string) {
     if (this.#gone > 0 && this.#known.get(uuid)?.goneMs !== undefined) this.#gone--;
     this.#known.delete(uuid);
+    this.#touched?.add(uuid);
+  }
+
+  /** The bicycles of which something may be new since this was called last; the first time, all. */
+  takeTouched(): Iterable<string> {
+    const touched = this.#touched ?? new Set(this.#known.keys());
+    this.#touched = new Set();
+    return touched;
   }
 
   size(): number {

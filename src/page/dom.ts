@@ -56,20 +56,16 @@ export function gently(work: () => void): () => void {
   return () => {
     if (isAsked) return;
     isAsked = true;
-    setTimeout(
-      () => {
-        isAsked = false;
-        const start = performance.now();
-        work();
-        tookMs = performance.now() - start;
-      },
-      Math.min(LONGEST_REST_MS, tookMs * REST_FACTOR),
-    );
+    setTimeout(() => {
+      isAsked = false;
+      const start = performance.now();
+      work();
+      tookMs = performance.now() - start;
+    }, tookMs * REST_FACTOR);
   };
 }
 
 const REST_FACTOR = 4;
-const LONGEST_REST_MS = 2_000;
 
 const NUMBERS = new Intl.NumberFormat('en');
 

@@ -62,14 +62,14 @@ export function openFacets(fleet: PageFleet, { container, nowMs, onFilter, onEnt
     element('section', { class: 'facet', 'aria-label': title }, element('h2', {}, title), ...children);
   container.append(
     element('div', 'search', search, reset),
-    section('State', ...bars.state.elements),
+    section('State', bars.state.list),
     section(
       'Charge',
-      ...bars.charge.elements,
+      bars.charge.list,
       element('div', { class: 'ticks', 'aria-hidden': 'true' }, ...['0', '20', '50', '80', '100'].map(tick)),
       uncharged,
     ),
-    section('Silence', element('p', 'note', 'Last position heard'), ...bars.silence.elements),
+    section('Silence', element('p', 'note', 'Last position heard'), bars.silence.list),
   );
 
   return {
@@ -100,7 +100,6 @@ const MOST_BARS = 100;
 /** A bar for each value that occurs or is pressed; in this order, other words behind. Charge has all of its tens, side by side. */
 function openBars(group: Group, order: readonly string[], onPress: (group: Group, word: string) => void) {
   const list = element('ul', group === 'charge' ? 'bars columns' : 'bars');
-  const further = element('p', { class: 'note', hidden: true });
   /** Buttons stay where they are, so that they can be pressed while numbers move. */
   const made = new Map<string, Bar>();
   const barOf = (word: string) => {
@@ -110,7 +109,7 @@ function openBars(group: Group, order: readonly string[], onPress: (group: Group
   };
   const rankOf = (word: string) => (order.includes(word) ? order.indexOf(word) : order.length);
   return {
-    elements: [list, further],
+    list,
     draw(
       all: ReadonlyMap<string, number>,
       shown: ReadonlyMap<string, number>,
@@ -121,10 +120,6 @@ function openBars(group: Group, order: readonly string[], onPress: (group: Group
       // The most frequent where there are too many.
       if (present.length > MOST_BARS) present.sort((a, b) => weightOf(b) - weightOf(a));
       const words = present.slice(0, MOST_BARS).sort((a, b) => rankOf(a) - rankOf(b));
-      const others = present.slice(MOST_BARS);
-      const count = others.reduce((sum, word) => sum + (all.get(word) ?? 0), 0);
-      further.textContent = `and ${showNumber(count)} in ${showNumber(others.length)} further states`;
-      further.hidden = others.length === 0;
       const widest = Math.max(1, ...all.values());
       const items = words.map((word) => {
         const [whole, part] = [all.get(word) ?? 0, shown.get(word) ?? 0];

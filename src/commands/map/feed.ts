@@ -5,7 +5,7 @@ import { KNOWN_LIMIT } from '../../follower/store.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Alerts, FeedEntry, FieldTexts, Link, PageRow, Payload, Tiles, Update } from '../../page/payload.js';
 import { changeText, type ShownEntry } from '../../views/change.js';
-import { packedFieldsOf, packedUuidOf, rowOf } from '../../views/map/pack.js';
+import { packedFieldsOf, rowOf } from '../../views/map/pack.js';
 import { streamLine } from '../../views/stream.js';
 import type { Watch, WatchEffect } from '../watch/state.js';
 import { STILL } from './html.js';
@@ -23,7 +23,7 @@ export interface FeedOptions {
 }
 
 /** The fleet of a watch. */
-type Watched = Pick<Watch, 'known' | 'bicycles'>;
+type Watched = Pick<Watch, 'known' | 'takeTouched'>;
 
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
@@ -31,10 +31,8 @@ const KEPT_EVENTS = 200;
 export class TabFeed {
   readonly #options: FeedOptions;
   #watched: Watched | undefined;
-  /** Each bicycle as it was looked at last, whether it is among those asked for or not. */
-  readonly #seen = new Map<string, Bicycle>();
   /** What the tabs know. */
-  readonly #shown = new Map<string, PageRow>();
+  readonly #shown = new Map<string, Bicycle>();
   #events: FeedEntry[] = [];
   #pending: FeedEntry[] = [];
   #link: Link = { state: 'connecting', sinceMs: 0, message: null, gaps: 0, total: null };
@@ -80,7 +78,7 @@ export class TabFeed {
   /** The fleet as the last update left it. */
   payload(atMs: number): Payload {
     const { title, tiles, pastFromMs } = this.#options;
-    const rows = [...this.#shown.values()];
+    const rows = Array.from(this.#shown.values(), rowOf);
     return { title, tiles, pastFromMs, atMs, rows, gone: [], ...this.#last, events: this.#events };
   }
 
@@ -92,7 +90,7 @@ export class TabFeed {
   }
 
   fields(uuid: string): FieldTexts | undefined {
-    const bicycle = this.#shown.has(uuid) ? this.#watched?.known.get(uuid) : undefined;
+    const bicycle = this.#shown.get(uuid);
     return bicycle === undefined ? undefined : packedFieldsOf({ json: '', value: bicycle });
   }
 
@@ -137,29 +135,20 @@ export class TabFeed {
     return { link: { ...this.#link, total: isReading ? total : null }, note: isFull ? note : null };
   }
 
-  /** The bicycles that are others than they were; what is merged or read anew is another object. */
+  /** What the page shows of a bicycle may have stayed the same. */
   #compare(watch: Watched) {
-    const { known } = watch;
-    const [seen, shown] = [this.#seen, this.#shown];
     const rows: PageRow[] = [];
     const gone: string[] = [];
-    const drop = (uuid: string) => shown.delete(uuid) && gone.push(uuid);
-    for (const bicycle of watch.bicycles()) {
-      const uuid = packedUuidOf(bicycle);
-      if (seen.get(uuid) === bicycle) continue;
-      seen.set(uuid, bicycle);
-      if (!this.#options.keep(bicycle)) drop(uuid);
-      else {
-        const row = rowOf(bicycle);
-        if (JSON.stringify(row) !== JSON.stringify(shown.get(uuid))) rows.push(row);
-        shown.set(uuid, row);
+    for (const uuid of watch.takeTouched()) {
+      const bicycle = watch.known.get(uuid);
+      const before = this.#shown.get(uuid);
+      if (bicycle === undefined || !this.#options.keep(bicycle)) {
+        if (this.#shown.delete(uuid)) gone.push(uuid);
+        continue;
       }
-    }
-    // What left the list is gone; where there is no room for more, the least recently updated were evicted.
-    for (const uuid of seen.size > known.store.size() ? seen.keys() : []) {
-      if (known.get(uuid) !== undefined) continue;
-      seen.delete(uuid);
-      drop(uuid);
+      const row = rowOf(bicycle);
+      if (before === undefined || JSON.stringify(row) !== JSON.stringify(rowOf(before))) rows.push(row);
+      this.#shown.set(uuid, bicycle);
     }
     return { rows, gone };
   }

@@ -28,8 +28,6 @@ export interface ServeOptions extends HtmlOptions {
 
 /** Ten updates a second at most. */
 const FLUSH_MS = 100;
-/** Finding what changed takes at most a tenth of the time, however large the fleet is. */
-const FLUSH_COST_FACTOR = 10;
 /** The interface shows no topic that pushes alerts (section 6.1). */
 const ALERTS_PAUSE_MS = 30_000;
 const BEAT_PAUSE_MS = 15_000;
@@ -55,12 +53,11 @@ export async function servePage(context: Context, options: ServeOptions): Promis
       pastFromMs,
       startMs: context.clock.wallMs(),
     });
-    const { wallMs } = context.clock;
     const server = await openPageServer({
       port,
       key,
       template,
-      payload: () => feed.payload(wallMs()),
+      payload: () => feed.payload(context.clock.wallMs()),
       fields: (uuid) => feed.fields(uuid),
       past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
     });
@@ -82,18 +79,15 @@ function followPage(
   const { clock } = context;
   let cancelFlush = () => {};
   let isDue = false;
-  let pauseMs = FLUSH_MS;
   const flush = () => {
     isDue = false;
-    const startMs = clock.monotonicMs();
     const update = feed.flush(clock.wallMs());
     if (update !== undefined) server.send(update);
-    pauseMs = Math.max(FLUSH_MS, FLUSH_COST_FACTOR * (clock.monotonicMs() - startMs));
   };
   const wantFlush = () => {
     if (isDue || over.aborted) return;
     isDue = true;
-    cancelFlush = clock.after(pauseMs, flush);
+    cancelFlush = clock.after(FLUSH_MS, flush);
   };
 
   let isTold = false;

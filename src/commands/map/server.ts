@@ -1,8 +1,8 @@
 // The HTTP server of `--serve`: on loopback, below a path that nobody can guess; tabs get updates as server-sent events.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { openHttpServer } from '../../http-server.js';
 import type { FieldTexts, Payload, Update } from '../../page/payload.js';
 import { drawPage } from './html.js';
@@ -22,28 +22,35 @@ export interface PageServerOptions {
 }
 
 const HOST = '127.0.0.1';
-/** A tab that is further behind is closed; it asks again by itself, and gets the fleet as it is then. */
-const UNREAD_LIMIT_BYTES = 1024 * 1024;
-/** Updates since the packed fleet: with more of them, it is packed anew for the next tab. */
+/** Updates that are kept for tabs that are behind; when those since the packed fleet are more, it is packed anew for the next tab. */
 const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
+const ROWS_A_PIECE = 500;
 const IDLE_LIMIT_MS = 30_000;
 const MOST_TABS = 64;
-const pack = promisify(gzip);
 
 /** Starts to listen. Rejects with a FleetError of kind `usage` where the port cannot be had. */
 export async function openPageServer(options: PageServerOptions) {
   const { port, key, template, payload, fields, past, idleMs = IDLE_LIMIT_MS } = options;
   const fleet = openFleetCopy(payload);
-  const tabs = new Set<ServerResponse>();
+  /** Each with the last update that it was handed. */
+  const tabs = new Map<ServerResponse, number>();
   // The page has no bicycles in it: it asks for the fleet, so that one text does for all.
   const page = Buffer.from(drawPage(template, { ...payload(), rows: [], events: [] }, []).join(''));
 
+  /** A tab that does not read is handed nothing more: when it reads again, it is handed what it missed. */
+  const catchUp = (tab: ServerResponse) => {
+    if (tab.writableNeedDrain) return;
+    const { events, sequence } = fleet.since(tabs.get(tab) ?? 0);
+    tabs.set(tab, sequence);
+    for (const event of events) tab.write(event);
+  };
   const openTab = (tab: ServerResponse, after: number) => {
-    tabs.add(tab);
+    tabs.set(tab, after);
     for (const end of ['close', 'error']) tab.on(end, () => tabs.delete(tab));
+    tab.on('drain', () => catchUp(tab));
     tab.writeHead(200, { ...HEADERS, 'Content-Type': 'text/event-stream' });
     tab.write('retry: 1000\n\n');
-    for (const event of fleet.eventsAfter(after)) tab.write(event);
+    catchUp(tab);
   };
   const answer = async ({ path, query }: { path: string; query: URLSearchParams }, response: ServerResponse) => {
     if (path === '') return send(response, 200, page, { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' });
@@ -76,18 +83,15 @@ export async function openPageServer(options: PageServerOptions) {
     url: `${server.origin}/${key}/`,
     /** Sends an update to every tab. */
     send(update: Update) {
-      const event = fleet.add(update);
-      for (const tab of tabs) {
-        if (tab.writableLength > UNREAD_LIMIT_BYTES) tab.destroy();
-        else tab.write(event);
-      }
+      fleet.add(update);
+      for (const tab of tabs.keys()) catchUp(tab);
     },
     /** A sign of life, for what closes silent connections. */
     beat() {
-      for (const tab of tabs) if (tab.writableLength === 0) tab.write(':\n\n');
+      for (const tab of tabs.keys()) if (tab.writableLength === 0) tab.write(':\n\n');
     },
     close(): Promise<void> {
-      for (const tab of tabs) tab.end();
+      for (const tab of tabs.keys()) tab.end();
       return server.close();
     },
   };
@@ -95,35 +99,47 @@ export async function openPageServer(options: PageServerOptions) {
 
 export type PageServer = Awaited<ReturnType<typeof openPageServer>>;
 
-/** One packed copy of the fleet for all tabs, and the updates since. Every tab is handed the same bytes, which are no memory of its own. */
+/** One packed copy of the fleet for all tabs, and the last updates. Every tab is handed the same bytes, which are no memory of its own. */
 function openFleetCopy(payload: () => Payload) {
   let { sequence } = payload();
   let copy: { sequence: number; bytes: Promise<Buffer> } | undefined;
-  let log: { sequence: number; event: Buffer }[] = [];
+  const log: { sequence: number; event: Buffer }[] = [];
   let logBytes = 0;
+  /** Whether the log has all that came after an update. */
+  const isLogged = (known: number) => known <= sequence && known + 1 >= (log[0]?.sequence ?? sequence + 1);
   return {
     packed(): Promise<Buffer> {
-      if (copy === undefined) {
-        [log, logBytes] = [[], 0];
-        copy = { sequence, bytes: pack(JSON.stringify(payload()), { level: 1 }) };
-      }
+      if (copy === undefined || !isLogged(copy.sequence)) copy = { sequence, bytes: packPayload(payload()) };
       return copy.bytes;
     },
-    add(update: Update): Buffer {
+    add(update: Update) {
       sequence = update.sequence;
       const event = eventOf('update', update);
       log.push({ sequence, event });
       logBytes += event.length;
-      if (logBytes > LOG_LIMIT_BYTES) [copy, log, logBytes] = [undefined, [], 0];
-      return event;
+      while (logBytes > LOG_LIMIT_BYTES) logBytes -= log.shift()?.event.length ?? 0;
     },
     /** The updates that a tab at this update is missing; `fleet`: it has to ask for everything. */
-    eventsAfter(known: number): Buffer[] {
-      if (known === sequence) return [];
-      if (copy === undefined || known < copy.sequence || known > sequence) return [eventOf('fleet', { sequence })];
-      return log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));
+    since(known: number): { events: Buffer[]; sequence: number } {
+      const missed = log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));
+      return { events: isLogged(known) ? missed : [eventOf('fleet', { sequence })], sequence };
     },
   };
+}
+
+/** A piece at a time: the text of a large fleet is longer than everything else that fleet keeps of it. */
+async function packPayload({ rows, ...head }: Payload): Promise<Buffer> {
+  const pieces = function* () {
+    yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
+    for (let from = 0; from < rows.length; from += ROWS_A_PIECE)
+      yield `${from === 0 ? '' : ','}${JSON.stringify(rows.slice(from, from + ROWS_A_PIECE)).slice(1, -1)}`;
+    yield ']}';
+  };
+  const packed: Buffer[] = [];
+  await pipeline(pieces, createGzip({ level: 1 }), async (source) => {
+    for await (const piece of source) packed.push(piece);
+  });
+  return Buffer.concat(packed);
 }
 
 function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }): Buffer {
