@@ -56,14 +56,17 @@ export default defineConfig({
     // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
     isolate: false,
     // Many tests wait for sockets and processes: more files at a time than there are cores.
-    maxWorkers: 6,
-    // Both cores are busy as it is, and what is short is not worth optimizing: no threads for garbage, less of it moved about, and jq's WebAssembly compiled once, quickly.
+    maxWorkers: 8,
+    // Both cores are busy as it is, and what is short is not worth optimizing: no threads for garbage, less of it moved about, each function
+    // compiled at once and simply, and jq's WebAssembly once and quickly.
     execArgv: [
       '--single-threaded-gc',
       '--min-semi-space-size=16',
       '--max-semi-space-size=32',
       '--liftoff-only',
       '--interrupt-budget=1000000',
+      '--sparkplug',
+      '--always-sparkplug',
     ],
     // Its checks of GBFS 3.0 are TypeScript.
     server: { deps: { inline: ['gbfs-typescript-types'] } },
