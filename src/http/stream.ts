@@ -8,13 +8,7 @@ import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
 import { type ConnectionContext, type ConnectionEnd, connectOnce } from './stream/connection.js';
 import type { StreamEvent } from './stream/events.js';
-import {
-  type ConnectionEffect,
-  type ConnectionEvent,
-  connectionState,
-  nextTickInMs,
-  startState,
-} from './stream/machine.js';
+import { type ConnectionEffect, type ConnectionEvent, TopicMachine } from './stream/machine.js';
 import type { Tokens } from './types.js';
 
 export interface TopicTarget {
@@ -88,7 +82,6 @@ function follow(
   onEnd: (mistake?: { thrown: unknown }) => void,
 ): () => void {
   const { clock, emit, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
-  let state = startState({ topic: subscription.topic, origin: subscription.url.origin, giveUpAfterMs });
   let present = new AbortController();
   let isStopped = false;
   const ticker = openTimer(clock, () => step({ type: 'tick' }));
@@ -98,26 +91,24 @@ function follow(
     present.abort(new FleetError('interrupted', 'the stream is over'));
   };
   const carryOut = (effect: ConnectionEffect) => {
-    if (effect.type === 'disconnect') present.abort(effect.error);
-    else if (effect.type === 'try') {
-      const { run } = effect;
-      present = new AbortController();
-      const ended = attempt(options, subscription, { ...effect, signal: present.signal, report: step });
-      void ended.then((ending) => step({ type: 'ended', run, ending }));
-    } else emit(effect, effect.type === 'message' ? effect.data.length : 0);
+    if (effect.type !== 'try') return emit(effect, effect.type === 'message' ? effect.data.length : 0);
+    const { run } = effect;
+    present = new AbortController();
+    const ended = attempt(options, subscription, { ...effect, signal: present.signal, report: step });
+    void ended.then((ending) => step({ type: 'ended', run, ending }));
   };
+  const settings = { topic: subscription.topic, origin: subscription.url.origin, giveUpAfterMs };
+  const machine = new TopicMachine(settings, carryOut);
   const step = (event: ConnectionEvent) => {
     if (isStopped) return;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs(), random: clock.random() };
-    const next = connectionState(state, event, now);
-    state = next.state;
     try {
-      for (const effect of next.effects) carryOut(effect);
+      machine.take(event, now);
     } catch (thrown) {
       stop();
       return onEnd({ thrown });
     }
-    if (state.phase.name !== 'closed') return ticker.want(nextTickInMs(state, now.monotonicMs));
+    if (!machine.isClosed) return ticker.want(machine.nextTickInMs(now.monotonicMs));
     stop();
     onEnd();
   };

@@ -5,15 +5,7 @@ import { FleetError, lastingError } from '../../src/errors.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import type { ConnectionEnd } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
-import {
-  type ConnectionEffect,
-  type ConnectionEvent,
-  type ConnectionState,
-  connectionState,
-  type Now,
-  nextTickInMs,
-  startState,
-} from '../../src/http/stream/machine.js';
+import { type ConnectionEffect, type ConnectionEvent, type Now, TopicMachine } from '../../src/http/stream/machine.js';
 import { isLong } from '../support/often.js';
 
 const SETTINGS = {
@@ -47,13 +39,13 @@ function describeEffect(effect: ConnectionEffect): string {
 }
 
 function run(lines: readonly Line[], settings = SETTINGS): { got: string[]; wanted: string[] } {
-  let state = startState(settings);
+  const effects: string[] = [];
+  const machine = new TopicMachine(settings, (effect) => effects.push(describeEffect(effect)));
   const got: string[] = [];
   for (const [ms, event] of lines) {
-    const whole = { run: state.run, ...event } as ConnectionEvent;
-    const next = connectionState(state, whole, { wallMs: START_WALL_MS + ms, monotonicMs: ms, random: 0.5 });
-    got.push(`${ms} ${event.type}: ${next.effects.map(describeEffect).join(', ')}`);
-    state = next.state;
+    const whole = { run: machine.run, ...event } as ConnectionEvent;
+    machine.take(whole, { wallMs: START_WALL_MS + ms, monotonicMs: ms, random: 0.5 });
+    got.push(`${ms} ${event.type}: ${effects.splice(0).join(', ')}`);
   }
   return { got, wanted: lines.map(([ms, event, effects]) => `${ms} ${event.type}: ${effects}`) };
 }
@@ -144,13 +136,11 @@ test.each(TABLE)('%s', (_name, lines) => {
 
 test('a sleep that the monotonic clock does not know of is part of the gap; a date set back is not', () => {
   const gapAfter = (sleepMs: number) => {
-    let state = startState(SETTINGS);
     const gaps: number[] = [];
+    const machine = new TopicMachine(SETTINGS, (effect) => effect.type === 'gap' && gaps.push(effect.durationMs));
     const step = (ms: number, wallMs: number, event: Record<string, unknown> & { type: string }) => {
-      const whole = { run: state.run, ...event } as ConnectionEvent;
-      const next = connectionState(state, whole, { wallMs: START_WALL_MS + wallMs, monotonicMs: ms, random: 0.5 });
-      state = next.state;
-      for (const effect of next.effects) if (effect.type === 'gap') gaps.push(effect.durationMs);
+      const whole = { run: machine.run, ...event } as ConnectionEvent;
+      machine.take(whole, { wallMs: START_WALL_MS + wallMs, monotonicMs: ms, random: 0.5 });
     };
     step(0, 0, { type: 'start' });
     step(1, 1, { type: 'opened', headers: {} });
@@ -164,19 +154,6 @@ test('a sleep that the monotonic clock does not know of is part of the gap; a da
   expect(gapAfter(-3_600_000)).toEqual([400]);
 });
 
-test('the state that is given is left as it is', () => {
-  const state = deepFreeze(startState(SETTINGS));
-  const now = { wallMs: START_WALL_MS, monotonicMs: 0, random: 0 };
-  const next = connectionState(state, { type: 'start' }, now).state;
-  expect(state).toEqual(startState(SETTINGS));
-  expect(next.phase.name).toBe('trying');
-});
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) deepFreeze(inner);
-  return Object.freeze(value);
-}
-
 // --- random lives
 
 /** A generator of its own for each seed: the same seed, the same life. */
@@ -189,7 +166,7 @@ function luck(seed: number): () => number {
 }
 
 interface Life {
-  state: ConnectionState;
+  machine: TopicMachine;
   /** The wall clock's distance from the monotonic one; it is set back, never forward. */
   offsetMs: number;
   monotonicMs: number;
@@ -209,7 +186,7 @@ function happening(life: Life, random: () => number): ConnectionEvent {
   if (random() < 0.02) life.stalledToMs = life.monotonicMs + random() * 150_000;
   const dice = random();
   // A report that comes too late, of something that was given up.
-  if (dice < 0.03) return { type: 'ended', run: Math.floor(random() * (life.state.run + 1)) - 1, ending: ended };
+  if (dice < 0.03) return { type: 'ended', run: Math.floor(random() * (life.machine.run + 1)) - 1, ending: ended };
   if (connection !== undefined && !connection.isOpen && dice < 0.7) {
     if (random() < 0.6) {
       connection.isOpen = true;
@@ -247,23 +224,19 @@ function happening(life: Life, random: () => number): ConnectionEvent {
 
 /** How far the clocks go before the next thing happens: mostly no further than the machine asked for. */
 function passTime(life: Life, random: () => number): void {
-  const wantedMs = Math.min(1_000, nextTickInMs(life.state, life.monotonicMs));
+  const wantedMs = Math.min(1_000, life.machine.nextTickInMs(life.monotonicMs));
   life.monotonicMs += random() < 0.02 ? random() * 100_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
   if (random() < 0.01) life.offsetMs -= random() * 7_200_000;
 }
 
 function takeEffect(life: Life, effect: ConnectionEffect): void {
-  switch (effect.type) {
-    case 'try':
-      if (life.connection !== undefined) life.faults.push('two tries at once');
-      life.connection = { run: effect.run, isOpen: false };
-      return;
-    case 'disconnect':
-      life.connection = undefined;
-      return;
-    default:
-      life.events.push({ event: effect, ms: life.monotonicMs });
+  if (effect.type !== 'try') {
+    life.events.push({ event: effect, ms: life.monotonicMs });
+    if (effect.type === 'closed') life.connection = undefined;
+    return;
   }
+  if (life.connection !== undefined) life.faults.push('two tries at once');
+  life.connection = { run: effect.run, isOpen: false };
 }
 
 function live(seed: number, steps: number): Life {
@@ -271,7 +244,7 @@ function live(seed: number, steps: number): Life {
   const giveUpAfterMs = random() < 0.3 ? 600_000 : Number.POSITIVE_INFINITY;
   const settings = { ...SETTINGS, giveUpAfterMs };
   const life: Life = {
-    state: startState(settings),
+    machine: new TopicMachine(settings, (effect) => takeEffect(life, effect)),
     offsetMs: START_WALL_MS,
     monotonicMs: 1_000,
     events: [],
@@ -283,12 +256,10 @@ function live(seed: number, steps: number): Life {
   const step = (event: ConnectionEvent) => {
     const { monotonicMs } = life;
     const now: Now = { monotonicMs, wallMs: monotonicMs + life.offsetMs, random: random() };
-    const next = connectionState(deepFreeze(life.state), event, now);
-    life.state = next.state;
-    for (const effect of next.effects) takeEffect(life, effect);
+    life.machine.take(event, now);
   };
   step({ type: 'start' });
-  for (let count = 0; count < steps && life.state.phase.name !== 'closed'; count++) {
+  for (let count = 0; count < steps && !life.machine.isClosed; count++) {
     passTime(life, random);
     const event = happening(life, random);
     step(event);
@@ -297,7 +268,7 @@ function live(seed: number, steps: number): Life {
 }
 
 /** What must hold whatever happened; each is a sentence about the events alone. */
-function check({ events, faults, state }: Life): string[] {
+function check({ events, faults, machine }: Life): string[] {
   const wrong = [...faults];
   let isUp = false;
   let hasStood = false;
@@ -355,8 +326,7 @@ function check({ events, faults, state }: Life): string[] {
         if (index !== events.length - 1) wrong.push(`${at}: something follows`);
     }
   }
-  if ((state.phase.name === 'closed') !== (events.at(-1)?.event.type === 'closed'))
-    wrong.push('closed and not reported');
+  if (machine.isClosed !== (events.at(-1)?.event.type === 'closed')) wrong.push('closed and not reported');
   return wrong;
 }
 
