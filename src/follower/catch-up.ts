@@ -34,7 +34,12 @@ export interface EndedReading {
 
 /** Of one organization's list. */
 interface ListState {
+  /** From the head, and how often that was begun. */
   pages: number;
+  looks: number;
+  /** The `modified` of its first item, and of the last one that is looked for. */
+  headMs: number | undefined;
+  floorMs: number;
   /** The bicycles that it showed, each once: they move down while it is read. */
   readonly met: Set<string>;
   /** How many of its items have no UUID. */
@@ -179,7 +184,7 @@ export class CatchUp {
     if (reading !== undefined) {
       if (reading.pass.againMs === undefined || reading.pass.againMs > now.monotonicMs) return;
       reading.attempt++;
-      reading.pass = this.#beginPass();
+      reading.pass = this.#beginPass(reading.asked.mark);
       return this.#ask(reading, undefined, now);
     }
     if (this.#wanted === undefined) return;
@@ -200,7 +205,7 @@ export class CatchUp {
         mostPages,
       },
       attempt: 1,
-      pass: this.#beginPass(),
+      pass: this.#beginPass(mark),
       found: { pages: 0, changes: 0, unknown: 0 },
       totals: new Map(),
       askedAt: 0,
@@ -220,12 +225,12 @@ export class CatchUp {
     else this.#takeFailure(reading, answer.error, now);
   }
 
-  #beginPass(): Pass {
+  #beginPass(mark: Mark | undefined): Pass {
     const { bicycles, organizations } = this.#options;
     const names = bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles];
     const missing = bicycles === undefined ? undefined : new Set(bicycles);
     const left = { names, organizations, missing };
-    return { left, list: newList(), unsound: undefined, isToTheEnd: bicycles === undefined, againMs: undefined };
+    return { left, list: newList(mark), unsound: undefined, isToTheEnd: bicycles === undefined, againMs: undefined };
   }
 
   /** Asks for what comes next: the bicycle of the next name, a page; or all is read. */
@@ -279,14 +284,16 @@ export class CatchUp {
     this.#emit({ type: 'counted', total: page.count });
     reading.found.pages++;
     list.pages++;
-    if (list.pages === 1) list.total = page.count;
+    if (list.pages === 1 && list.looks === 1) list.total = page.count;
     else if (page.count !== undefined && page.count !== list.total)
       reading.pass.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
+      if (uuid === undefined && list.looks > 1) continue;
       if (uuid === undefined) list.nameless++;
       else list.met.add(uuid);
       const modifiedMs = readTime(value.modified);
+      list.headMs ??= modifiedMs;
       // Once out of order, always out of order: then nothing proves that the rest is older.
       list.lastMs =
         modifiedMs === undefined || list.lastMs === undefined || modifiedMs > list.lastMs ? undefined : modifiedMs;
@@ -304,21 +311,33 @@ export class CatchUp {
       // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
       const met = list.met.size + list.nameless;
       // A bare array has no count, and came in one piece.
-      if (list.pages === 1) list.total ??= met;
+      if (list.pages === 1 && list.looks === 1) list.total ??= met;
       if (met < (list.total ?? 0)) reading.pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
       return this.#endList(reading, now);
     }
-    const isPast = mark !== undefined && list.lastMs !== undefined && list.lastMs < mark.modifiedMs - DISORDER_MS;
+    const isPast = list.lastMs !== undefined && list.lastMs < list.floorMs;
     const isBoundReached = list.pages >= reading.asked.mostPages;
     // What is further down is read once as well, as far as the bound: a bicycle that was never met cannot be missed.
     if (!isBoundReached && !(isPast && (this.#known.isWhole || this.#hasBaseline)))
       return this.#ask(reading, next, now);
     reading.pass.isToTheEnd = false;
     this.#hasBaseline = true;
+    // Of a list that lags, one may have moved to the head while the other pages were read.
+    if (isPast && list.pages > 1 && list.headMs !== undefined && list.looks < MOST_ATTEMPTS) {
+      Object.assign(list, {
+        pages: 0,
+        looks: list.looks + 1,
+        floorMs: list.headMs,
+        headMs: undefined,
+        lastMs: Infinity,
+      });
+      return this.#ask(reading, undefined, now);
+    }
     if (isPast) {
       // Those followed by name that were not met in the last organization stand further down, so they did not change.
       if (left.organizations.length === 1) left.missing?.clear();
-      if (!mark.isProven && !this.#known.isWhole) reading.incomplete ??= 'the time at the service is not known';
+      if (mark?.isProven === false && !this.#known.isWhole)
+        reading.incomplete ??= 'the time at the service is not known';
     } else {
       reading.isBoundReached = true;
       reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : 'more may have changed further down';
@@ -334,7 +353,7 @@ export class CatchUp {
     if (organization !== undefined) totals.set(organization, list.total);
     left.organizations = organizations;
     // Of the last one it says how far it was read.
-    if (organizations.length > 0) reading.pass.list = newList();
+    if (organizations.length > 0) reading.pass.list = newList(reading.asked.mark);
     this.#ask(reading, undefined, now);
   }
 
@@ -411,8 +430,10 @@ export class CatchUp {
   }
 }
 
-function newList(): ListState {
-  return { pages: 0, met: new Set(), nameless: 0, total: undefined, lastMs: Number.POSITIVE_INFINITY };
+function newList(mark: Mark | undefined): ListState {
+  const floorMs = (mark?.modifiedMs ?? Number.NEGATIVE_INFINITY) - DISORDER_MS;
+  const position = { pages: 0, looks: 1, headMs: undefined, floorMs, lastMs: Number.POSITIVE_INFINITY };
+  return { ...position, met: new Set(), nameless: 0, total: undefined };
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -121,8 +121,6 @@ export interface Resumed {
   /** All that came since `heardMs` is at hand. */
   readonly isHeld?: boolean;
   readonly isWhole: boolean;
-  /** A large part of the fleet seemed gone, by the machine's date. */
-  readonly suspectedMs: number | undefined;
   readonly reading: ListProgress | undefined;
   readonly proven: ProvenList | undefined;
   /** The newest `modified` that was known then, in milliseconds. */

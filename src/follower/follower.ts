@@ -108,7 +108,7 @@ export class Follower {
   }
 
   /** The reading of the whole list that is in progress or waits, and its number while it is in progress. */
-  get whole(): Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress' | 'suspectedMs'> {
+  get whole(): Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress'> {
     return this.#whole;
   }
 
@@ -140,7 +140,7 @@ export class Follower {
     this.#isFirstPending = !isWhole;
     this.#whole.cancel();
     const reason = isWhole ? reading && 'a reading that was interrupted' : 'the first reading';
-    if (reason !== undefined) this.#whole.resume(reason, reading, found.suspectedMs, now);
+    if (reason !== undefined) this.#whole.resume(reason, reading, now);
     if (heardMs === undefined) return this.#schedule(now);
     // The gap that a writer left open when it was killed began before the last thing it heard.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);

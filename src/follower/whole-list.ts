@@ -38,18 +38,13 @@ interface Reading {
 interface Wanted {
   readonly reason: string;
   readonly dueMs: number;
-  readonly isConfirming?: boolean | undefined;
   /** Where one that was interrupted goes on, and when it began: by the monotonic clock, for the date may have stepped since. */
-  readonly resumed?: ListProgress | undefined;
-  readonly startedAt?: Moment | undefined;
+  readonly progress?: ListProgress | undefined;
+  readonly startedAt?: Moment;
 }
 
 /** How often the pages are read at most before a reading counts as not proven. */
 const MOST_PASSES = 3;
-/** When more than a fifth of a fleet seems gone, it has to seem so again later: a service in trouble shows half of its list. */
-const SUSPICIOUS_SHARE = 0.2;
-const SUSPICIOUS_BICYCLES = 10;
-const SUSPICION_MS = 10 * 60_000;
 /** Pauses after readings that failed, and that came to nothing. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -74,8 +69,6 @@ export class WholeList {
   #vain = 0;
   /** Before this moment of the monotonic clock none begins for the count's sake. */
   #allowedMs = Number.NEGATIVE_INFINITY;
-  /** When a large part of the fleet seemed gone, by the machine's date. */
-  #suspectedMs: number | undefined;
   /** The list shows available bicycles alone. */
   #isFiltered = false;
 
@@ -103,11 +96,7 @@ export class WholeList {
   }
 
   get progress(): ListProgress | undefined {
-    return this.#reading?.progress ?? this.#wanted?.resumed;
-  }
-
-  get suspectedMs(): number | undefined {
-    return this.#suspectedMs;
+    return this.#reading?.progress ?? this.#wanted?.progress;
   }
 
   /** A reading is to begin, at once unless one came to nothing shortly before. */
@@ -130,26 +119,23 @@ export class WholeList {
   }
 
   /** Goes on with the reading of the program before. */
-  resume(reason: string, progress: ListProgress | undefined, suspectedMs: number | undefined, now: Moment) {
-    const dueMs = now.monotonicMs;
+  resume(reason: string, progress: ListProgress | undefined, now: Moment) {
     const began = progress === undefined ? now : momentAt(Date.parse(progress.started), now);
     // One that began in the future would take all that was heard before it for missing.
     const startedAt = began.monotonicMs > now.monotonicMs ? now : began;
-    this.#wanted = { reason, dueMs, isConfirming: progress?.isConfirming, resumed: progress, startedAt };
-    this.#suspectedMs = suspectedMs;
+    this.#wanted = { reason, dueMs: now.monotonicMs, progress, startedAt };
   }
 
   /** Begins the reading that is wanted. */
   begin(now: Moment) {
     if (this.#wanted === undefined) return;
-    const { isConfirming = false, resumed, startedAt = now } = this.#wanted;
-    this.#wanted = undefined;
-    const progress = resumed ?? { ...FIRST_PAGE, started: new Date(now.wallMs).toISOString(), isConfirming, pass: 1 };
+    const { startedAt = now, progress = beginningOf(now, false) } = this.#wanted;
     // What a second reading shows counts beside what the first one showed.
-    if (!isConfirming && resumed === undefined) this.#known.store.beginList();
+    if (this.#wanted.progress === undefined) this.#known.store.beginList();
+    this.#wanted = undefined;
     const id = ++this.#readings;
     this.#startedAt = startedAt;
-    if (!isConfirming || id === 1) this.#missingSince = startedAt;
+    if (!progress.isConfirming || id === 1) this.#missingSince = startedAt;
     this.#readOn({ id, progress, pagesHere: progress.page - 1, metHere: 0, isStale: false }, now);
   }
 
@@ -259,7 +245,12 @@ export class WholeList {
       const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
       return this.#endInVain('kept', message, undefined, now);
     }
-    if (!progress.isConfirming) return this.#confirm(missing, known, now);
+    if (!progress.isConfirming) {
+      // What one proven reading did not show may have slipped between two pages: a second one has to agree.
+      const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
+      this.#wanted = { reason: message, dueMs: now.monotonicMs, progress: beginningOf(now, true) };
+      return this.#emit({ type: 'notice', event: 'confirm', message });
+    }
     const gone = this.#known.store.removeMissing(pass);
     for (const one of gone) this.#emit({ type: 'gone', ...one });
     this.#endProven(gone.length, now);
@@ -267,24 +258,7 @@ export class WholeList {
 
   #endProven(gone: number, now: Moment) {
     this.#vain = 0;
-    this.#suspectedMs = undefined;
     this.#options.onEnd({ gone, reason: undefined }, now);
-  }
-
-  /** What one proven reading did not show may have slipped between two pages: a second one has to agree. */
-  #confirm(missing: number, known: number, now: Moment) {
-    const isSuspicious = missing > SUSPICIOUS_BICYCLES && missing > known * SUSPICIOUS_SHARE;
-    this.#suspectedMs = isSuspicious ? (this.#suspectedMs ?? now.wallMs) : undefined;
-    // A date that was set back must not make it longer.
-    const sinceMs = this.#suspectedMs === undefined ? SUSPICION_MS : Math.max(0, now.wallMs - this.#suspectedMs);
-    const inMs = Math.max(0, SUSPICION_MS - sinceMs);
-    const later = inMs > 0 ? ` in ${Math.ceil(inMs / 60_000)} min` : '';
-    const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more${later} to be sure`;
-    this.#wanted = { reason: message, dueMs: now.monotonicMs + inMs, isConfirming: true };
-    this.#emit({ type: 'notice', event: 'confirm', message });
-    if (inMs === 0) return;
-    this.#emit({ type: 'wake', inMs });
-    this.#options.onEnd({ gone: 0, reason: message }, now);
   }
 
   /** A reading that proved nothing: the next one waits, longer each time. */
@@ -303,14 +277,17 @@ export class WholeList {
   #takeFailure({ progress }: Reading, { error, random }: AnswerOf<'whole-failed'>, now: Moment) {
     const pauseMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     const inMs = Math.ceil((0.5 + random / 2) * pauseMs);
-    const { isConfirming } = progress;
     this.#reading = undefined;
     const dueMs = now.monotonicMs + inMs;
-    this.#wanted = { reason: error.message, dueMs, isConfirming, resumed: progress, startedAt: this.#startedAt };
+    this.#wanted = { reason: error.message, dueMs, progress, startedAt: this.#startedAt };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
     this.#emit({ type: 'wake', inMs });
     this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read' }, now);
   }
+}
+
+function beginningOf({ wallMs }: Moment, isConfirming: boolean): ListProgress {
+  return { ...FIRST_PAGE, started: new Date(wallMs).toISOString(), isConfirming, pass: 1 };
 }
 
 /** The counts with that of the present organization; null where the service says none. */

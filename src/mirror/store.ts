@@ -91,7 +91,7 @@ function join(states: readonly (State | undefined)[], { organizations }: Writer)
     checkedMs: least(({ checkedMs }) => checkedMs),
     // The bicycles of an organization that is new were not read yet; a reading that was interrupted was of other lists.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
-    ...{ suspectedMs: undefined, reading: undefined, proven: undefined },
+    ...{ reading: undefined, proven: undefined },
   };
 }
 

@@ -54,10 +54,10 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
     return log.slice(before);
   };
   /** Answers what is asked for until nothing is, also what is asked again after a pause. */
-  const answer = (effects: readonly Output[], list: readonly Bicycle[], seconds: number): void => {
+  const answer = (effects: readonly Output[], list: readonly Bicycle[], seconds: number, first = 0): void => {
     let left = effects;
     let now = seconds;
-    for (let page = 0; ; page++) {
+    for (let page = first; ; page++) {
       const asked = left.find(({ type }) => type === 'read-page' || type === 'read-bicycle');
       if (asked?.type === 'read-bicycle') {
         const bicycle = list.find(({ uuid }) => uuid === asked.uuid);
@@ -109,7 +109,7 @@ describe('after a gap', () => {
     read(FLEET, 1);
     gap(5, [item('e', 6, 'lost'), ...FLEET.filter(({ uuid }) => uuid !== 'e')], 20);
     expect(shown()).toEqual(['e lost']);
-    expect(reports()[1]).toMatchObject({ isComplete: true, changes: 1, unknown: 0, pages: 2 });
+    expect(reports()[1]).toMatchObject({ isComplete: true, changes: 1, unknown: 0, pages: 3 });
   });
 
   test.each([7, null, {}, true, ['x']])('a bicycle whose uuid is %j ends nothing', (uuid) => {
@@ -260,6 +260,20 @@ test('a list whose count changes while it is read is read again, and complete wh
   }
   expect(shown()).toEqual(['a lost', 'b lost', 'd lost', 'e lost', 'f lost', 'c lost']);
   expect(reports()[1]).toMatchObject({ isComplete: true, changes: 6, pages: 6 });
+});
+
+test('a bicycle that moves to the head of a list that lags, while its second page is read, is not missed', () => {
+  const { step, answer, reports, read, shown } = open();
+  const fleet = [...FLEET, item('g', -70), item('h', -80)];
+  read(fleet, 1);
+  step({ type: 'blind', fromMs: 5_000 }, 10);
+  const before = [item('d', 7, 'lost'), ...fleet.filter(({ uuid }) => uuid !== 'd')];
+  const after = [item('h', 8, 'lost'), ...before.filter(({ uuid }) => uuid !== 'h')];
+  const [asked] = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 20);
+  if (asked?.type !== 'read-page') throw new Error('a page is asked for');
+  answer(step({ type: 'page', id: asked.id, page: pageOf(before.slice(0, 2), false) }, 21), after, 22, 1);
+  expect(shown()).toEqual(['d lost', 'h lost']);
+  expect(reports()[1]).toMatchObject({ isComplete: true, changes: 2 });
 });
 
 test('a list that is older than what was pushed is read again, twice at most, and is not complete when it stays so', () => {

@@ -84,14 +84,9 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     if (follower.isConnected) heardMs = at(seconds).wallMs;
     const { gap, comparedToMs, known, whole } = follower;
     const writes = ledger.take();
-    const { suspectedMs, progress: reading } = whole;
     const reached = {
-      heardMs,
-      checkedMs: comparedToMs,
-      isWhole: known.isWhole,
-      suspectedMs,
-      reading,
-      proven: undefined,
+      ...{ heardMs, checkedMs: comparedToMs, isWhole: known.isWhole },
+      ...{ reading: whole.progress, proven: undefined },
     };
     const state = { ...reached, ...writer, batch: ++batch, behindMs: 0 };
     const rows = { writes, gap, isSameGap: gap === gapBefore, state, nowMs: at(seconds).wallMs, beats: false };

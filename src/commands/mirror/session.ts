@@ -280,8 +280,7 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const { clock } = session.context;
   const { gap, proven, whole, known, comparedToMs } = follower;
   // What of the readings outlives this program.
-  const { suspectedMs, progress: reading } = whole;
-  const reached = { isWhole: known.isWhole, suspectedMs, reading, proven };
+  const reached = { isWhole: known.isWhole, reading: whole.progress, proven };
   const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
   const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
   written.heardMs = heardMs;
