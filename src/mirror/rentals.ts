@@ -27,7 +27,7 @@ export async function* eachWithRental(
   keptSince: string | undefined,
 ): AsyncGenerator<WithRental, void, undefined> {
   const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, (SELECT max(id) FROM gaps) AS gap
-    FROM bicycles b LEFT JOIN changes r ON r.id = (
+    FROM bicycles b LEFT JOIN changes r ON r.bicycle = b.uuid AND r.id = (
       SELECT c.id FROM changes c WHERE c.bicycle = b.uuid AND c.field IN ('state', 'rental_session', 'gone') AND c.at >= ?
         AND NOT (c.field = 'state' AND coalesce(c.old, '') IN ${AT_REST} AND c.new IN ${AT_REST})
       ORDER BY c.id DESC LIMIT 1

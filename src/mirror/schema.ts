@@ -83,7 +83,13 @@ function lean(dialect: Dialect): string[] {
     'ALTER TABLE changes DROP CONSTRAINT changes_pkey',
     'ALTER TABLE changes ADD PRIMARY KEY (at, id)',
   ];
-  return ['DROP INDEX bicycles_modified', ...(dialect === DIALECTS.postgres ? postgres : [])];
+  return ['DROP INDEX bicycles_modified', ...(dialect === DIALECTS.postgres ? postgres : []), ...replaceViews(dialect)];
+}
+
+/** Of the change of state `n` that follows the change `s`. */
+function next(what: string): string {
+  return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
+    ORDER BY n.at, n.id LIMIT 1)`;
 }
 
 /** A name, and what it selects. Columns are added at the end: PostgreSQL then replaces a view that others are built on. */
@@ -95,18 +101,17 @@ function views({ utc, plain, seconds, now }: Dialect): (readonly [name: string, 
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
     ],
-    // Before its first recorded change a bicycle was in the state that the change left, without any in the one it has: nobody knows since when.
+    // What a state became is looked up for each: a condition on `started` then reads its part of the history alone. Before its first recorded
+    // change a bicycle was in the state that the change left, without any in the one it has: nobody knows since when.
     [
       'state_durations',
-      `WITH steps AS (
-        SELECT bicycle, id, at AS started, ${plain('new')} AS state FROM changes WHERE field = 'state'
+      `WITH spans AS (
+        SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
+        FROM changes s WHERE s.field = 'state'
         UNION ALL
-        SELECT b.uuid, 0, cast(NULL AS ${utc}), CASE WHEN c.id IS NULL THEN b.state ELSE ${plain('c.old')} END
-        FROM bicycles b LEFT JOIN changes c ON c.id = (
+        SELECT b.uuid, cast(NULL AS ${utc}), CASE WHEN c.id IS NULL THEN b.state ELSE ${plain('c.old')} END, c.at, ${plain('c.new')}
+        FROM bicycles b LEFT JOIN changes c ON c.bicycle = b.uuid AND c.id = (
           SELECT f.id FROM changes f WHERE f.bicycle = b.uuid AND f.field = 'state' ORDER BY f.at, f.id LIMIT 1)
-      ), spans AS (
-        SELECT bicycle, state, started, lead(started) OVER step AS until, lead(state) OVER step AS next_state
-        FROM steps WINDOW step AS (PARTITION BY bicycle ORDER BY started NULLS FIRST, id)
       )
       SELECT s.bicycle, b.name, s.state, s.started, coalesce(s.until, b.gone) AS ended,
         ${seconds('s.started', `coalesce(s.until, b.gone, ${now})`)} AS seconds, s.next_state,
