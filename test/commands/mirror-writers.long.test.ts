@@ -1,10 +1,12 @@
-// Eight writers in one database, killed and stopped at random.
+// Writers of eight organizations in one database, each with a standby, killed and stopped at random.
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { announcePostgres } from '../support/postgres.js';
 import { runWritersTrial } from '../support/writers-trial.js';
 
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 10);
+const organizations = Number(process.env['FLEET_TEST_ORGANIZATIONS'] ?? 8);
+const processes = Number(process.env['FLEET_TEST_PROCESSES'] ?? 2);
 const stopPostgres = process.env['FLEET_TEST_POSTGRES'] === undefined ? announcePostgres() : () => {};
 const { useEngines } = await import('../support/mirror.js');
 
@@ -13,7 +15,8 @@ describe.each(useEngines().filter(([kind]) => kind === 'postgres'))('%s', (_kind
     'one writer an organization, rows equal the list, gaps cover what changes lack, and a standby takes over within 20 s',
     async () => {
       const seed = Date.now() % 1_000_000;
-      const verdict = await runWritersTrial({ seed, to: await newDatabase(), durationMs: MINUTES * 60_000 });
+      const to = await newDatabase();
+      const verdict = await runWritersTrial({ seed, to, durationMs: MINUTES * 60_000, organizations, processes });
       const { stderr, faults, ...sums } = verdict;
       console.log(JSON.stringify({ seed, ...sums }));
       expect(faults, stderr).toEqual([]);

@@ -13,8 +13,8 @@ import { headersFor } from './sandbox.js';
 import { openLuck } from './watch-oracle.js';
 
 const MOVE_MS = 40;
-/** How many of them compete for each organization. */
-const PROCESSES = 4;
+/** The bicycles of each organization. */
+const BICYCLES = 60;
 /** A process that stands still for longer than its lease lasts. */
 const HALT_MS = 18_000;
 
@@ -73,14 +73,31 @@ export interface WritersVerdict {
   readonly stderr: string;
 }
 
-export async function runWritersTrial(trial: {
-  seed: number;
-  to: string;
-  durationMs: number;
-}): Promise<WritersVerdict> {
-  const { seed, to, durationMs } = trial;
+export interface WritersTrial {
+  readonly seed: number;
+  readonly to: string;
+  readonly durationMs: number;
+  readonly organizations: number;
+  /** How many compete for each of them. */
+  readonly processes: number;
+}
+
+/** A service of so many organizations. */
+function startService({ seed, organizations }: WritersTrial): Promise<Sandbox> {
+  const uuid = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+  const names = Array.from({ length: organizations }, (_, index) => uuid(1_000_000 + index));
+  const bicycles = Array.from({ length: organizations * BICYCLES }, (_, index) => ({
+    bicycle: { uuid: uuid(index), name: `B${index}` },
+    organization: names[index % organizations] ?? '',
+  }));
+  const recorded = { baseUrl: 'http://recorded.example', organizations: names, bicycles };
+  return startSandbox({ recorded, seed, rate: 0, pageSize: 20, heartbeatMs: 1_000 });
+}
+
+export async function runWritersTrial(trial: WritersTrial): Promise<WritersVerdict> {
+  const { seed, to, durationMs, processes } = trial;
   const luck = openLuck(seed);
-  const sandbox = await startSandbox({ bicycles: 120, seed, rate: 0, pageSize: 20, heartbeatMs: 1_000 });
+  const sandbox = await startService(trial);
   const env = { ...(await environmentOf(sandbox)), PATH: process.env['PATH'] };
   const organizations = sandbox.organizations.map(({ uuid }) => uuid);
   let text = '';
@@ -100,7 +117,7 @@ export async function runWritersTrial(trial: {
     });
   };
   for (const organization of organizations)
-    for (let number = 1; number <= PROCESSES; number++) start(organization, number);
+    for (let number = 1; number <= processes; number++) start(organization, number);
   const made: Made[] = [];
   const mover = setInterval(() => {
     for (const organization of organizations) move(sandbox, organization, luck, made);
