@@ -1,21 +1,21 @@
 // What the keys of `--live` do to the board.
 
-import { describe, expect, test } from 'vitest';
-import { type BoardState, boardState, startBoard } from '../../src/commands/watch/board.js';
+import { expect, test } from 'vitest';
+import { Board } from '../../src/commands/watch/board.js';
 import { readKeys } from '../../src/terminal/keys.js';
 
 const UUIDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const ROWS = 3;
 
 /** Presses keys as a terminal sends them; three bicycles of eight can be seen. */
-function press(input: string, before: BoardState = startBoard(['t'], { monotonicMs: 0, wallMs: 0 })): BoardState {
-  let state = before;
+function press(input: string): Board {
+  const board = new Board();
   for (const key of readKeys(input)) {
-    const first = state.view.scroll;
+    const first = board.view.scroll;
     const uuids = UUIDS.slice(first, first + ROWS);
-    state = boardState(state, { type: 'key', key, uuids, first, rows: ROWS, matching: UUIDS.length });
+    board.press(key, { uuids, first, rows: ROWS, matching: UUIDS.length });
   }
-  return state;
+  return board;
 }
 
 const DOWN = '\u001b[B';
@@ -42,13 +42,4 @@ test.each([
   ['\u001b[31~\u001b[1;5C', { isOver: false, view: { filter: '', selected: 0 } }],
 ])('%j', (input, state) => {
   expect(press(input)).toMatchObject(state);
-});
-
-describe('what arrives', () => {
-  test('the connection is lost since nothing comes, whatever was tried since', () => {
-    const at = { topic: 't', atMs: 0, monotonicMs: 10_000 };
-    const event = { type: 'lost', ...at, cause: 'network', error: { message: 'refused' }, retryInMs: 500 } as never;
-    const state = boardState(press(''), { type: 'effect', effect: { type: 'stream', event } });
-    expect(state.connections.get('t')).toMatchObject({ state: 'lost', message: 'refused', retryAtMs: 10_500 });
-  });
 });

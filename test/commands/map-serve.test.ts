@@ -283,7 +283,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
   const now = { monotonicMs: 0, wallMs: 0 };
   const store = new MemoryStore(2);
   const known = new KnownFleet(store, new ServiceTime(now));
-  const watched = { known, takeTouched: () => store.takeTouched() };
+  const watched = { known, total: undefined, takeTouched: () => store.takeTouched() };
   const flush = () => {
     feed.take([], watched);
     const news = feed.flush(0);
@@ -315,9 +315,9 @@ test('of a fleet that is too large to follow the page says so, and does not read
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
     const known = new KnownFleet(store, new ServiceTime({ monotonicMs: 0, wallMs: 0 }));
-    return { known, takeTouched: () => store.takeTouched() };
+    return { known, total: 120_000, takeTouched: () => store.takeTouched() };
   };
-  feed.take([{ type: 'counted', total: 120_000 }], size(99_999));
+  feed.take([], size(99_999));
   expect(feed.flush(0)).toMatchObject({ note: null, link: { total: 120_000 } });
   feed.take([], size(100_000));
   expect(feed.flush(0)).toMatchObject({ note: expect.stringContaining('120,000'), link: { total: null } });

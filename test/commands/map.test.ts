@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFi
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { boardState, startBoard } from '../../src/commands/watch/board.js';
+import { Board } from '../../src/commands/watch/board.js';
 import { openLiveMap } from '../../src/commands/watch/live-map.js';
 import type { MapSeen } from '../../src/commands/watch/map-view.js';
 import { canvasLines } from '../../src/terminal/canvas.js';
@@ -257,7 +257,7 @@ describe('the keys of --live', () => {
   /** Presses keys, each about the frame before it. */
   function press(input: string) {
     const map = openLiveMap();
-    let state = startBoard(['t'], { monotonicMs: 0, wallMs: 0 }, 'map');
+    const state = new Board('map');
     const draw = () =>
       map.frame({
         state: state.map,
@@ -270,7 +270,7 @@ describe('the keys of --live', () => {
       });
     for (const key of readKeys(input)) {
       const seen: MapSeen = draw().seen;
-      state = boardState(state, { type: 'key', key, uuids: [], first: 0, rows: 0, matching: 0, map: seen });
+      state.press(key, { uuids: [], first: 0, rows: 0, matching: 0, map: seen });
     }
     const { canvas, seen } = draw();
     return { state, seen, text: canvasLines(canvas, NO_PAINT).join('\n') };

@@ -23,7 +23,7 @@ export interface FeedOptions {
 }
 
 /** The fleet of a watch. */
-type Watched = Pick<Watch, 'known' | 'takeTouched'>;
+type Watched = Pick<Watch, 'known' | 'takeTouched' | 'total'>;
 
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
@@ -36,7 +36,6 @@ export class TabFeed {
   #events: FeedEntry[] = [];
   #pending: FeedEntry[] = [];
   #link: Link = { state: 'connecting', sinceMs: 0, message: null, gaps: 0, total: null };
-  #total = 0;
   #alerts: Alerts = { rows: [], byType: [], note: null };
   #last: Pick<Update, 'sequence' | 'note' | 'link'> & { alerts: Alerts };
 
@@ -51,7 +50,6 @@ export class TabFeed {
     for (const effect of effects) {
       if (effect.type === 'show') this.#addChange(effect.entry, effect.atMs);
       else if (effect.type === 'stream') this.#takeStream(effect.event);
-      else if (effect.type === 'counted') this.#total = effect.total ?? this.#total;
     }
   }
 
@@ -126,8 +124,7 @@ export class TabFeed {
   }
 
   /** What was read so far, and what there is no room for. */
-  #extent({ known }: Watched) {
-    const total = this.#total;
+  #extent({ known, total = 0 }: Watched) {
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
     const isReading = !known.isWhole && !isFull && known.store.size() < total;
     const [all, some] = [total, KNOWN_LIMIT].map((count) => count.toLocaleString('en'));

@@ -10,6 +10,7 @@ import { firstPage } from '../../http/first-page.js';
 import { widthOf } from '../../terminal/cells.js';
 import { loadPaint, type Paint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
+import type { Key } from '../../terminal/keys.js';
 import { openScreen } from '../../terminal/screen.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
@@ -19,7 +20,7 @@ import { type ShownEntry, showClock } from '../../views/change.js';
 import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
 import type { Session } from '../shared/follow/loop.js';
-import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
+import { Board, type BoardSeen } from './board.js';
 import { readFilter } from './filter.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
 import type { WatchPlan } from './plan.js';
@@ -69,12 +70,12 @@ class Live implements Display {
   readonly #screen: ReturnType<typeof openScreen>;
   readonly #frames: ReturnType<typeof openFrames>;
   readonly #map = openLiveMap();
-  #board: BoardState;
+  readonly #board: Board;
   #watched: Watch | undefined;
   /** How many messages the rate has counted. */
   #counted = 0;
   /** What the last frame showed: keys are about that. */
-  #seen: Pick<BoardEvent & { type: 'key' }, 'uuids' | 'first' | 'matching' | 'map'> = SEEN_NOTHING;
+  #seen: Omit<BoardSeen, 'rows'> = { uuids: [], first: 0, matching: 0 };
   #isWriting = false;
 
   constructor(options: LiveOptions, paint: Paint) {
@@ -85,34 +86,40 @@ class Live implements Display {
     this.#paint = paint;
     this.#openedMs = openedAt.monotonicMs;
     this.#rate = openRate(openedAt.monotonicMs);
-    this.#board = startBoard(plan.topics, openedAt, plan.map === undefined ? 'fleet' : 'map');
+    this.#board = new Board(plan.map === undefined ? 'fleet' : 'map');
     this.#frames = openFrames(clock, () => this.#draw());
     this.#screen = openScreen({
       stdout: io.streams.stdout,
       stdin: io.stdin,
       onChange: () => this.#frames.want(0),
-      onKey: (key) => this.#step({ type: 'key', key, rows: bicycleRows(this.#size().height), ...this.#seen }),
+      onKey: (key) => this.#press(key),
     });
     options.atEnd(() => {
       this.#frames.close();
       this.#screen.close();
     });
-    pollAlerts(options, (alerts) => this.#step({ type: 'alerts', alerts }));
+    pollAlerts(options, (alerts) => {
+      this.#board.takeAlerts(alerts);
+      this.#frames.want(0);
+    });
   }
 
   take(effects: readonly WatchEffect[], state: Watch) {
     this.#rate.add(state.counts.messages - this.#counted, this.#options.context.clock.monotonicMs());
     this.#counted = state.counts.messages;
     this.#watched = state;
-    for (const effect of effects) this.#board = boardState(this.#board, { type: 'effect', effect });
+    for (const effect of effects) this.#board.take(effect);
     this.#frames.want(0);
   }
 
-  #step(event: BoardEvent) {
+  #press(key: Key) {
     const { plan, stop } = this.#options;
-    this.#board = boardState(this.#board, event);
-    if (this.#board.isOver) stop('quit', quitError(plan));
-    this.#frames.want(0, event.type === 'key' && this.#board.view.home === 'map' ? MAP_FRAME_MS : undefined);
+    this.#board.press(key, { ...this.#seen, rows: bicycleRows(this.#size().height) });
+    // Leaving a board is what was asked for; what was waited for did not come.
+    const isEarly = plan.until !== undefined;
+    if (this.#board.isOver)
+      stop('quit', isEarly ? new FleetError('interrupted', 'quit before --until was met') : undefined);
+    this.#frames.want(0, this.#board.view.home === 'map' ? MAP_FRAME_MS : undefined);
   }
 
   #size() {
@@ -158,8 +165,6 @@ class Live implements Display {
   }
 }
 
-const SEEN_NOTHING = { uuids: [], first: 0, matching: 0 } as const;
-
 /** Draws when it is wanted, and as its age on the screen asks for; `draw` returns how far apart its frames are at least. */
 function openFrames(clock: Clock, draw: () => number) {
   let lastMs = Number.NEGATIVE_INFINITY;
@@ -173,11 +178,6 @@ function openFrames(clock: Clock, draw: () => number) {
   const want = (inMs: number, leastApartMs = apartMs) =>
     timer.want(Math.max(inMs, lastMs + leastApartMs - clock.monotonicMs()));
   return { want, close: timer.cancel };
-}
-
-/** Leaving a board is what was asked for; what was waited for did not come. */
-function quitError({ until }: WatchPlan): FleetError | undefined {
-  return until === undefined ? undefined : new FleetError('interrupted', 'quit before --until was met');
 }
 
 type Rate = ReturnType<typeof openRate>;
@@ -209,7 +209,7 @@ interface Frame {
   title: string;
 }
 
-function inputOf(board: BoardState, watched: Watch, now: Moment, frame: Frame): BoardInput {
+function inputOf(board: Board, watched: Watch, now: Moment, frame: Frame): BoardInput {
   const { view } = board;
   const { known, plan, lastMessageMs } = watched;
   const counts = new Map<string, number>();
@@ -232,7 +232,8 @@ function inputOf(board: BoardState, watched: Watch, now: Moment, frame: Frame): 
     openedMs: frame.openedMs,
     counts,
     known: known.store.size(),
-    total: plan.bicycles === undefined ? board.total : plan.bicycles.size,
+    connections: watched.connections,
+    total: plan.bicycles === undefined ? watched.total : plan.bicycles.size,
     isWhole: isWhole(watched),
     card: view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined,
     changes: view.filter === '' ? board.changes : board.changes.filter(({ entry }) => isWanted(entry, keep)),
@@ -248,7 +249,7 @@ const MAP_HINTS = ['q quit', '? help', 'm board', '+ - 0 zoom', 'arrows move', '
 
 /** What the map draws of a watch. */
 function mapInputOf(
-  board: BoardState,
+  board: Board,
   watched: Watch,
   now: Moment,
   { offsetMinutes, title, look }: { offsetMinutes: number; title: string; look: Look },
@@ -258,8 +259,8 @@ function mapInputOf(
   const bicycles = [...watched.bicycles()].filter(
     (bicycle) => (plan.map?.keep(bicycle) ?? true) && filter(bicycle, now.wallMs),
   );
-  const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${board.total ?? '?'} read`;
-  const connection = connectionText(board.connections, now.monotonicMs);
+  const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${watched.total ?? '?'} read`;
+  const connection = connectionText(watched.connections, now.monotonicMs);
   return {
     state: board.map,
     bicycles,

@@ -13,6 +13,7 @@ import type { Change, KnownFleet } from '../../follower/known-fleet.js';
 import { MemoryStore } from '../../follower/store.js';
 import { eventGap, type Gap, type Lost, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
+import type { BoardConnection } from '../../views/board-keys.js';
 import { namesChange, type ShownEntry } from '../../views/change.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
 import type { Stop } from '../shared/follow/ending.js';
@@ -20,11 +21,11 @@ import type { End } from '../shared/follow/loop.js';
 import { matches } from '../shared/list/where.js';
 import type { WatchPlan } from './plan.js';
 
-interface Blindness extends Pick<Gap, 'cause' | 'message'> {
-  /** On the monotonic clock. */
-  readonly fromMs: number;
-  /** The topic has never been connected. */
-  readonly isFirst: boolean;
+/** One topic's connection, as the board shows it. */
+interface TopicConnection extends BoardConnection {
+  readonly hasStood: boolean;
+  /** Since when nothing is heard, on the monotonic clock, and why; undefined while it stands. */
+  readonly blind: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
 }
 
 interface Leaving {
@@ -46,7 +47,7 @@ export type WatchEffect =
   | { readonly type: 'show'; readonly entry: ShownEntry; readonly atMs: number; readonly data: string | undefined }
   | { readonly type: 'stream'; readonly event: StreamEvent }
   | { readonly type: 'detail'; readonly text: string }
-  | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' }>
+  | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' | 'counted' }>
   | End;
 
 /** How many gaps are kept for the summary; all are counted. */
@@ -55,9 +56,6 @@ const KEPT_GAPS = 1_000;
 const LEAVING_MS = 1_000;
 /** How much of a message that cannot be read is kept. */
 const KEPT_CHARACTERS = 1_000;
-
-/** Of a topic that has neither stood nor failed. */
-const NOT_CONNECTED = { cause: 'timeout', message: 'no connection was made' } as const;
 
 /** A message that can be read. */
 interface Content {
@@ -77,8 +75,9 @@ export class Watch {
   readonly #store = new MemoryStore();
   /** The first ones; `counts.gapCount` says how many there were. */
   readonly #gaps: Gap[] = [];
-  /** The topics without a connection: at first all of them. */
-  readonly #blind: Map<string, Blindness>;
+  readonly connections: Map<string, TopicConnection>;
+  /** How many bicycles the service counts, when known. */
+  total: number | undefined;
   /** Bicycles that were said to leave a state, until the next message says which one they came to. */
   readonly #leaving = new Map<string, Leaving>();
   /** The bicycle that was seen last. */
@@ -99,8 +98,9 @@ export class Watch {
     const followed = new Map(topics.map((topic) => [topic, '']));
     const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages, seesAll };
     this.follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
-    const never = { fromMs: now.monotonicMs, ...NOT_CONNECTED, isFirst: true };
-    this.#blind = new Map(topics.map((topic) => [topic, never]));
+    const { monotonicMs: sinceMs } = now;
+    const blind = { fromMs: sinceMs, cause: 'timeout', message: 'no connection was made' } as const;
+    this.connections = new Map(topics.map((each) => [each, { state: 'connecting', sinceMs, hasStood: false, blind }]));
   }
 
   get known(): KnownFleet {
@@ -149,7 +149,8 @@ export class Watch {
 
   #takeStream(event: Exclude<WatchEvent, Message | Stop | { type: 'remembered' | 'tick' }>) {
     if (event.type === 'open') {
-      this.#blind.delete(event.topic);
+      const { topic, monotonicMs: sinceMs } = event;
+      this.connections.set(topic, { state: 'open', sinceMs, hasStood: true, blind: undefined });
       if (event.isReturn) this.counts.reconnects++;
     } else if (event.type === 'lost') this.#takeLost(event);
     else if (event.type === 'gap') this.#countGap(event);
@@ -159,12 +160,13 @@ export class Watch {
     else this.follower.take(event, this.#now);
   }
 
-  #takeLost({ topic, cause, lastLifeWallMs, blindMs, monotonicMs, error }: Lost) {
-    const before = this.#blind.get(topic);
-    // Keep the first cause; of a topic that was never connected, the latest error.
-    if (before !== undefined && !before.isFirst) return;
+  #takeLost({ topic, cause, blindMs, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
+    const { hasStood = false, blind: before } = this.connections.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - blindMs;
-    this.#blind.set(topic, { fromMs, cause, message: error.message, isFirst: lastLifeWallMs === undefined });
+    // Keep the first cause; of a topic that was never connected, the latest error.
+    const blind = hasStood && before !== undefined ? before : { fromMs, cause, message };
+    const [sinceMs, retryAtMs] = [monotonicMs - downMs, monotonicMs + retryInMs];
+    this.connections.set(topic, { state: 'lost', sinceMs, message, retryAtMs, hasStood, blind });
   }
 
   #countGap(gap: Gap) {
@@ -292,6 +294,9 @@ export class Watch {
       case 'gap-close':
       case 'settled':
         return;
+      case 'counted':
+        this.total = output.total ?? this.total;
+        return;
       case 'read':
         this.counts.unknown += output.report.unknown;
     }
@@ -343,14 +348,12 @@ export class Watch {
 
   /** What a stop from outside ends with: a watch that was never connected has failed, and says what it saw. */
   #errorOf({ end, error }: Stop): FleetError | undefined {
-    const never = [...this.#blind.values()].find(({ isFirst }) => isFirst);
-    const isNever = never !== undefined && this.plan.topics.length > 0 && this.#blind.size === this.plan.topics.length;
-    if (error?.kind === 'timeout') {
-      const seen = isNever ? `never connected: ${never.message}` : this.#lastState();
-      return new FleetError('timeout', `${error.message}; ${seen}`, { cause: error });
-    }
-    if (end !== 'for' || error !== undefined || !isNever) return error;
-    return new FleetError('network', `never connected: ${never.message}`);
+    const [first, ...others] = this.connections.values();
+    const isNever = first !== undefined && ![first, ...others].some(({ hasStood }) => hasStood);
+    const never = isNever ? `never connected: ${first.blind?.message}` : undefined;
+    if (error?.kind === 'timeout')
+      return new FleetError('timeout', `${error.message}; ${never ?? this.#lastState()}`, { cause: error });
+    return end !== 'for' || error !== undefined || never === undefined ? error : new FleetError('network', never);
   }
 
   /** What the fields of --until were when they were seen last. */
@@ -374,9 +377,15 @@ export class Watch {
 
   /** What a watch can say of itself at its end; a gap that lasts until then is counted. */
   summary(reason: WatchEnd, now: Moment): WatchSummary {
-    for (const [topic, { fromMs, cause, message, isFirst }] of this.#blind) {
+    const neverConnected: { topic: string; message: string }[] = [];
+    for (const [topic, { blind, hasStood }] of this.connections) {
+      if (blind === undefined) continue;
+      const { fromMs, cause, message } = blind;
       // What never stood has missed nothing: it is said in words of its own.
-      if (isFirst) continue;
+      if (!hasStood) {
+        neverConnected.push({ topic, message });
+        continue;
+      }
       const durationMs = Math.max(0, now.monotonicMs - fromMs);
       const at = { atMs: now.wallMs, monotonicMs: now.monotonicMs, fromWallMs: now.wallMs - durationMs };
       this.#countGap({ type: 'gap', topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 });
@@ -388,9 +397,7 @@ export class Watch {
       // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
       durationMs: Math.max(now.monotonicMs - this.#startedAt.monotonicMs, now.wallMs - this.#startedAt.wallMs),
       gaps: this.#gaps,
-      neverConnected: [...this.#blind].flatMap(([topic, { isFirst, message }]) =>
-        isFirst ? [{ topic, message }] : [],
-      ),
+      neverConnected,
       isUnread: this.plan.resyncPages > 0 && this.counts.gapCount > 0 && this.follower.isBehind,
       undelivered: 0,
     };
