@@ -2,7 +2,7 @@
 
 import { ALERT, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
-import { type Clock, every, type Moment, momentOf, openTimer } from '../../clock.js';
+import { type Clock, every, momentOf, openTimer } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -17,12 +17,11 @@ import { BICYCLES } from '../../views/bicycle.js';
 import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/board.js';
 import { connectionText, keyHints } from '../../views/board-keys.js';
 import { type ShownEntry, showClock } from '../../views/change.js';
-import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
 import type { Session } from '../shared/follow/loop.js';
 import { Board, type BoardSeen } from './board.js';
 import { readFilter } from './filter.js';
-import { type LiveMapInput, openLiveMap } from './live-map.js';
+import { openLiveMap } from './live-map.js';
 import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
@@ -144,22 +143,60 @@ class Live implements Display {
     return isMap ? MAP_FRAME_MS : FRAME_MS;
   }
 
-  #boardFrame(state: Watch): string {
+  #boardFrame(watched: Watch): string {
     const { width, height } = this.#size();
-    const { context, offsetMinutes, title } = this.#options;
-    const frame = { rows: bicycleRows(height), rate: this.#rate, openedMs: this.#openedMs, offsetMinutes, title };
-    const input = inputOf(this.#board, state, momentOf(context.clock), frame);
-    const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
-    this.#seen = { ...this.#seen, uuids, first: this.#board.view.scroll, matching: input.matching };
+    const { context, offsetMinutes, title, plan } = this.#options;
+    const { view, changes } = this.#board;
+    const { known } = watched;
+    const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
+    const counts = new Map<string, number>();
+    for (const { state } of watched.bicycles()) {
+      const name = (textOf(state) ?? 'unknown').slice(0, 100);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const filter = readFilter(view.filter);
+    const keep = (bicycle: Bicycle) => filter(bicycle, nowMs);
+    const picked = pickRows(watched.bicycles(), { sort: view.sort, keep }, view.scroll, bicycleRows(height));
+    const input: BoardInput = {
+      ...{ ...this.#board, ...watched.counts, ...picked },
+      ...{ nowMs, monotonicMs, offsetMinutes, title, counts, openedMs: this.#openedMs },
+      connections: watched.connections.topics,
+      lastMessageMs: watched.lastMessageMs,
+      perSecond: this.#rate.perSecond(monotonicMs),
+      known: known.store.size(),
+      total: plan.bicycles === undefined ? watched.total : plan.bicycles.size,
+      isWhole: isWhole(watched),
+      card: view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined,
+      changes: view.filter === '' ? changes : changes.filter(({ entry }) => isWanted(entry, keep)),
+    };
+    const uuids = picked.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
+    this.#seen = { ...this.#seen, uuids, first: view.scroll, matching: picked.matching };
     return this.#screen.frame(boardLines(input, { width, height, paint: this.#paint }));
   }
 
-  #mapFrame(state: Watch): string {
+  #mapFrame(watched: Watch): string {
     const { context, plan, offsetMinutes, title } = this.#options;
     const { stdout } = context.io;
+    const now = momentOf(context.clock);
     const look = { ...this.#size(), hasColor: stdout.colorLevel > 0, hasUnicode: stdout.hasUnicode };
-    const frame = { offsetMinutes, title: plan.map?.title ?? title, look };
-    const { canvas, seen } = this.#map.frame(mapInputOf(this.#board, state, momentOf(context.clock), frame));
+    const filter = readFilter(this.#board.view.filter);
+    const bicycles = [...watched.bicycles()].filter(
+      (bicycle) => (plan.map?.keep(bicycle) ?? true) && filter(bicycle, now.wallMs),
+    );
+    const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${watched.total ?? '?'} read`;
+    const connection = connectionText(watched.connections.topics, now.monotonicMs);
+    const { canvas, seen } = this.#map.frame({
+      state: this.#board.map,
+      bicycles,
+      isWhole: isWhole(watched),
+      title: `${countNoun(bicycles.length, BICYCLES.noun)}${known}, ${plan.map?.title ?? title}`,
+      moment: showClock(now.wallMs, offsetMinutes),
+      footer: [
+        { text: `${connection.text}  `, ink: connection.color },
+        { text: keyHints(MAP_HINTS, look.width - widthOf(connection.text) - 2), ink: 'dim' },
+      ],
+      look,
+    });
     this.#seen = { ...this.#seen, map: seen };
     return this.#screen.draw(canvas, this.#paint);
   }
@@ -200,80 +237,12 @@ function openRate(startMs: number) {
   };
 }
 
-interface Frame {
-  rows: number;
-  rate: Rate;
-  /** On the monotonic clock. */
-  openedMs: number;
-  offsetMinutes: number;
-  title: string;
-}
-
-function inputOf(board: Board, watched: Watch, now: Moment, frame: Frame): BoardInput {
-  const { view } = board;
-  const { known, plan, lastMessageMs } = watched;
-  const counts = new Map<string, number>();
-  for (const { state } of watched.bicycles()) {
-    const name = (textOf(state) ?? 'unknown').slice(0, 100);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  const filter = readFilter(view.filter);
-  const keep = (bicycle: Bicycle) => filter(bicycle, now.wallMs);
-  return {
-    ...board,
-    ...watched.counts,
-    ...pickRows(watched.bicycles(), { sort: view.sort, keep }, view.scroll, frame.rows),
-    nowMs: now.wallMs,
-    monotonicMs: now.monotonicMs,
-    offsetMinutes: frame.offsetMinutes,
-    title: frame.title,
-    lastMessageMs,
-    perSecond: frame.rate.perSecond(now.monotonicMs),
-    openedMs: frame.openedMs,
-    counts,
-    known: known.store.size(),
-    connections: watched.connections,
-    total: plan.bicycles === undefined ? watched.total : plan.bicycles.size,
-    isWhole: isWhole(watched),
-    card: view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined,
-    changes: view.filter === '' ? board.changes : board.changes.filter(({ entry }) => isWanted(entry, keep)),
-  };
-}
-
 /** Whether every bicycle that is followed is known. */
 function isWhole({ plan, known }: Watch): boolean {
   return plan.bicycles === undefined ? known.isWhole : known.store.size() >= plan.bicycles.size;
 }
 
 const MAP_HINTS = ['q quit', '? help', 'm board', '+ - 0 zoom', 'arrows move', 'Enter open', 'Tab next'];
-
-/** What the map draws of a watch. */
-function mapInputOf(
-  board: Board,
-  watched: Watch,
-  now: Moment,
-  { offsetMinutes, title, look }: { offsetMinutes: number; title: string; look: Look },
-): LiveMapInput {
-  const { plan } = watched;
-  const filter = readFilter(board.view.filter);
-  const bicycles = [...watched.bicycles()].filter(
-    (bicycle) => (plan.map?.keep(bicycle) ?? true) && filter(bicycle, now.wallMs),
-  );
-  const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${watched.total ?? '?'} read`;
-  const connection = connectionText(watched.connections, now.monotonicMs);
-  return {
-    state: board.map,
-    bicycles,
-    isWhole: isWhole(watched),
-    title: `${countNoun(bicycles.length, BICYCLES.noun)}${known}, ${title}`,
-    moment: showClock(now.wallMs, offsetMinutes),
-    footer: [
-      { text: `${connection.text}  `, ink: connection.color },
-      { text: keyHints(MAP_HINTS, look.width - widthOf(connection.text) - 2), ink: 'dim' },
-    ],
-    look,
-  };
-}
 
 function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boolean {
   if (entry.type === 'bicycle') return keep(entry.after);

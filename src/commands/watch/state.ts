@@ -11,22 +11,15 @@ import type { FollowerAnswer, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
 import type { Change, KnownFleet } from '../../follower/known-fleet.js';
 import { MemoryStore } from '../../follower/store.js';
-import { eventGap, type Gap, type Lost, type Message, type StreamEvent } from '../../http/stream/events.js';
+import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
-import type { BoardConnection } from '../../views/board-keys.js';
 import { namesChange, type ShownEntry } from '../../views/change.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
 import type { Stop } from '../shared/follow/ending.js';
 import type { End } from '../shared/follow/loop.js';
 import { matches } from '../shared/list/where.js';
+import { ConnectionLog } from './connections.js';
 import type { WatchPlan } from './plan.js';
-
-/** One topic's connection, as the board shows it. */
-interface TopicConnection extends BoardConnection {
-  readonly hasStood: boolean;
-  /** Since when nothing is heard, on the monotonic clock, and why; undefined while it stands. */
-  readonly blind: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
-}
 
 interface Leaving {
   readonly state: unknown;
@@ -50,8 +43,6 @@ export type WatchEffect =
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' | 'counted' }>
   | End;
 
-/** How many gaps are kept for the summary; all are counted. */
-const KEPT_GAPS = 1_000;
 /** How long the line of a state that is left waits for the one that says it all. */
 const LEAVING_MS = 1_000;
 /** How much of a message that cannot be read is kept. */
@@ -67,15 +58,13 @@ interface Content {
 
 export class Watch {
   readonly plan: WatchPlan;
-  readonly counts: { -readonly [Name in keyof WatchCounts]: number };
   /** When the last message came, on the monotonic clock. */
   lastMessageMs: number | undefined;
+  readonly connections: ConnectionLog;
+  readonly #counts = { messages: 0, shown: 0, caughtUp: 0, unknown: 0, gone: 0 };
   readonly #startedAt: Moment;
   readonly follower: Follower;
   readonly #store = new MemoryStore();
-  /** The first ones; `counts.gapCount` says how many there were. */
-  readonly #gaps: Gap[] = [];
-  readonly connections: Map<string, TopicConnection>;
   /** How many bicycles the service counts, when known. */
   total: number | undefined;
   /** Bicycles that were said to leave a state, until the next message says which one they came to. */
@@ -89,18 +78,16 @@ export class Watch {
     this.plan = plan;
     this.#startedAt = now;
     this.#now = now;
-    this.counts = {
-      ...{ messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0 },
-      ...{ dropped: 0, caughtUp: 0, unknown: 0, gone: 0 },
-    };
+    this.connections = new ConnectionLog(plan.topics, now);
     const { topics, organizations, bicycles, resyncPages, form } = plan;
     const isWhole = (form === 'board' || form === 'page') && bicycles === undefined && wantsLists(plan);
     const followed = new Map(topics.map((topic) => [topic, '']));
     const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages, seesAll };
     this.follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
-    const { monotonicMs: sinceMs } = now;
-    const blind = { fromMs: sinceMs, cause: 'timeout', message: 'no connection was made' } as const;
-    this.connections = new Map(topics.map((each) => [each, { state: 'connecting', sinceMs, hasStood: false, blind }]));
+  }
+
+  get counts(): WatchCounts {
+    return { ...this.#counts, ...this.connections.counts };
   }
 
   get known(): KnownFleet {
@@ -148,32 +135,12 @@ export class Watch {
   // The connection
 
   #takeStream(event: Exclude<WatchEvent, Message | Stop | { type: 'remembered' | 'tick' }>) {
-    if (event.type === 'open') {
-      const { topic, monotonicMs: sinceMs } = event;
-      this.connections.set(topic, { state: 'open', sinceMs, hasStood: true, blind: undefined });
-      if (event.isReturn) this.counts.reconnects++;
-    } else if (event.type === 'lost') this.#takeLost(event);
-    else if (event.type === 'gap') this.#countGap(event);
-    if (event.type === 'open' || event.type === 'lost' || event.type === 'gap' || event.type === 'closed')
+    if (event.type === 'open' || event.type === 'lost' || event.type === 'gap' || event.type === 'closed') {
+      this.connections.take(event);
       this.#add({ type: 'stream', event });
+    }
     if (event.type === 'closed') this.#end('failed', event.error);
     else this.follower.take(event, this.#now);
-  }
-
-  #takeLost({ topic, cause, blindMs, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
-    const { hasStood = false, blind: before } = this.connections.get(topic) ?? {};
-    const fromMs = before?.fromMs ?? monotonicMs - blindMs;
-    // Keep the first cause; of a topic that was never connected, the latest error.
-    const blind = hasStood && before !== undefined ? before : { fromMs, cause, message };
-    const [sinceMs, retryAtMs] = [monotonicMs - downMs, monotonicMs + retryInMs];
-    this.connections.set(topic, { state: 'lost', sinceMs, message, retryAtMs, hasStood, blind });
-  }
-
-  #countGap(gap: Gap) {
-    if (this.#gaps.length < KEPT_GAPS) this.#gaps.push(gap);
-    this.counts.gapCount++;
-    this.counts.blindMs += gap.durationMs;
-    this.counts.dropped += gap.droppedEvents;
   }
 
   // Messages
@@ -189,7 +156,7 @@ export class Watch {
     } catch (error) {
       return this.#takeUnreadable(event, error instanceof JsonError ? error.message : String(error));
     }
-    this.counts.messages++;
+    this.#counts.messages++;
     this.lastMessageMs = event.monotonicMs;
     const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
     if (isRemembering(this.plan)) return this.#takeContent(envelope, event);
@@ -222,7 +189,7 @@ export class Watch {
   }
 
   #show(entry: ShownEntry, { atMs, data }: Message, isMet: boolean) {
-    this.counts.shown++;
+    this.#counts.shown++;
     this.#showLast({ type: 'show', entry, atMs, data }, isMet);
   }
 
@@ -230,7 +197,7 @@ export class Watch {
   #showLast(effect: WatchEffect, isMet: boolean) {
     this.#add(effect);
     if (isMet) this.#end('until');
-    else if (this.counts.shown === this.plan.maxEvents) this.#end('max-events');
+    else if (this.#counts.shown === this.plan.maxEvents) this.#end('max-events');
   }
 
   /** One bad message costs one message: it is a gap of no length, and the list is asked what it may have said. */
@@ -238,7 +205,7 @@ export class Watch {
     const { data } = event;
     const message = `an event of ${data.length} characters cannot be read: ${reason}`;
     const gap = eventGap(event, 'broken', message, data.slice(0, KEPT_CHARACTERS));
-    this.#countGap(gap);
+    this.connections.add(gap);
     this.#add({ type: 'stream', event: gap });
     this.follower.takeUnreadable(event, message, this.#now);
   }
@@ -298,9 +265,13 @@ export class Watch {
         this.total = output.total ?? this.total;
         return;
       case 'read':
-        this.counts.unknown += output.report.unknown;
+        this.#counts.unknown += output.report.unknown;
     }
     this.#add(output);
+  }
+
+  #judgeBicycle(bicycle: Bicycle) {
+    return judge(this.plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', this.#now);
   }
 
   #takeLearned(bicycle: Bicycle) {
@@ -308,7 +279,7 @@ export class Watch {
     // Who is followed by name may be there already; of a whole organization only what happens counts.
     if (plan.bicycles === undefined || plan.until === undefined) return;
     this.#lastSeen = bicycle;
-    if (!judge(plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', this.#now).isMet) return;
+    if (!this.#judgeBicycle(bicycle).isMet) return;
     const uuid = String(bicycle.uuid);
     const entry: ShownEntry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
     this.#showLast({ type: 'show', entry, atMs: this.#now.wallMs, data: envelopeOf(plan, bicycle) }, true);
@@ -317,25 +288,19 @@ export class Watch {
   #takeCaughtUp(change: Change) {
     const { after } = change;
     this.#lastSeen = after;
-    const { isWanted, isMet } = judge(this.plan, () => ({ sender: 'bicycle', ...after }), 'bicycle', this.#now);
+    const { isWanted, isMet } = this.#judgeBicycle(after);
     if (!isWanted) return;
-    this.counts.caughtUp++;
+    this.#counts.caughtUp++;
     const data = isMet ? envelopeOf(this.plan, after) : undefined;
     this.#showLast({ type: 'show', entry: entryOf(change), atMs: this.#now.wallMs, data }, isMet);
   }
 
   #takeGone(uuid: string, bicycle: Bicycle) {
     const { plan } = this;
-    const { isWanted } = judge(
-      { ...plan, until: undefined },
-      () => ({ sender: 'bicycle', ...bicycle }),
-      'bicycle',
-      this.#now,
-    );
-    this.counts.gone++;
-    if (isWanted) {
+    const { isWanted } = this.#judgeBicycle(bicycle);
+    this.#counts.gone++;
+    if (isWanted)
       this.#add({ type: 'show', entry: { type: 'gone', uuid, bicycle }, atMs: this.#now.wallMs, data: undefined });
-    }
     const { bicycles } = plan;
     if (bicycles === undefined || plan.until === undefined) return;
     if ([...bicycles].some((each) => this.known.get(each) !== undefined)) return;
@@ -348,9 +313,7 @@ export class Watch {
 
   /** What a stop from outside ends with: a watch that was never connected has failed, and says what it saw. */
   #errorOf({ end, error }: Stop): FleetError | undefined {
-    const [first, ...others] = this.connections.values();
-    const isNever = first !== undefined && ![first, ...others].some(({ hasStood }) => hasStood);
-    const never = isNever ? `never connected: ${first.blind?.message}` : undefined;
+    const { never } = this.connections;
     if (error?.kind === 'timeout')
       return new FleetError('timeout', `${error.message}; ${never ?? this.#lastState()}`, { cause: error });
     return end !== 'for' || error !== undefined || never === undefined ? error : new FleetError('network', never);
@@ -371,33 +334,20 @@ export class Watch {
   #end(reason: WatchEnd, error?: FleetError) {
     if (this.#effects.at(-1)?.type === 'end') return;
     const { maxEvents } = this.plan;
-    if (maxEvents === undefined || this.counts.shown < maxEvents) this.#release(Number.POSITIVE_INFINITY);
+    if (maxEvents === undefined || this.#counts.shown < maxEvents) this.#release(Number.POSITIVE_INFINITY);
     this.#add({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
   }
 
   /** What a watch can say of itself at its end; a gap that lasts until then is counted. */
   summary(reason: WatchEnd, now: Moment): WatchSummary {
-    const neverConnected: { topic: string; message: string }[] = [];
-    for (const [topic, { blind, hasStood }] of this.connections) {
-      if (blind === undefined) continue;
-      const { fromMs, cause, message } = blind;
-      // What never stood has missed nothing: it is said in words of its own.
-      if (!hasStood) {
-        neverConnected.push({ topic, message });
-        continue;
-      }
-      const durationMs = Math.max(0, now.monotonicMs - fromMs);
-      const at = { atMs: now.wallMs, monotonicMs: now.monotonicMs, fromWallMs: now.wallMs - durationMs };
-      this.#countGap({ type: 'gap', topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 });
-    }
+    const connections = this.connections.finish(now);
     return {
       ...this.counts,
+      ...connections,
       end: reason,
       endedAtMs: now.wallMs,
       // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
       durationMs: Math.max(now.monotonicMs - this.#startedAt.monotonicMs, now.wallMs - this.#startedAt.wallMs),
-      gaps: this.#gaps,
-      neverConnected,
       isUnread: this.plan.resyncPages > 0 && this.counts.gapCount > 0 && this.follower.isBehind,
       undelivered: 0,
     };
@@ -410,7 +360,7 @@ function wantsLists({ organizations, resyncPages }: WatchPlan): boolean {
 
 /** Whether a mirror can say how everything was: a bicycle that is followed by name is read at its own address. */
 export function wantsFleet(plan: WatchPlan): boolean {
-  return plan.bicycles === undefined && wantsLists(plan) && isRemembering(plan);
+  return plan.bicycles === undefined && wantsLists(plan);
 }
 
 /** What the stream would have said of a bicycle that was waited for, and that the list shows. */

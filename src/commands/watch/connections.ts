@@ -1,0 +1,73 @@
+// What a watch knows of its connections: their state for the board, and the gaps for the summary. No I/O.
+
+import type { Moment } from '../../clock.js';
+import type { Gap, Lost, StreamEvent } from '../../http/stream/events.js';
+import type { BoardConnection } from '../../views/board-keys.js';
+import type { WatchSummary } from '../../views/stream.js';
+
+interface TopicConnection extends BoardConnection {
+  readonly hasStood: boolean;
+  /** Since when nothing is heard, on the monotonic clock, and why; undefined while it stands. */
+  readonly blind: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
+}
+
+/** How many gaps are kept for the summary; all are counted. */
+const KEPT_GAPS = 1_000;
+
+export class ConnectionLog {
+  readonly topics: Map<string, TopicConnection>;
+  readonly counts = { reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0 };
+  readonly #gaps: Gap[] = [];
+
+  constructor(topics: readonly string[], { monotonicMs: sinceMs }: Moment) {
+    const blind = { fromMs: sinceMs, cause: 'timeout', message: 'no connection was made' } as const;
+    this.topics = new Map(topics.map((topic) => [topic, { state: 'connecting', sinceMs, hasStood: false, blind }]));
+  }
+
+  take(event: StreamEvent) {
+    if (event.type === 'gap') this.add(event);
+    else if (event.type === 'lost') this.#lose(event);
+    if (event.type !== 'open') return;
+    const { topic, monotonicMs: sinceMs, isReturn } = event;
+    this.topics.set(topic, { state: 'open', sinceMs, hasStood: true, blind: undefined });
+    if (isReturn) this.counts.reconnects++;
+  }
+
+  #lose({ topic, cause, blindMs, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
+    const { hasStood = false, blind: before } = this.topics.get(topic) ?? {};
+    const fromMs = before?.fromMs ?? monotonicMs - blindMs;
+    // Keep the first cause; of a topic that was never connected, the latest error.
+    const blind = hasStood && before !== undefined ? before : { fromMs, cause, message };
+    const [sinceMs, retryAtMs] = [monotonicMs - downMs, monotonicMs + retryInMs];
+    this.topics.set(topic, { state: 'lost', sinceMs, message, retryAtMs, hasStood, blind });
+  }
+
+  add(gap: Gap) {
+    if (this.#gaps.length < KEPT_GAPS) this.#gaps.push(gap);
+    this.counts.gapCount++;
+    this.counts.blindMs += gap.durationMs;
+    this.counts.dropped += gap.droppedEvents;
+  }
+
+  /** Why there never was a connection, to any of the topics; undefined where there was one. */
+  get never(): string | undefined {
+    const [first, ...others] = this.topics.values();
+    if (first === undefined || [first, ...others].some(({ hasStood }) => hasStood)) return undefined;
+    return `never connected: ${first.blind?.message}`;
+  }
+
+  /** For the summary; a gap that lasts until the end is counted. */
+  finish({ wallMs, monotonicMs }: Moment): Pick<WatchSummary, 'gaps' | 'neverConnected'> {
+    const neverConnected: { topic: string; message: string }[] = [];
+    for (const [topic, { blind, hasStood }] of this.topics) {
+      if (blind === undefined) continue;
+      const { fromMs, cause, message } = blind;
+      const durationMs = Math.max(0, monotonicMs - fromMs);
+      const at = { atMs: wallMs, monotonicMs, fromWallMs: wallMs - durationMs };
+      // What never stood has missed nothing: it is said in words of its own.
+      if (!hasStood) neverConnected.push({ topic, message });
+      else this.add({ type: 'gap', topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 });
+    }
+    return { gaps: this.#gaps, neverConnected };
+  }
+}
