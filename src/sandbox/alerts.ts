@@ -44,12 +44,6 @@ export interface AlertInput {
   modified: string;
 }
 
-/** Adds an alert at the end of the list. */
-export function addAlert(fleet: ServedFleet, row: AlertRow): void {
-  fleet.alerts.push(row);
-  fleet.alertsByUuid.set(row.body.uuid, row);
-}
-
 /** What an alert is about. */
 interface Subject {
   name: string;
@@ -143,7 +137,7 @@ export function raiseAlert(
   const whole = { ...input, state: 'new', created, modified: created };
   const alert = makeAlert(fleet, row, whole, { index: fleet.alerts.length, modifiedAt });
   Object.assign(alert.body, input.changes);
-  addAlert(fleet, alert);
+  fleet.alerts.push(alert);
   publishAlert(fleet, alert, 'alert-raised', undefined);
   return alert;
 }

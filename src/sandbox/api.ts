@@ -123,7 +123,7 @@ function answerUnknownPath(
 
 function addAlertRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
-  const lists = createLists<AlertRow>(() => fleet().version);
+  const lists = createLists(fleet, ({ alerts }) => alerts);
   route('/alerts/', {
     GET: (request, viewer) => {
       const rows = selectAlerts(fleet(), lists, request.query, viewer);
@@ -133,7 +133,7 @@ function addAlertRoutes(options: ServedApiOptions, route: AddRoute): void {
   if (!options.isObserved) return;
 
   function find(request: ApiRequest, viewer: Viewer): AlertRow {
-    const row = fleet().alertsByUuid.get(request.uuid);
+    const row = fleet().alerts.find(({ body }) => body.uuid === request.uuid);
     if (row !== undefined && isAlertVisible(row, viewer)) return row;
     throw refuseUnknown('No Alert matches the given query.');
   }

@@ -16,7 +16,6 @@ import {
   changeBicycle,
   createBicycle,
   historyOf,
-  moveBicycle,
   removeBicycle,
   runTransition,
   type ServedFleet,
@@ -41,7 +40,7 @@ import {
 /** Adds the routes; those that interface.md does not name only when they are wanted. */
 export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
-  const lists = createLists<BicycleRow>(() => fleet().version);
+  const lists = createLists(fleet, ({ bicycles }) => bicycles);
 
   route(
     '/bicycles/',
@@ -107,7 +106,7 @@ function editHandler(options: ServedApiOptions, isWhole: boolean): Handler {
       throw refuseVersion();
     }
     const { organization, fields } = readEdit(fleet, row, body, { isWhole, viewer });
-    if (organization !== undefined && organization !== row.organization) moveBicycle(fleet, row, organization);
+    row.organization = organization ?? row.organization;
     const model = fleet.models.find(({ url }) => url === (fields['model'] ?? row.body.model));
     const lock = fields['lock'] === undefined ? row.body.lock : fields['lock'];
     changeBicycle(
@@ -151,7 +150,6 @@ function actionHandler(options: ServedApiOptions): Handler {
     // Observed: "would be allowed"; interface.md names no such field, so a service that follows it alone performs the request.
     if (fleet.isObserved && body['dry_run'] === true) return NOTHING;
     runTransition(fleet, row, transition, 'client', riderOf(body, viewer));
-    options.onAction(row.body.uuid);
     // Assumed: "Response … not shown"; 200 with the updated bicycle.
     return answerText(200, serialise(row));
   };

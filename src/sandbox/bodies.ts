@@ -1,5 +1,5 @@
 // Bodies that create or edit a bicycle: reading and checking each field (interface.md sections 4.2 and 4.4).
-import { type BicycleRow, linkTo, type ServedFleet } from './fleet.js';
+import { type BicycleRow, hasOrganization, linkTo, type ServedFleet } from './fleet.js';
 import { type Detail, Problem, refuseRole } from './problem.js';
 import type { Viewer } from './token.js';
 
@@ -58,7 +58,7 @@ function readFields(fleet: ServedFleet, reader: FieldReader, further: readonly s
     }
   }
   const organization = isGiven('organization') ? link('organization', 'organizations') : undefined;
-  if (organization !== undefined && !fleet.bicyclesByOrganization.has(organization)) unknown('organization');
+  if (organization !== undefined && !hasOrganization(fleet, organization)) unknown('organization');
   if (isGiven('model')) {
     const uuid = link('model', 'bicycle_models');
     const model = fleet.models.find((candidate) => candidate.uuid === uuid);
@@ -88,8 +88,8 @@ function checkName(
   own: BicycleRow | undefined,
 ): void {
   if (!fleet.isObserved || name === undefined || name === null || name === '') return;
-  const rows = fleet.bicyclesByOrganization.get(organization) ?? [];
-  if (!rows.some((row) => row !== own && row.body.name === name)) return;
+  const isTaken = (row: BicycleRow) => row !== own && row.organization === organization && row.body.name === name;
+  if (!fleet.bicycles.some(isTaken)) return;
   const message = 'The fields organization, name must make a unique set.';
   throw new Problem(400, { non_field_errors: [{ message, code: 'unique' }] });
 }

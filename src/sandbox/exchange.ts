@@ -21,8 +21,6 @@ export interface ServedApiOptions {
   prefix: string;
   /** A uuid for a new bicycle, from the seed. */
   nextUuid: () => string;
-  /** Called for each transition that a request carried out. */
-  onAction: (uuid: string) => void;
 }
 
 /** A request of the API port. */

@@ -115,33 +115,41 @@ export interface Publication {
   message: string;
 }
 
-export interface ServedFleet {
-  /** Whether it behaves as a running service was observed to, or as interface.md alone says. */
-  isObserved: boolean;
-  /** Without a trailing slash; links are absolute and lie below it. */
-  baseUrl: string;
+/** What bicycles belong to. */
+export interface Surroundings {
   organizations: Organization[];
   zones: Zone[];
   models: Model[];
   /** The uuids of the users; the first three are the default subjects of the roles. */
   users: string[];
-  bicycles: BicycleRow[];
-  bicyclesByUuid: Map<string, BicycleRow>;
-  bicyclesByOrganization: Map<string, BicycleRow[]>;
-  alerts: AlertRow[];
-  alertsByUuid: Map<string, AlertRow>;
-  /** Counts up when a bicycle leaves a list for good, so that remembered orders are made anew. */
-  removals: number;
-  /** Counts up at every change, so that orders and selections know when they are stale. */
-  version: number;
-  /** Microseconds since the epoch of the last change. */
-  lastChange: number;
+}
+
+/** The service around the fleet. */
+export interface FleetService {
+  /** Whether it behaves as a running service was observed to, or as interface.md alone says. */
+  isObserved: boolean;
+  /** Without a trailing slash; links are absolute and lie below it. */
+  baseUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
   publish: (publication: Publication) => void;
   log: (line: ActionLine) => void;
   /** Receives each alert that is raised or changed, for the webhook. */
   onAlert: (alert: ServedAlert) => void;
+}
+
+export interface ServedFleet extends Surroundings, FleetService {
+  bicycles: BicycleRow[];
+  bicyclesByUuid: Map<string, BicycleRow>;
+  alerts: AlertRow[];
+  /** Counts up at every change, so that orders and selections know when they are stale. */
+  version: number;
+  /** Microseconds since the epoch of the last change. */
+  lastChange: number;
+}
+
+export function hasOrganization({ organizations }: Surroundings, organization: string): boolean {
+  return organizations.some(({ uuid }) => uuid === organization);
 }
 
 /** What is kept of a bicycle's history. */
@@ -250,7 +258,6 @@ function addressOf(fleet: ServedFleet, row: BicycleRow): Pick<Publication, 'topi
 export function addBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.bicycles.push(row);
   fleet.bicyclesByUuid.set(row.body.uuid, row);
-  fleet.bicyclesByOrganization.get(row.organization)?.push(row);
 }
 
 /** A bicycle as it is kept; `moment` is that of its last change, in microseconds since the epoch. */
@@ -278,21 +285,9 @@ export interface NewBicycleFields {
 
 /** Takes a bicycle out of all lists; nothing is pushed (assumed). */
 export function removeBicycle(fleet: ServedFleet, row: BicycleRow): void {
-  const remove = (rows: BicycleRow[] | undefined) => rows?.splice(rows.indexOf(row), 1);
-  remove(fleet.bicycles);
-  remove(fleet.bicyclesByOrganization.get(row.organization));
+  fleet.bicycles.splice(fleet.bicycles.indexOf(row), 1);
   fleet.bicyclesByUuid.delete(row.body.uuid);
-  fleet.removals += 1;
   nextMoment(fleet);
-}
-
-/** Gives a bicycle to another organization; its body has to be changed apart. */
-export function moveBicycle(fleet: ServedFleet, row: BicycleRow, organization: string): void {
-  const rows = fleet.bicyclesByOrganization.get(row.organization);
-  rows?.splice(rows.indexOf(row), 1);
-  row.organization = organization;
-  fleet.bicyclesByOrganization.get(organization)?.push(row);
-  fleet.removals += 1;
 }
 
 /** Adds a bicycle that a client created, and pushes it. "A new bicycle starts in_maintenance." */

@@ -1,5 +1,7 @@
 // Lists in order: sorting and filtering whole fleets once, then serving page after page from what is remembered.
 
+import type { ServedFleet } from './fleet.js';
+
 interface ListRow {
   index: number;
 }
@@ -13,48 +15,46 @@ export interface Ordering<Row> {
 
 /** What is wanted of a list. */
 export interface Selection<Row> {
-  /** All rows that may be in it, in creation order; filters that need no look at a row are already applied. */
-  rows: readonly Row[];
-  /** Names `rows`; the same name must always mean the same rows. */
-  rowsName: string;
   /** The first one counts most; none leaves the order of creation. */
   orderings: readonly Ordering<Row>[];
   /** Whether a row is in it. */
-  accepts: ((row: Row) => boolean) | undefined;
+  accepts: (row: Row) => boolean;
   /** Names `accepts`; the same name must always mean the same condition. */
   acceptsName: string;
 }
 
-export interface Lists<Row> {
-  /** The rows of a selection, in order. Must not be changed, nor kept beyond the next change of the fleet. */
-  select: (selection: Selection<Row>) => readonly Row[];
-}
+/** The rows of a selection, in order. Must not be changed, nor kept beyond the next change of the fleet. */
+export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 
 /** Bounds the memory: a selection of 100,000 rows is close to a megabyte. */
 const REMEMBERED_LISTS = 32;
 
-/** Makes a memory of sorted and filtered lists that are made anew when `version()` has moved. */
-export function createLists<Row extends ListRow>(version: () => number): Lists<Row> {
+/** Makes a memory of sorted and filtered lists that are made anew when the fleet has changed. */
+export function createLists<Row extends ListRow>(
+  fleet: () => ServedFleet,
+  rowsOf: (fleet: ServedFleet) => readonly Row[],
+): SelectRows<Row> {
   const memory = new Map<string, { version: number; rows: readonly Row[] }>();
   const recall = (key: string, make: (before: readonly Row[]) => readonly Row[]): readonly Row[] => {
+    const { version } = fleet();
     const known = memory.get(key);
-    if (known?.version === version()) return known.rows;
+    if (known?.version === version) return known.rows;
     const rows = make(known?.rows ?? []);
     memory.delete(key);
-    memory.set(key, { version: version(), rows });
+    memory.set(key, { version, rows });
     const [oldest = ''] = memory.keys();
     if (memory.size > REMEMBERED_LISTS) memory.delete(oldest);
     return rows;
   };
-  return {
-    select: ({ rows, rowsName, orderings, accepts, acceptsName }) => {
-      const names = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`);
-      const key = `${rowsName} ${names.join(',')}`;
-      // The old order is nearly right after a few changes, and sorting what is nearly sorted is fast.
-      const sort = (before: readonly Row[]) => [...before, ...rows.slice(before.length)].sort(comparison(orderings));
-      const ordered = orderings.length === 0 ? rows : recall(key, sort);
-      return accepts === undefined ? ordered : recall(`${key} ${acceptsName}`, () => ordered.filter(accepts));
-    },
+  return ({ orderings, accepts, acceptsName }) => {
+    const key = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`).join(',');
+    // The old order is nearly right after a few changes, and sorting what is nearly sorted is fast.
+    const sort = (before: readonly Row[]) => {
+      const left = new Set(rowsOf(fleet()));
+      const kept = before.filter((row) => left.delete(row));
+      return [...kept, ...left].sort(comparison(orderings));
+    };
+    return recall(`${key} ${acceptsName}`, () => recall(key, sort).filter(accepts));
   };
 }
 

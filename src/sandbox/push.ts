@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { checkAccept, STREAM_MEDIA_TYPES } from './accept.js';
 import type { Faults } from './faults.js';
-import type { Publication, ServedFleet } from './fleet.js';
+import { hasOrganization, type Publication, type ServedFleet } from './fleet.js';
 import { answerOf, refuseMethod, refuseRole, refuseUnknown } from './problem.js';
 import { type Exchange, sendAnswer } from './server.js';
 import type { TokenService, Viewer } from './token.js';
@@ -217,9 +217,9 @@ function asRole(text: string, role: string): string {
 /** The organization whose topic it is, or undefined when there is no such topic (section 6.1). Observed: the children of an organization have one of their own, alerts have none. */
 function organizationOfTopic(fleet: ServedFleet, topic: string): string | undefined {
   const [, parent = ''] = /^\/([^/]+)\/\*\/admin\/bicycles\/\*$/.exec(topic) ?? [];
-  if (fleet.isObserved && fleet.bicyclesByOrganization.has(parent)) return parent;
+  if (fleet.isObserved && hasOrganization(fleet, parent)) return parent;
   const [, organization = '', kind = '', rest = ''] = /^\/([^/]+)\/admin\/(bicycles|alerts)\/(.+)$/.exec(topic) ?? [];
-  if (!fleet.bicyclesByOrganization.has(organization) || (fleet.isObserved && kind === 'alerts')) return undefined;
+  if (!hasOrganization(fleet, organization) || (fleet.isObserved && kind === 'alerts')) return undefined;
   if (rest === '*') return organization;
   const row = kind === 'bicycles' && rest.endsWith('/') ? fleet.bicyclesByUuid.get(rest.slice(0, -1)) : undefined;
   return row?.organization === organization ? organization : undefined;

@@ -3,6 +3,8 @@ import type { Bicycle } from '../api/bicycle.js';
 import {
   addBicycle,
   type BicycleRow,
+  changeBicycle,
+  hasOrganization,
   makeRow,
   nextIndex,
   nextMoment,
@@ -27,6 +29,31 @@ export interface RecordedBicycle {
   organization: string;
 }
 
+/** What happened to a recorded fleet, as it is played. */
+export interface Playback {
+  /** Changes a bicycle, its links led here; nothing happens where it is not there. */
+  playChanges: (uuid: string, changes: Partial<Bicycle>) => void;
+  playArrival: (arrival: RecordedBicycle) => void;
+  /** Takes a bicycle out of the lists. */
+  playDeparture: (uuid: string) => void;
+}
+
+/** @param recordedAt the address at which it was recorded */
+export function createPlayback(fleet: ServedFleet, recordedAt: string): Playback {
+  return {
+    playChanges: (uuid, changes) => {
+      const row = fleet.bicyclesByUuid.get(uuid);
+      if (row !== undefined)
+        changeBicycle(fleet, row, leadHere(changes, recordedAt, fleet.baseUrl) as Partial<Bicycle>);
+    },
+    playArrival: (arrival) => changeBicycle(fleet, addRecordedBicycle(fleet, arrival, recordedAt), {}),
+    playDeparture: (uuid) => {
+      const row = fleet.bicyclesByUuid.get(uuid);
+      if (row !== undefined) removeBicycle(fleet, row);
+    },
+  };
+}
+
 /** Fills a fleet that has no bicycle yet. */
 export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
   const [main = ''] = recorded.organizations;
@@ -36,8 +63,6 @@ export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
     parent: undefined,
   }));
   fleet.organizations.splice(0, fleet.organizations.length, ...organizations);
-  fleet.bicyclesByOrganization.clear();
-  for (const { uuid } of organizations) fleet.bicyclesByOrganization.set(uuid, []);
   for (const zone of fleet.zones) zone.organization = main;
   const created = ({ bicycle }: RecordedBicycle) => String(bicycle.created ?? '');
   const sorted = [...recorded.bicycles].sort((a, b) =>
@@ -47,7 +72,7 @@ export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
 }
 
 /** Adds a bicycle that came later; nothing is pushed, as for one that somebody else gave away. */
-export function addRecordedBicycle(
+function addRecordedBicycle(
   fleet: ServedFleet,
   { bicycle, organization }: RecordedBicycle,
   baseUrl: string,
@@ -62,7 +87,7 @@ export function addRecordedBicycle(
     modified,
     ...(fleet.isObserved ? { concurrency_version: moment } : {}),
   } as ServedBicycle;
-  const known = fleet.bicyclesByOrganization.has(organization) ? organization : (fleet.organizations[0]?.uuid ?? '');
+  const known = hasOrganization(fleet, organization) ? organization : (fleet.organizations[0]?.uuid ?? '');
   const row = makeRow(body, { index: nextIndex(fleet), organization: known, moment });
   const before = fleet.bicyclesByUuid.get(body.uuid);
   if (before !== undefined) removeBicycle(fleet, before);
@@ -71,7 +96,7 @@ export function addRecordedBicycle(
 }
 
 /** A value with its links below one address led to another. */
-export function leadHere(value: unknown, from: string, to: string): unknown {
+function leadHere(value: unknown, from: string, to: string): unknown {
   if (typeof value === 'string') return value.startsWith(`${from}/`) ? to + value.slice(from.length) : value;
   if (Array.isArray(value)) return value.map((each) => leadHere(each, from, to));
   if (typeof value !== 'object' || value === null) return value;

@@ -1,11 +1,12 @@
 // The fleet at the beginning: the same seed and number of bicycles give the same one, uuids included.
 import { ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
-import { addAlert, makeAlert, OBSERVED_ALERT_TYPES } from './alerts.js';
+import { makeAlert, OBSERVED_ALERT_TYPES } from './alerts.js';
 import {
   type AlertRow,
   addBicycle,
   addObservedFields,
   type BicycleRow,
+  type FleetService,
   linkTo,
   type Model,
   makeRow,
@@ -86,13 +87,7 @@ export const ALERT_ROLES: readonly string[][] = [
 ];
 
 /** Makes the fleet. Times lie before `now()` (milliseconds since the epoch) by amounts that follow from the seed. */
-export function seedFleet(
-  options: { seed: number; bicycles: number } & Pick<
-    ServedFleet,
-    'baseUrl' | 'isObserved' | 'now' | 'publish' | 'log' | 'onAlert'
-  >,
-): ServedFleet {
-  const { seed, bicycles, ...given } = options;
+export function seedFleet({ seed, bicycles }: { seed: number; bicycles: number }, service: FleetService): ServedFleet {
   const random = createRandom(seed);
   const [main, ...others] = ORGANIZATION_NAMES.map((name) => ({ uuid: randomUuid(random), name }));
   const organizations: Organization[] = [main, ...others].flatMap((organization) =>
@@ -100,23 +95,20 @@ export function seedFleet(
   );
   const models: Model[] = MODEL_NAMES.map((name) => {
     const uuid = randomUuid(random);
-    return { uuid, name, url: linkTo(options, 'bicycle_models', uuid) };
+    return { uuid, name, url: linkTo(service, 'bicycle_models', uuid) };
   });
   const users = Array.from({ length: 24 }, () => randomUuid(random));
-  const start = Math.floor(options.now() * 1000);
+  const start = Math.floor(service.now() * 1000);
   const fleet: ServedFleet = {
-    ...given,
+    ...service,
     organizations,
     models,
     users,
     zones: CITIES.map((city) => seedZone(random, organizations, city)),
     bicycles: [],
     bicyclesByUuid: new Map(),
-    bicyclesByOrganization: new Map(organizations.map(({ uuid }) => [uuid, []])),
     alerts: [],
-    alertsByUuid: new Map(),
     version: 0,
-    removals: 0,
     lastChange: start,
   };
   for (let index = 0; index < bicycles; index += 1) {
@@ -126,7 +118,7 @@ export function seedFleet(
   }
   if (bicycles > 0) {
     const alerts = Math.min(Math.max(leastAlerts(fleet), Math.round(bicycles * 0.2)), MOST_ALERTS);
-    for (let index = 0; index < alerts; index += 1) addAlert(fleet, seedAlert(random, fleet, index, start));
+    for (let index = 0; index < alerts; index += 1) fleet.alerts.push(seedAlert(random, fleet, index, start));
   }
   return fleet;
 }

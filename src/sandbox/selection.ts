@@ -3,7 +3,7 @@ import { ALERT_FIELDS, ALERT_ORDERINGS, ALERT_STATES, ALERT_TYPES } from '../api
 import { BICYCLE_FIELDS, BICYCLE_ORDERINGS } from '../api/bicycle.js';
 import type { AlertRow, BicycleRow, ServedFleet, Zone } from './fleet.js';
 import { distanceToMiddle, isInside, numberFrom, type ServedBox } from './geometry.js';
-import type { Lists, Ordering } from './lists.js';
+import type { Ordering, SelectRows } from './lists.js';
 import { refuseField } from './problem.js';
 import {
   lastOf,
@@ -50,7 +50,7 @@ function orderingsOf(query: URLSearchParams, rules: { [service: string]: Orderin
 
 export function selectBicycles(
   fleet: ServedFleet,
-  lists: Lists<BicycleRow>,
+  select: SelectRows<BicycleRow>,
   query: URLSearchParams,
   viewer: Viewer,
 ): readonly BicycleRow[] {
@@ -60,24 +60,17 @@ export function selectBicycles(
   const orderings = orderingsOf(query, BICYCLE_RULES, fleet.isObserved);
   // Assumed: an organization that the viewer may not see, or that is not there, has no bicycles.
   const isForeign = viewer.organization !== undefined && wanted !== undefined && wanted !== viewer.organization;
-  const isHidden = isForeign || zone === 'unknown';
-  const zoneBox = zone === 'unknown' ? undefined : zone;
-  const organization = wanted ?? zoneBox?.organization ?? viewer.organization;
-  const rows = organization === undefined ? fleet.bicycles : (fleet.bicyclesByOrganization.get(organization) ?? []);
-  const further = fleet.isObserved ? readFurtherFilters(fleet, query) : undefined;
-  const isAll = seesAll(fleet, viewer, organization);
-  return lists.select({
-    rows: isHidden ? [] : rows,
-    rowsName: isHidden ? 'none' : `${organization ?? 'all'} ${fleet.removals}`,
+  if (isForeign || zone === 'unknown') return [];
+  const organization = wanted ?? zone?.organization ?? viewer.organization;
+  const boxes = [zone?.box, box].filter((each) => each !== undefined);
+  const further = fleet.isObserved ? readFurtherFilters(fleet, query) : () => true;
+  return select({
     orderings: orderings.map((ordering) => bicycleOrdering(ordering, box)),
-    accepts:
-      zoneBox === undefined && box === undefined && isAll && further === undefined
-        ? undefined
-        : (row) =>
-            (zoneBox === undefined || isInside(zoneBox.box, row.body.latitude, row.body.longitude)) &&
-            (box === undefined || isInside(box, row.body.latitude, row.body.longitude)) &&
-            isVisible(fleet, row, viewer) &&
-            further?.(row) !== false,
+    accepts: (row) =>
+      (organization === undefined || row.organization === organization) &&
+      boxes.every((each) => isInside(each, row.body.latitude, row.body.longitude)) &&
+      isVisible(fleet, row, viewer) &&
+      further(row),
     acceptsName: nameOf(query, viewer),
   });
 }
@@ -91,8 +84,8 @@ export function isVisible(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): 
 }
 
 /** Observed: "operators see all of their organization; mechanics and renters the available ones and their own". */
-function seesAll(fleet: ServedFleet, viewer: Viewer, organization: string | undefined): boolean {
-  const roles = viewer.affiliations[organization ?? ''] ?? Object.values(viewer.affiliations).flat();
+function seesAll(fleet: ServedFleet, viewer: Viewer, organization: string): boolean {
+  const roles = viewer.affiliations[organization] ?? Object.values(viewer.affiliations).flat();
   const isMechanic = fleet.isObserved && roles.includes('mechanic') && !SEE_ALL.some((role) => roles.includes(role));
   return viewer.role !== 'renter' && !isMechanic;
 }
@@ -120,7 +113,7 @@ function readZone(
 }
 
 /** Observed: the filters that interface.md does not name. */
-function readFurtherFilters(fleet: ServedFleet, query: URLSearchParams): ((row: BicycleRow) => boolean) | undefined {
+function readFurtherFilters(fleet: ServedFleet, query: URLSearchParams): (row: BicycleRow) => boolean {
   const conditions: ((row: BicycleRow) => boolean)[] = [];
   const add = (given: boolean, condition: (row: BicycleRow) => boolean) => given && conditions.push(condition);
   const states = readQueryWords(query, 'state');
@@ -154,7 +147,7 @@ function readFurtherFilters(fleet: ServedFleet, query: URLSearchParams): ((row: 
     const alerted = new Set(fitting.map(({ bicycle }) => bicycle));
     conditions.push((row) => alerted.has(row.body.uuid) === (withAlerts ?? true));
   }
-  return conditions.length === 0 ? undefined : (row) => conditions.every((condition) => condition(row));
+  return (row) => conditions.every((condition) => condition(row));
 }
 
 /** The same name always means the same filters: all that is asked but for the page. */
@@ -190,7 +183,7 @@ function textOf(value: unknown): string | null {
 
 export function selectAlerts(
   fleet: ServedFleet,
-  lists: Lists<AlertRow>,
+  select: SelectRows<AlertRow>,
   query: URLSearchParams,
   viewer: Viewer,
 ): readonly AlertRow[] {
@@ -199,9 +192,7 @@ export function selectAlerts(
   const states = readChoices(query, 'state', ALERT_STATES);
   const types = readChoices(query, 'alert_type', ALERT_TYPES);
   const orderings = orderingsOf(query, ALERT_RULES, fleet.isObserved);
-  return lists.select({
-    rows: fleet.alerts,
-    rowsName: 'all',
+  return select({
     orderings: orderings.map(({ name, descending }) => ({ name, descending, sortValue: alertValue(name) })),
     accepts: (row) =>
       isAlertVisible(row, viewer) &&

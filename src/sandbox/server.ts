@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
 import type { Faults, FaultTarget } from './faults.js';
 import { refusalOf } from './guard.js';
 import { answerOf, refuse, refuseThrottled, type ServedAnswer } from './problem.js';
@@ -144,29 +143,15 @@ function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoin
   return { incoming, outgoing, record, cut: false, answered };
 }
 
-/** What is shorter than this gains nothing; Django's gzip middleware has the same limit. */
-const SHORTEST_PACKED_BYTES = 200;
-/** Fast rather than small: the bytes never leave the machine. */
-const GZIP_LEVEL = 1;
-
 /** Answers and ends the exchange, or cuts the connection where a fault wants that. */
 export function sendAnswer(exchange: Exchange, { status, body = '', headers }: ServedAnswer): void {
   const { incoming, outgoing } = exchange;
   exchange.answered(exchange.cut ? 0 : status);
   if (exchange.cut) return void incoming.socket.destroy();
-  const accepted = String(incoming.headers['accept-encoding'] ?? '');
-  const isPacked = body.length >= SHORTEST_PACKED_BYTES && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
-  const bytes = isPacked ? gzipSync(body, { level: GZIP_LEVEL }) : Buffer.from(body);
-  const length = status === 204 ? {} : { 'Content-Length': bytes.length };
-  const packed = isPacked ? { 'Content-Encoding': 'gzip' } : {};
-  outgoing.writeHead(status, {
-    ...(body === '' ? {} : { 'Content-Type': 'application/json' }),
-    Vary: 'Accept-Encoding',
-    ...length,
-    ...packed,
-    ...headers,
-  });
-  outgoing.end(bytes);
+  const length = status === 204 ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  const type = body === '' ? {} : { 'Content-Type': 'application/json' };
+  outgoing.writeHead(status, { ...type, ...length, ...headers });
+  outgoing.end(body);
 }
 
 /** Starts to listen on loopback; 0 is any free port. Rejects with Node's own error, EADDRINUSE for instance. */

@@ -3,6 +3,7 @@ import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import { changeAlert, raiseAlert } from './alerts.js';
 import {
+  type BicycleRow,
   changeBicycle,
   historyOf,
   type Publication,
@@ -40,24 +41,26 @@ export interface Steering {
 export function createSteering({
   fleet,
   nextUuid,
-  renter,
   publish,
 }: {
   fleet: ServedFleet;
   nextUuid: () => string;
-  /** The uuid of the user who rents where no other is named. */
-  renter: string;
   publish: (publication: Publication) => number;
 }): Steering {
   const bicycleRow = (uuid: string) => required(fleet.bicyclesByUuid.get(uuid), 'bicycle', uuid);
-  const alertRow = (uuid: string) => required(fleet.alertsByUuid.get(uuid), 'alert', uuid);
+  const alertRow = (uuid: string) =>
+    required(
+      fleet.alerts.find(({ body }) => body.uuid === uuid),
+      'alert',
+      uuid,
+    );
   return {
     bicycle: (uuid) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
     bicycles: (organization) => {
-      const rows = organization === undefined ? fleet.bicycles : fleet.bicyclesByOrganization.get(organization);
-      return copiesInListOrder(fleet, rows ?? []);
+      const isWanted = (row: BicycleRow) => organization === undefined || row.organization === organization;
+      return copiesInListOrder(fleet, fleet.bicycles.filter(isWanted));
     },
-    alert: (uuid) => structuredClone(fleet.alertsByUuid.get(uuid)?.body),
+    alert: (uuid) => structuredClone(fleet.alerts.find(({ body }) => body.uuid === uuid)?.body),
     alerts: () => copiesInListOrder(fleet, fleet.alerts),
     history: (uuid) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
     changeBicycle: (uuid, changes) => {
@@ -68,7 +71,7 @@ export function createSteering({
     act: (uuid, transition, rider) => {
       const row = bicycleRow(uuid);
       const from = row.body.state;
-      if (!runTransition(fleet, row, transition, 'service', rider ?? renter)) {
+      if (!runTransition(fleet, row, transition, 'service', rider ?? fleet.users[2])) {
         throw new Error(`the sandbox cannot "${transition}" a bicycle that is ${from}`);
       }
       return structuredClone(row.body);

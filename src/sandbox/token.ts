@@ -1,6 +1,7 @@
 // Access tokens: signing, checking, and what is read from them (interface.md section 5).
 import { randomBytes } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Surroundings } from './fleet.js';
 import { refuseToken } from './problem.js';
 
 /** Section 2.2: "Examples: fleet_operator, renter, admin". */
@@ -50,9 +51,7 @@ const REMEMBERED_TOKENS = 1000;
  */
 export function createTokens(options: {
   now: () => number;
-  subjects: { [role in Role]: string };
-  /** The uuids of all organizations; none when the claims do not name them. */
-  affiliations: () => readonly { uuid: string }[];
+  fleet: () => Surroundings & { isObserved: boolean };
   /** The time of the `expire` fault in milliseconds, if there is one. */
   lifetimeLimitMs: () => number | undefined;
 }) {
@@ -66,17 +65,13 @@ export function createTokens(options: {
     const limitMs = options.lifetimeLimitMs() ?? Number.POSITIVE_INFINITY;
     const lifetimeMs = Math.min((token.expiresInSeconds ?? LIFETIME_SECONDS) * 1000, limitMs);
     const now = options.now();
-    const own = options.affiliations().filter(({ uuid }) => organization === undefined || uuid === organization);
+    const { organizations, users, isObserved } = options.fleet();
+    const own = organizations.filter(({ uuid }) => organization === undefined || uuid === organization);
     const affs = Object.fromEntries(own.map(({ uuid }) => [uuid, roles]));
-    const claims = {
-      role,
-      ...(organization === undefined ? {} : { organization }),
-      ...(Object.keys(affs).length === 0 ? {} : { affs }),
-    };
     issued += 1;
-    return new SignJWT(claims)
+    return new SignJWT({ role, organization, affs: isObserved ? affs : undefined })
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-      .setSubject(token.subject ?? options.subjects[role])
+      .setSubject(token.subject ?? users[ROLES.indexOf(role)] ?? '')
       .setJti(String(issued))
       .setIssuedAt(Math.floor(now / 1000))
       .setExpirationTime(Math.ceil((now + lifetimeMs) / 1000))

@@ -1,6 +1,5 @@
-// Who may ask the sandbox, and answers that are compressed when asked for.
+// Who may ask the sandbox.
 import { type IncomingMessage, request } from 'node:http';
-import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { headersFor, useSandbox } from '../support/sandbox.js';
 
@@ -12,7 +11,7 @@ interface Answer {
   body: Buffer;
 }
 
-/** node:http, since fetch sets Host itself and hides the bytes of a compressed body. */
+/** node:http, since fetch sets Host itself. */
 function ask(url: string, headers: { [name: string]: string }): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { headers, agent: false }, (incoming) => {
@@ -69,27 +68,3 @@ test.each(each<[string]>([['https://evil.example'], ['null'], ['http://127.0.0.1
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
   },
 );
-
-test.each<[string, string | undefined]>([
-  ['gzip', 'gzip'],
-  ['br', undefined],
-  ['gzip, br', 'gzip'],
-  ['gzip;q=0.5, br', 'gzip'],
-  ['br;q=0, gzip', 'gzip'],
-  ['deflate', undefined],
-  ['identity', undefined],
-  ['gzip;q=0', undefined],
-])('Accept-Encoding: %s', async (accept, encoding) => {
-  const headers = { ...(await headersFor(sandbox())), 'Accept-Encoding': accept };
-  const plain = await ask(`${sandbox().baseUrl}/bicycles/`, await headersFor(sandbox()));
-  const answer = await ask(`${sandbox().baseUrl}/bicycles/`, headers);
-  expect(answer.headers['content-encoding']).toBe(encoding);
-  const body = encoding === undefined ? answer.body : gunzipSync(answer.body);
-  expect(body.toString()).toBe(plain.body.toString());
-  if (encoding !== undefined) expect(answer.body.length).toBeLessThan(plain.body.length / 2);
-});
-
-test('the push channel is never compressed: a heartbeat must leave at once', async () => {
-  const headers = { ...(await headersFor(sandbox())), 'Accept-Encoding': 'gzip, br' };
-  expect((await ask(`${sandbox().sseUrl}${topic()}`, headers)).headers['content-encoding']).toBeUndefined();
-});
