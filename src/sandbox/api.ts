@@ -41,7 +41,8 @@ interface Route {
 
 /** Makes the handler of the API port. */
 export function createApi(options: ServedApiOptions): (exchange: Exchange) => void {
-  const { isObserved, prefix, tokens, fleet } = options;
+  const { prefix, tokens, fleet } = options;
+  const { isObserved } = fleet;
   const routes: Route[] = [];
   const route: AddRoute = (path, handlers, access = 'token') => {
     routes.push({ pattern: new RegExp(`^${prefix}${path.replace(':uuid', '([^/]+)')}$`), handlers, access });
@@ -65,7 +66,7 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
     const authorization = headers['authorization'] as string | undefined;
     const isAnonymous = isObserved && access === 'anonymous-lists' && isRead && authorization === undefined;
     const isNobody = isAnonymous || access === 'open';
-    const viewer = isNobody ? anonymousViewer(fleet()) : await tokens.check(authorization);
+    const viewer = isNobody ? anonymousViewer(fleet) : await tokens.check(authorization);
     const handler = handlers[isRead ? 'GET' : (method as keyof Handlers)];
     if (handler === undefined) throw refuseMethod(method, methodsOf(handlers).join(', '));
     const uuid = (pattern.exec(path)?.[1] ?? '').toLowerCase();
@@ -106,7 +107,7 @@ function anonymousViewer(fleet: ServedFleet): Viewer {
 
 /** Assumed: a path without its trailing slash is answered as Django does, which loses no body only with a read. */
 function answerUnknownPath(
-  { isObserved }: ServedApiOptions,
+  { fleet: { isObserved } }: ServedApiOptions,
   routes: readonly Route[],
   { record }: Exchange,
 ): ServedAnswer {
@@ -123,17 +124,17 @@ function answerUnknownPath(
 
 function addAlertRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
-  const lists = createLists(fleet, ({ alerts }) => alerts);
+  const lists = createLists(fleet, fleet.alerts);
   route('/alerts/', {
     GET: (request, viewer) => {
-      const rows = selectAlerts(fleet(), lists, request.query, viewer);
+      const rows = selectAlerts(fleet, lists, request.query, viewer);
       return answerList(request, options, rows, serialise);
     },
   });
-  if (!options.isObserved) return;
+  if (!fleet.isObserved) return;
 
   function find(request: ApiRequest, viewer: Viewer): AlertRow {
-    const row = fleet().alerts.find(({ body }) => body.uuid === request.uuid);
+    const row = fleet.alerts.find(({ body }) => body.uuid === request.uuid);
     if (row !== undefined && isAlertVisible(row, viewer)) return row;
     throw refuseUnknown('No Alert matches the given query.');
   }
@@ -148,7 +149,7 @@ function addAlertRoutes(options: ServedApiOptions, route: AddRoute): void {
       const action = ALERT_ACTIONS.find((name) => name === body['type']);
       if (action === undefined) throw refuseUnknown();
       const { state } = row.body;
-      if (!actOnAlert(fleet(), row, action, body)) {
+      if (!actOnAlert(fleet, row, action, body)) {
         const available = availableAlertActions(state).join(', ');
         const message = `Action '${action}' not allowed from current state '${state}'. Available actions: ${available}`;
         throw new Problem(400, { actions: [{ message, code: 'not_allowed' }] });

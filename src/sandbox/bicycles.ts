@@ -40,15 +40,15 @@ import {
 /** Adds the routes; those that interface.md does not name only when they are wanted. */
 export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
-  const lists = createLists(fleet, ({ bicycles }) => bicycles);
+  const lists = createLists(fleet, fleet.bicycles);
 
   route(
     '/bicycles/',
     {
       GET: (request, viewer) => {
         const query = request.query;
-        const rows = selectBicycles(fleet(), lists, query, viewer);
-        const box = options.isObserved ? readBox(query, true) : undefined;
+        const rows = selectBicycles(fleet, lists, query, viewer);
+        const box = fleet.isObserved ? readBox(query, true) : undefined;
         if (box === undefined) return answerList(request, options, rows, serialise);
         return answerList(request, options, rows, (row) => {
           const distance = distanceToMiddle(box, row.body.latitude, row.body.longitude);
@@ -57,8 +57,8 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       },
       POST: async (request, viewer) => {
         if (viewer.role === 'renter') throw refuseRole();
-        const { organization, fields } = readNewBicycle(fleet(), await readObject(request), viewer);
-        const row = createBicycle(fleet(), organization, options.nextUuid(), fields);
+        const { organization, fields } = readNewBicycle(fleet, await readObject(request), viewer);
+        const row = createBicycle(fleet, organization, options.nextUuid(), fields);
         // Assumed: "Response of creation: not shown"; 201 with the bicycle.
         return answerText(201, serialise(row));
       },
@@ -67,23 +67,23 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
   );
 
   route('/bicycles/:uuid/actions/', { POST: actionHandler(options) });
-  if (!options.isObserved) return;
+  if (!fleet.isObserved) return;
 
   route('/bicycles/:uuid/', {
-    GET: (request, viewer) => answerText(200, serialise(findBicycle(fleet(), request, viewer))),
+    GET: (request, viewer) => answerText(200, serialise(findBicycle(fleet, request, viewer))),
     PATCH: editHandler(options, false),
     PUT: editHandler(options, true),
     DELETE: (request, viewer) => {
-      const row = findBicycle(fleet(), request, viewer);
+      const row = findBicycle(fleet, request, viewer);
       if (viewer.role === 'renter') throw refuseRole();
-      removeBicycle(fleet(), row);
+      removeBicycle(fleet, row);
       return NOTHING;
     },
   });
 
   route('/bicycles/:uuid/transitions/', {
     GET: (request, viewer) => {
-      const history = historyOf(fleet(), findBicycle(fleet(), request, viewer));
+      const history = historyOf(fleet, findBicycle(fleet, request, viewer));
       return answerList(request, options, history.toReversed(), (entry) => JSON.stringify(entry));
     },
   });
@@ -95,9 +95,8 @@ function findBicycle(fleet: ServedFleet, request: ApiRequest, viewer: Viewer): B
   throw fleet.isObserved ? refuseUnknown('No Bicycle matches the given query.') : refuseUnknown();
 }
 
-function editHandler(options: ServedApiOptions, isWhole: boolean): Handler {
+function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
   return async (request, viewer) => {
-    const fleet = options.fleet();
     const body = await readObject(request);
     const row = findBicycle(fleet, request, viewer);
     if (viewer.role === 'renter') throw refuseRole();
@@ -125,12 +124,12 @@ function editHandler(options: ServedApiOptions, isWhole: boolean): Handler {
 }
 
 /** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */
-function actionHandler(options: ServedApiOptions): Handler {
+function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   const lastActions = new Map<string, number>();
 
   /** Observed: 429 for each bicycle and user. */
-  function checkPace(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): void {
-    const pauseMs = options.faults.durationMs('throttle');
+  function checkPace(row: BicycleRow, viewer: Viewer): void {
+    const pauseMs = faults.durationMs('throttle');
     if (pauseMs === undefined) return;
     const key = `${row.body.uuid} ${viewer.subject}`;
     const waitMs = (lastActions.get(key) ?? Number.NEGATIVE_INFINITY) + pauseMs - fleet.now();
@@ -139,12 +138,11 @@ function actionHandler(options: ServedApiOptions): Handler {
   }
 
   return async (request, viewer) => {
-    const fleet = options.fleet();
     const row = findBicycle(fleet, request, viewer);
     const body = await readObject(request);
     const transition = readTransition(body, fleet.isObserved);
     checkPermission(fleet, row, transition, viewer);
-    checkPace(fleet, row, viewer);
+    checkPace(row, viewer);
     checkState(fleet, row, transition);
     if (fleet.isObserved) checkConditions(fleet, row, transition, riderOf(body, viewer));
     // Observed: "would be allowed"; interface.md names no such field, so a service that follows it alone performs the request.

@@ -31,11 +31,11 @@ export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): 
   for (const [name, list] of Object.entries(collections)) {
     route(`/${name}/`, {
       GET: (request, viewer) =>
-        answerList(request, options, list(options.fleet(), viewer), (item) => JSON.stringify(item)),
+        answerList(request, options, list(options.fleet, viewer), (item) => JSON.stringify(item)),
     });
     route(`/${name}/:uuid/`, {
       GET: (request, viewer) => {
-        const item = list(options.fleet(), viewer).find(({ uuid }) => uuid === request.uuid);
+        const item = list(options.fleet, viewer).find(({ uuid }) => uuid === request.uuid);
         if (item === undefined) throw refuseUnknown();
         return answerText(200, JSON.stringify(item));
       },
@@ -43,8 +43,7 @@ export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): 
   }
   route('/me/', {
     GET: (_request, viewer) => {
-      const fleet = options.fleet();
-      const own = listUsers(fleet).find(({ uuid }) => uuid === viewer.subject);
+      const own = listUsers(options.fleet).find(({ uuid }) => uuid === viewer.subject);
       const affs = viewer.affiliations;
       return answerText(200, JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }));
     },

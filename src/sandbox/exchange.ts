@@ -10,9 +10,7 @@ import type { TokenService, Viewer } from './token.js';
 const LARGEST_BODY_BYTES = 1024 * 1024;
 
 export interface ServedApiOptions {
-  /** Made after the port is known, since links need it; no request comes before. */
-  fleet: () => ServedFleet;
-  isObserved: boolean;
+  fleet: ServedFleet;
   tokens: TokenService;
   faults: Faults;
   /** Items on a page that nobody asked to be larger or smaller. */
@@ -53,20 +51,20 @@ export function answerList<Row>(
   rows: readonly Row[],
   serialise: (row: Row) => string,
 ): ServedAnswer {
-  const size = readPageSize(query, options.pageSize, options.isObserved);
+  const size = readPageSize(query, options.pageSize, options.fleet.isObserved);
   const lastPage = Math.max(1, Math.ceil(rows.length / size));
-  const page = readPageNumber(query, lastPage, options.isObserved);
+  const page = readPageNumber(query, lastPage, options.fleet.isObserved);
   const linkToPage = (number: number) => {
     // The other parameters stay as they are; the link to the first page does without `page`, as Django's does.
     const parameters = new URLSearchParams(query);
     if (number === 1) parameters.delete('page');
     else parameters.set('page', String(number));
     const text = parameters.toString();
-    return JSON.stringify(`${options.fleet().baseUrl}${path}${text === '' ? '' : `?${text}`}`);
+    return JSON.stringify(`${options.fleet.baseUrl}${path}${text === '' ? '' : `?${text}`}`);
   };
   const next = page < lastPage ? linkToPage(page + 1) : 'null';
   const previous = page > 1 ? linkToPage(page - 1) : 'null';
-  const fields = options.isObserved ? lastOf(query, 'fields') : undefined;
+  const fields = options.fleet.isObserved ? lastOf(query, 'fields') : undefined;
   const results = rows.slice((page - 1) * size, page * size).map((row) => pickFields(serialise(row), fields));
   const text = `{"count":${rows.length},"next":${next},"previous":${previous},"results":[${results.join(',')}]}`;
   return answerText(200, text);

@@ -148,6 +148,10 @@ export interface ServedFleet extends Surroundings, FleetService {
   lastChange: number;
 }
 
+export function surroundingsOf({ organizations, zones, models, users }: ServedFleet): Surroundings {
+  return { organizations, zones, models, users };
+}
+
 export function hasOrganization({ organizations }: Surroundings, organization: string): boolean {
   return organizations.some(({ uuid }) => uuid === organization);
 }

@@ -1,13 +1,13 @@
 // The sandbox: the whole service of interface.md on two loopback ports, in memory, seeded, with faults on request.
 import { createApi, TOKEN_PATH } from './api.js';
 import { createFaults, type Fault } from './faults.js';
-import type { ActionLine, ServedFleet, Surroundings } from './fleet.js';
+import { type ActionLine, type Surroundings, surroundingsOf } from './fleet.js';
 import { startLife } from './life.js';
-import { createPush, type PushLine } from './push.js';
+import { PushChannel, type PushLine } from './push.js';
 import { createRandom, randomUuid } from './random.js';
 import { addRecorded, createPlayback, type Playback, type Recorded } from './recorded.js';
 import { seedFleet } from './seed.js';
-import { closeServer, createLoopbackServer, listen, type RecordedRequest, type RequestLine } from './server.js';
+import { closeServer, listen, type RecordedRequest, type RequestLine, serve } from './server.js';
 import { createSteering, type Steering } from './steering.js';
 import { createTokens, type TokenOptions } from './token.js';
 import { openWebhook, type WebhookOptions } from './webhook.js';
@@ -115,100 +115,79 @@ const CREATION_SEED = 0x0c0de;
  * (`code` EADDRINUSE).
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { seed = 1, recorded, now = Date.now, bicycles = 500, rate = recorded === undefined ? 2 : 0 } = options;
-  const logs: SandboxLogs = { requests: [], actionLog: [], pushLog: [] };
-  const service = createService(options, logs);
-  const { push, tokens, faults, nextUuid } = service;
-  const { baseUrl, sseUrl } = await service.listen();
   const webhook = options.webhook === undefined ? undefined : openWebhook(options.webhook);
+  const { api, pushing } = await listenTwice(options);
+  const prefix = normalisePrefix(options.prefix ?? '');
+  const addresses = {
+    baseUrl: `${api.url}${prefix}`,
+    sseUrl: pushing.url,
+    tokenUrl: `${api.url}${prefix}${TOKEN_PATH}`,
+  };
+  const { seed = 1, recorded, rate = recorded === undefined ? 2 : 0 } = options;
+  const logs: SandboxLogs = { requests: [], actionLog: [], pushLog: [] };
   const fleet = seedFleet(
-    { seed, bicycles: recorded === undefined ? bicycles : 0 },
+    { seed, bicycles: recorded === undefined ? (options.bicycles ?? 500) : 0 },
     {
-      baseUrl,
+      baseUrl: addresses.baseUrl,
       isObserved: options.service !== 'interface',
-      now,
-      publish: push.publish,
+      now: options.now ?? Date.now,
+      publish: (publication) => push.publish(publication),
       onAlert: (alert) => webhook?.send(JSON.stringify(alert)),
       log: (line) => keep(logs.actionLog, line, RECORDED_LINES),
     },
   );
   if (recorded !== undefined) addRecorded(fleet, recorded);
-  service.serve(fleet);
+  const faults = createFaults(createRandom(seed ^ FAULT_SEED), options.faults ?? []);
+  const tokens = createTokens(fleet, faults);
+  const creation = createRandom(seed ^ CREATION_SEED);
+  const nextUuid = () => randomUuid(creation);
+  const { pageSize = 20, replay = 1000, heartbeatMs = 15_000, traceFamily = 'Service', onRequest } = options;
+  const keepPushed = (line: PushLine) => keep(logs.pushLog, line, RECORDED_LINES);
+  const push = new PushChannel({ fleet, tokens, faults, replay, heartbeatMs, log: logs.pushLog, keep: keepPushed });
+  const handle = createApi({ fleet, tokens, faults, pageSize, prefix, nextUuid });
+  const remember = (record: RecordedRequest) => keep(logs.requests, record, RECORDED_REQUESTS);
+  const common = { fleet, faults, traceFamily, remember, onRequest };
+  // A token command must work whatever the faults are.
+  const spares = (path: string) => path.startsWith(`${prefix}${TOKEN_PATH}`);
+  serve(api.server, { ...common, name: 'api', handle, spares });
+  serve(pushing.server, { ...common, name: 'push', handle: push.handle, spares: () => false });
   const endLife = startLife(fleet, createRandom(seed ^ LIFE_SEED), rate);
-  const { organizations, zones, models, users } = fleet;
   return {
-    ...{ baseUrl, sseUrl, tokenUrl: `${baseUrl}${TOKEN_PATH}` },
-    ...{ organizations, zones, models, users },
+    ...addresses,
+    ...surroundingsOf(fleet),
     ...logs,
     ...createSteering({ fleet, nextUuid, publish: push.publish }),
-    ...createPlayback(fleet, recorded?.baseUrl ?? baseUrl),
+    ...createPlayback(fleet, recorded?.baseUrl ?? addresses.baseUrl),
+    actionCount: (uuid) => logs.actionLog.filter((line) => line.uuid === uuid && isOfClient(line)).length,
+    streamCount: push.streamCount,
+    dropStreams: push.dropStreams,
     token: tokens.sign,
     setFaults: (changed) => {
       faults.set(changed);
       push.obeyFaults();
     },
-    actionCount: (uuid) =>
-      logs.actionLog.filter((line) => line.uuid === uuid && line.kind === 'transition' && line.by === 'client').length,
-    streamCount: push.streamCount,
     webhookCounts: () => webhook?.counts() ?? { delivered: 0, waiting: 0, lost: 0 },
-    dropStreams: push.dropStreams,
-    close: () => {
+    close: async () => {
       endLife();
       webhook?.close();
-      return service.close();
+      push.close();
+      await Promise.all([api, pushing].map(({ server }) => closeServer(server)));
     },
   };
 }
 
-/** Both servers. They need the fleet, whose links need the port: it is handed in when they listen, and no request comes before. */
-function createService(options: SandboxOptions, logs: SandboxLogs) {
-  const { seed = 1, now = Date.now, traceFamily = 'Service', onRequest } = options;
-  const isObserved = options.service !== 'interface';
-  const prefix = normalisePrefix(options.prefix ?? '');
-  let served: ServedFleet | undefined;
-  const fleet = () => {
-    if (served === undefined) throw new Error('the sandbox is still starting');
-    return served;
-  };
-  const faults = createFaults(createRandom(seed ^ FAULT_SEED), options.faults ?? []);
-  const tokens = createTokens({ now, fleet, lifetimeLimitMs: () => faults.durationMs('expire') });
-  const creation = createRandom(seed ^ CREATION_SEED);
-  const nextUuid = () => randomUuid(creation);
-  const { pageSize = 20, replay = 1000, heartbeatMs = 15_000 } = options;
-  const handleApi = createApi({ fleet, isObserved, tokens, faults, pageSize, prefix, nextUuid });
-  const log = (line: PushLine) => keep(logs.pushLog, line, RECORDED_LINES);
-  const push = createPush({ fleet, tokens, faults, now, replay, heartbeatMs, log });
-  const remember = (record: RecordedRequest) => keep(logs.requests, record, RECORDED_REQUESTS);
-  const common = { faults, isObserved, traceFamily, now, remember, onRequest };
-  // A token command must work whatever the faults are.
-  const spares = (path: string) => path.startsWith(`${prefix}${TOKEN_PATH}`);
-  const api = createLoopbackServer({ ...common, name: 'api', handle: handleApi, spares });
-  const pushing = createLoopbackServer({ ...common, name: 'push', handle: push.handle, spares: () => false });
-
-  async function close(): Promise<void> {
-    push.close();
-    await Promise.all([api, pushing].filter((server) => server.listening).map(closeServer));
+async function listenTwice({ port, ssePort }: SandboxOptions) {
+  const api = await listen(port);
+  try {
+    return { api, pushing: await listen(ssePort) };
+  } catch (thrown) {
+    await closeServer(api.server);
+    throw thrown;
   }
+}
 
-  return {
-    push,
-    tokens,
-    faults,
-    nextUuid,
-    close,
-    serve: (made: ServedFleet) => {
-      served = made;
-    },
-    listen: async () => {
-      try {
-        const baseUrl = `${await listen(api, options.port ?? 0)}${prefix}`;
-        return { baseUrl, sseUrl: await listen(pushing, options.ssePort ?? 0) };
-      } catch (thrown) {
-        await close();
-        throw thrown;
-      }
-    },
-  };
+function isOfClient({ kind, by }: ActionLine): boolean {
+  return kind === 'transition' && by === 'client';
 }
 
 /** `/api` for `api`, `/api` and `/api/`; '' for nothing and `/`. */

@@ -30,13 +30,10 @@ export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 const REMEMBERED_LISTS = 32;
 
 /** Makes a memory of sorted and filtered lists that are made anew when the fleet has changed. */
-export function createLists<Row extends ListRow>(
-  fleet: () => ServedFleet,
-  rowsOf: (fleet: ServedFleet) => readonly Row[],
-): SelectRows<Row> {
+export function createLists<Row extends ListRow>(fleet: ServedFleet, all: readonly Row[]): SelectRows<Row> {
   const memory = new Map<string, { version: number; rows: readonly Row[] }>();
   const recall = (key: string, make: (before: readonly Row[]) => readonly Row[]): readonly Row[] => {
-    const { version } = fleet();
+    const { version } = fleet;
     const known = memory.get(key);
     if (known?.version === version) return known.rows;
     const rows = make(known?.rows ?? []);
@@ -50,7 +47,7 @@ export function createLists<Row extends ListRow>(
     const key = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`).join(',');
     // The old order is nearly right after a few changes, and sorting what is nearly sorted is fast.
     const sort = (before: readonly Row[]) => {
-      const left = new Set(rowsOf(fleet()));
+      const left = new Set(all);
       const kept = before.filter((row) => left.delete(row));
       return [...kept, ...left].sort(comparison(orderings));
     };

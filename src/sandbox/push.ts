@@ -25,7 +25,7 @@ export interface PushLine {
 }
 
 interface Connection {
-  role: string;
+  asked: Topic;
   viewer: Viewer;
   outgoing: ServerResponse;
   /** On the monotonic clock: a step of the date neither drops nor stalls anything. */
@@ -35,143 +35,149 @@ interface Connection {
   timers: NodeJS.Timeout[];
 }
 
-/** Makes the handler of the push port. */
-export function createPush(options: {
-  /** Made after the port is known; no request comes before. */
-  fleet: () => ServedFleet;
+export interface PushOptions {
+  fleet: ServedFleet;
   tokens: TokenService;
   faults: Faults;
-  now: () => number;
-  /** How many events are kept for Last-Event-ID. */
+  /** How many events are sent again after Last-Event-ID. */
   replay: number;
   heartbeatMs: number;
-  log: (line: PushLine) => void;
-}) {
-  const connections = new Set<Connection>();
-  const subscribers = new Map<string, Set<Connection>>();
-  const kept: PushLine[] = [];
-  let lastId = 0;
+  log: PushLine[];
+  /** Appends to the log, which forgets the oldest. */
+  keep: (line: PushLine) => void;
+}
 
-  // Assumed: a comment, which is not an event, is what shows life while there is nothing to tell.
-  const heartbeat = setInterval(() => {
-    for (const connection of connections) write(connection, ': heartbeat\n\n');
-  }, options.heartbeatMs);
+/** The push port: its subscriptions, and what is sent to them. */
+export class PushChannel {
+  readonly #options: PushOptions;
+  readonly #connections = new Set<Connection>();
+  readonly #heartbeat: NodeJS.Timeout;
 
-  function write(connection: Connection, text: string): void {
-    const { outgoing, stalled } = connection;
-    if (stalled || outgoing.destroyed || outgoing.writableEnded) return;
-    outgoing.write(text);
-    if (outgoing.writableLength > MOST_UNREAD_BYTES) outgoing.destroy();
+  constructor(options: PushOptions) {
+    this.#options = options;
+    // Assumed: a comment, which is not an event, is what shows life while there is nothing to tell.
+    this.#heartbeat = setInterval(() => {
+      for (const connection of this.#connections) write(connection, ': heartbeat\n\n');
+    }, options.heartbeatMs);
   }
 
-  function publish(publication: Publication): number {
-    lastId += 1;
-    const { topics } = publication;
-    const line = { id: lastId, ...publication };
-    options.log(line);
-    kept.push(line);
-    // Cutting in batches keeps this cheap.
-    if (kept.length > 2 * options.replay + 100) kept.splice(0, kept.length - options.replay);
-    for (const topic of topics) {
-      const audience = subscribers.get(topic);
-      if (audience === undefined) continue;
-      const text = eventText(line, topic);
-      for (const connection of audience) write(connection, asRole(text, connection.role));
+  get #lastId(): number {
+    return this.#options.log.at(-1)?.id ?? 0;
+  }
+
+  /** Returns the id of the event. */
+  readonly publish = (publication: Publication): number => {
+    const line = { id: this.#lastId + 1, ...publication };
+    this.#options.keep(line);
+    for (const connection of this.#connections) {
+      if (line.topics.includes(connection.asked.topic)) write(connection, eventText(line, connection.asked));
     }
-    return lastId;
+    return line.id;
+  };
+
+  readonly handle = (exchange: Exchange): void => {
+    this.#answer(exchange).catch((thrown) => sendAnswer(exchange, answerOf(thrown, this.#options.fleet.isObserved)));
+  };
+
+  readonly dropStreams = (): void => {
+    for (const { outgoing } of this.#connections) outgoing.destroy();
+  };
+
+  readonly streamCount = (): number => this.#connections.size;
+
+  obeyFaults(): void {
+    for (const connection of this.#connections) this.#setTimers(connection);
   }
 
-  function open(exchange: Exchange, { topic, role }: Topic, viewer: Viewer): void {
-    const { incoming, outgoing } = exchange;
-    const connection: Connection = { role, viewer, outgoing, openedAt: performance.now(), stalled: false, timers: [] };
-    connections.add(connection);
-    const audience = subscribers.get(topic) ?? new Set();
-    subscribers.set(topic, audience.add(connection));
-    outgoing.on('close', () => {
-      connections.delete(connection);
-      audience.delete(connection);
-      if (audience.size === 0 && subscribers.get(topic) === audience) subscribers.delete(topic);
-      for (const timer of connection.timers) clearTimeout(timer);
-    });
-    exchange.answered(200);
-    outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
-    // The comment makes the client see at once that the subscription stands.
-    write(connection, `: open\n\n${missedEvents({ topic, role }, incoming.headers['last-event-id'])}`);
-    setTimers(connection);
+  close(): void {
+    clearInterval(this.#heartbeat);
+    for (const connection of this.#connections) endTimers(connection);
   }
 
-  /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
-  function missedEvents({ topic, role }: Topic, lastEventId: string | string[] | undefined): string {
-    if (!options.faults.replays() || typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
-    const seen = Number(lastEventId);
-    if (seen >= lastId || seen < lastId - Math.min(options.replay, kept.length)) return '';
-    const missed = kept.filter((line) => line.id > seen && line.topics.includes(topic));
-    return missed.map((line) => asRole(eventText(line, topic), role)).join('');
-  }
-
-  function setTimers(connection: Connection): void {
-    for (const timer of connection.timers) clearTimeout(timer);
-    connection.timers = [];
-    connection.stalled = false;
-    const at = (moment: number | undefined, now: number, action: () => void) => {
-      if (moment === undefined) return;
-      const delay = Math.max(0, moment - now);
-      if (delay <= LONGEST_TIMER_MS) connection.timers.push(setTimeout(action, delay));
-    };
-    const afterOpening = (kind: 'drop' | 'stall') => {
-      const duration = options.faults.durationMs(kind);
-      return duration === undefined ? undefined : connection.openedAt + duration;
-    };
-    at(afterOpening('drop'), performance.now(), () => connection.outgoing.destroy());
-    at(afterOpening('stall'), performance.now(), () => {
-      connection.stalled = true;
-    });
-    // Assumed: a subscription ends with the token it was opened with.
-    at(options.tokens.endOf(connection.viewer), options.now(), () => connection.outgoing.end());
-  }
-
-  async function answer(exchange: Exchange): Promise<void> {
+  async #answer(exchange: Exchange): Promise<void> {
     const { incoming } = exchange;
+    const { fleet, tokens } = this.#options;
     const topic = topicOfPath((incoming.url ?? '').split('?', 1)[0] ?? '');
     if (topic === undefined) throw refuseUnknown('Not found. Subscribe at /subscribe/<encoded topic>/.');
-    checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES, options.fleet().isObserved);
-    const viewer = await options.tokens.check(incoming.headers.authorization);
+    checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES, fleet.isObserved);
+    const viewer = await tokens.check(incoming.headers.authorization);
     if (incoming.method !== 'GET') throw refuseMethod(incoming.method ?? '', 'GET');
-    const asked = roleOfTopic(topic, options.fleet().isObserved);
-    const organization = organizationOfTopic(options.fleet(), asked.topic);
+    const asked = roleOfTopic(topic, fleet.isObserved);
+    const organization = organizationOfTopic(fleet, asked.topic);
     if (organization === undefined) throw refuseUnknown('There is no such topic.');
     if (viewer.role === 'renter') throw refuseRole();
     const roles = viewer.affiliations[organization];
     if (roles !== undefined && !roles.includes(asked.role)) throw refuseRole();
     if (viewer.organization !== undefined && viewer.organization !== organization) throw refuseRole();
     if (exchange.cut) sendAnswer(exchange, { status: 0 });
-    else if (!exchange.outgoing.destroyed) open(exchange, asked, viewer);
+    else if (!exchange.outgoing.destroyed) this.#open(exchange, asked, viewer);
   }
 
-  return {
-    publish,
-    handle: (exchange: Exchange) => {
-      answer(exchange).catch((thrown) => sendAnswer(exchange, answerOf(thrown, options.fleet().isObserved)));
-    },
-    dropStreams: () => {
-      for (const connection of connections) connection.outgoing.destroy();
-    },
-    streamCount: () => connections.size,
-    obeyFaults: () => {
-      for (const connection of connections) setTimers(connection);
-    },
-    close: () => {
-      clearInterval(heartbeat);
-      for (const connection of connections) {
-        for (const timer of connection.timers) clearTimeout(timer);
-      }
-    },
-  };
+  #open(exchange: Exchange, asked: Topic, viewer: Viewer): void {
+    const { incoming, outgoing } = exchange;
+    const connection: Connection = {
+      ...{ asked, viewer, outgoing },
+      ...{ openedAt: performance.now(), stalled: false, timers: [] },
+    };
+    this.#connections.add(connection);
+    outgoing.on('close', () => {
+      this.#connections.delete(connection);
+      endTimers(connection);
+    });
+    exchange.answered(200);
+    outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    // The comment makes the client see at once that the subscription stands.
+    write(connection, `: open\n\n${this.#missedEvents(asked, incoming.headers['last-event-id'])}`);
+    this.#setTimers(connection);
+  }
+
+  /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
+  #missedEvents(asked: Topic, lastEventId: string | string[] | undefined): string {
+    const { faults, replay, log } = this.#options;
+    if (!faults.replays() || typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
+    const seen = Number(lastEventId);
+    if (seen >= this.#lastId || seen < this.#lastId - Math.min(replay, log.length)) return '';
+    const missed = log.filter((line) => line.id > seen && line.topics.includes(asked.topic));
+    return missed.map((line) => eventText(line, asked)).join('');
+  }
+
+  #setTimers(connection: Connection): void {
+    const { faults, tokens, fleet } = this.#options;
+    endTimers(connection);
+    connection.stalled = false;
+    const after = (delay: number | undefined, action: () => void) => {
+      if (delay === undefined || delay > LONGEST_TIMER_MS) return;
+      connection.timers.push(setTimeout(action, Math.max(0, delay)));
+    };
+    const sinceOpening = performance.now() - connection.openedAt;
+    const left = (kind: 'drop' | 'stall') => {
+      const duration = faults.durationMs(kind);
+      return duration === undefined ? undefined : duration - sinceOpening;
+    };
+    after(left('drop'), () => connection.outgoing.destroy());
+    after(left('stall'), () => {
+      connection.stalled = true;
+    });
+    // Assumed: a subscription ends with the token it was opened with.
+    after(tokens.endOf(connection.viewer) - fleet.now(), () => connection.outgoing.end());
+  }
+}
+
+function write({ outgoing, stalled }: Connection, text: string): void {
+  if (stalled || outgoing.destroyed || outgoing.writableEnded) return;
+  outgoing.write(text);
+  if (outgoing.writableLength > MOST_UNREAD_BYTES) outgoing.destroy();
+}
+
+function endTimers(connection: Connection): void {
+  for (const timer of connection.timers) clearTimeout(timer);
+  connection.timers = [];
 }
 
 /** An event with the envelope of section 2.5. Assumed: the topic in it is the one that was subscribed to; observed: always the bicycle's own. */
-function eventText(line: PushLine, topic: string): string {
-  const envelope = `{"topic":${JSON.stringify(line.envelopeTopic ?? topic)},"sender":${JSON.stringify(line.sender)},"message":${line.message}}`;
+function eventText(line: PushLine, { topic, role }: Topic): string {
+  const named = (line.envelopeTopic ?? topic).replace('/admin/bicycles/', `/${role}/bicycles/`);
+  const envelope = `{"topic":${JSON.stringify(named)},"sender":${JSON.stringify(line.sender)},"message":${line.message}}`;
   return `id: ${line.id}\ndata: ${envelope}\n\n`;
 }
 
@@ -180,7 +186,7 @@ function eventText(line: PushLine, topic: string): string {
  * no safe characters. Slashes inside the topic are encoded too, and so is the asterisk. The trailing slash after the
  * encoded topic is required." (section 4.6).
  */
-export function topicOfPath(rawPath: string): string | undefined {
+function topicOfPath(rawPath: string): string | undefined {
   const [, encoded] = /^\/subscribe\/([^/]+)\/$/.exec(rawPath) ?? [];
   if (encoded === undefined) return undefined;
   try {
@@ -207,11 +213,6 @@ function roleOfTopic(topic: string, isObserved: boolean): Topic {
   const [, role] = /^\/[^/]+(?:\/\*)?\/(fleet_operator|mechanic)\/bicycles\//.exec(topic) ?? [];
   if (role === undefined || !isObserved) return { topic, role: 'admin' };
   return { topic: topic.replace(`/${role}/`, '/admin/'), role };
-}
-
-/** An event whose envelope names the topic of the role: it comes first. */
-function asRole(text: string, role: string): string {
-  return role === 'admin' ? text : text.replace('/admin/bicycles/', `/${role}/bicycles/`);
 }
 
 /** The organization whose topic it is, or undefined when there is no such topic (section 6.1). Observed: the children of an organization have one of their own, alerts have none. */

@@ -1,8 +1,10 @@
 // A loopback HTTP server as both ports need it: trace headers, a record of every request, latency and error faults.
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Faults, FaultTarget } from './faults.js';
+import type { ServedFleet } from './fleet.js';
 import { refusalOf } from './guard.js';
 import { answerOf, refuse, refuseThrottled, type ServedAnswer } from './problem.js';
 
@@ -58,10 +60,9 @@ export interface Exchange {
 export interface ServerOptions {
   name: 'api' | 'push';
   faults: Faults;
-  isObserved: boolean;
+  fleet: ServedFleet;
   /** The middle of the trace headers' names: `Service` for X-Service-RequestId. */
   traceFamily: string;
-  now: () => number;
   remember: (record: RecordedRequest) => void;
   onRequest: ((line: RequestLine) => void) | undefined;
   /** Whether faults leave this raw path alone. */
@@ -78,13 +79,13 @@ function traceHeaders({ name, traceFamily }: ServerOptions): { [header: string]:
   };
 }
 
-/** Makes the server; nothing listens yet. */
-export function createLoopbackServer(options: ServerOptions): Server {
+/** Answers what comes to a server that listens. */
+export function serve(server: Server, options: ServerOptions): void {
   const waiting = new Set<NodeJS.Timeout>();
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
+  server.on('request', (incoming, outgoing) => {
     const exchange = openExchange(options, incoming, outgoing);
     const refusal = refusalOf(incoming.headers, incoming.socket.localPort ?? 0);
-    if (refusal !== undefined) return sendAnswer(exchange, answerOf(refusal, options.isObserved));
+    if (refusal !== undefined) return sendAnswer(exchange, answerOf(refusal, options.fleet.isObserved));
     const target: FaultTarget = { server: options.name, method: exchange.record.method, path: exchange.record.url };
     if (options.spares(target.path)) return options.handle(exchange);
     const latencyMs = options.faults.latencyMs(target);
@@ -93,7 +94,7 @@ export function createLoopbackServer(options: ServerOptions): Server {
       exchange.cut = status === undefined && options.faults.cuts(target);
       if (status === undefined) return options.handle(exchange);
       const problem = status === 429 ? refuseThrottled(1) : refuse(status, `Fault on request: ${status}.`, 'fault');
-      sendAnswer(exchange, answerOf(problem, options.isObserved));
+      sendAnswer(exchange, answerOf(problem, options.fleet.isObserved));
     };
     if (latencyMs <= 0) return perform();
     const timer = setTimeout(() => {
@@ -111,7 +112,6 @@ export function createLoopbackServer(options: ServerOptions): Server {
     const headers = Object.entries(traceHeaders(options)).map(([header, value]) => `${header}: ${value}\r\n`);
     socket.end(`HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n${headers.join('')}\r\n`);
   });
-  return server;
 }
 
 function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
@@ -125,7 +125,7 @@ function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoin
     rawHeaders: incoming.rawHeaders,
     body: '',
     requestId: trace[`X-${options.traceFamily}-RequestId`] ?? '',
-    at: options.now(),
+    at: options.fleet.now(),
     status: 0,
   };
   options.remember(record);
@@ -154,15 +154,11 @@ export function sendAnswer(exchange: Exchange, { status, body = '', headers }: S
   outgoing.end(body);
 }
 
-/** Starts to listen on loopback; 0 is any free port. Rejects with Node's own error, EADDRINUSE for instance. */
-export function listen(server: Server, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, HOST, () => {
-      server.off('error', reject);
-      resolve(`http://${HOST}:${(server.address() as AddressInfo).port}`);
-    });
-  });
+/** A server that listens on loopback; 0 is any free port. Rejects with Node's own error, EADDRINUSE for instance. */
+export async function listen(port = 0): Promise<{ server: Server; url: string }> {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }).listen(port, HOST);
+  await once(server, 'listening');
+  return { server, url: `http://${HOST}:${(server.address() as AddressInfo).port}` };
 }
 
 /** Stops listening and cuts whatever is open. */

@@ -1,7 +1,8 @@
 // Access tokens: signing, checking, and what is read from them (interface.md section 5).
 import { randomBytes } from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
-import type { Surroundings } from './fleet.js';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import type { Faults } from './faults.js';
+import type { ServedFleet } from './fleet.js';
 import { refuseToken } from './problem.js';
 
 /** Section 2.2: "Examples: fleet_operator, renter, admin". */
@@ -49,12 +50,7 @@ const REMEMBERED_TOKENS = 1000;
  * Makes a signer and checker with a key of its own. Assumed: "How a token is obtained, its lifetime and its claims: not
  * shown", so it is a JWT (HS256) with sub, role, iat, exp, jti and perhaps organization and affs.
  */
-export function createTokens(options: {
-  now: () => number;
-  fleet: () => Surroundings & { isObserved: boolean };
-  /** The time of the `expire` fault in milliseconds, if there is one. */
-  lifetimeLimitMs: () => number | undefined;
-}) {
+export function createTokens(fleet: ServedFleet, faults: Faults) {
   const key = new Uint8Array(randomBytes(32));
   const remembered = new Map<string, Viewer>();
   let issued = 0;
@@ -62,10 +58,10 @@ export function createTokens(options: {
   async function sign({ role: asked, organization, ...token }: TokenOptions = {}): Promise<string> {
     const role = asked ?? 'fleet_operator';
     const roles = token.affiliations ?? (asked === undefined ? USUAL_AFFILIATIONS : [asked]);
-    const limitMs = options.lifetimeLimitMs() ?? Number.POSITIVE_INFINITY;
+    const limitMs = faults.durationMs('expire') ?? Number.POSITIVE_INFINITY;
     const lifetimeMs = Math.min((token.expiresInSeconds ?? LIFETIME_SECONDS) * 1000, limitMs);
-    const now = options.now();
-    const { organizations, users, isObserved } = options.fleet();
+    const now = fleet.now();
+    const { organizations, users, isObserved } = fleet;
     const own = organizations.filter(({ uuid }) => organization === undefined || uuid === organization);
     const affs = Object.fromEntries(own.map(({ uuid }) => [uuid, roles]));
     issued += 1;
@@ -85,19 +81,9 @@ export function createTokens(options: {
       const { payload } = await jwtVerify(token, key, {
         algorithms: ['HS256'],
         requiredClaims: ['sub', 'exp', 'iat'],
-        currentDate: new Date(options.now()),
+        currentDate: new Date(fleet.now()),
       });
-      const role = ROLES.find((candidate) => candidate === payload['role']);
-      if (role === undefined) throw refuseToken('The token has no known role.', 'authentication_failed');
-      const organization = payload['organization'];
-      const claims = {
-        role,
-        subject: payload.sub ?? '',
-        organization: typeof organization === 'string' ? organization : undefined,
-        affiliations: (payload['affs'] ?? {}) as Viewer['affiliations'],
-        issuedAt: (payload.iat ?? 0) * 1000,
-        expiresAt: (payload.exp ?? 0) * 1000,
-      };
+      const claims = viewerOf(payload);
       if (remembered.size >= REMEMBERED_TOKENS) remembered.clear();
       remembered.set(token, claims);
       return claims;
@@ -119,18 +105,30 @@ export function createTokens(options: {
       throw refuseToken('The Authorization header must be "JWT <ACCESS_TOKEN>".', 'authentication_failed');
     }
     const viewer = await read(token);
-    if (options.now() >= endOf(viewer)) throw refuseExpired();
+    if (fleet.now() >= endOf(viewer)) throw refuseExpired();
     return viewer;
   }
 
   /** When the viewer's token ends, in milliseconds since the epoch; an `expire` fault is counted in. */
   function endOf(viewer: Viewer): number {
-    const limitMs = options.lifetimeLimitMs();
+    const limitMs = faults.durationMs('expire');
     // iat is cut to whole seconds, so a second is added: no token dies before its time.
     return limitMs === undefined ? viewer.expiresAt : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);
   }
 
   return { sign, check, endOf };
+}
+
+/** Whom one of our own tokens names. */
+function viewerOf({ sub = '', iat = 0, exp = 0, ...claims }: JWTPayload): Viewer {
+  const {
+    role,
+    organization,
+    affs = {},
+  } = claims as Pick<Viewer, 'role' | 'organization'> & {
+    affs?: Viewer['affiliations'];
+  };
+  return { role, subject: sub, organization, affiliations: affs, issuedAt: iat * 1000, expiresAt: exp * 1000 };
 }
 
 export type TokenService = ReturnType<typeof createTokens>;

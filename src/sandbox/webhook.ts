@@ -1,5 +1,6 @@
 // The webhook of section 6.2: each alert that is raised or changed is sent to one address, in order, with retries and a bounded queue.
 import { createHmac } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface WebhookOptions {
   /** Loopback over http only: the sandbox is nobody else's business. */
@@ -40,60 +41,46 @@ export function signatureOf(secret: string, body: string): string {
 }
 
 /** Opens the queue. One request is in flight at a time, so that alerts arrive in the order they happened. */
-export function openWebhook(options: WebhookOptions) {
-  const url = parseWebhookUrl(options.url);
+export function openWebhook({ url: address, secret }: WebhookOptions) {
+  const url = parseWebhookUrl(address);
   const queue: string[] = [];
-  const counts = { delivered: 0, waiting: 0, lost: 0 };
-  let isBusy = false;
-  let isClosed = false;
-  let tries = 0;
-  let pause: NodeJS.Timeout | undefined;
+  const counts = { delivered: 0, lost: 0 };
   const closing = new AbortController();
+  let isBusy = false;
 
-  function next(): void {
-    const [body] = queue;
-    if (isBusy || isClosed || body === undefined) return;
-    isBusy = true;
-    tries += 1;
-    void post(url, body, options.secret, closing.signal).then((status) => {
-      if (isClosed) return;
-      if (status >= 200 && status < 300) return finish('delivered');
+  async function deliver(body: string): Promise<'delivered' | 'lost'> {
+    for (let tries = 1; ; tries += 1) {
+      const status = await post(url, body, secret, closing.signal);
+      if (status >= 200 && status < 300) return 'delivered';
       // A receiver that refuses for good gets the same answer each time; 408 and 429 ask to come again.
       const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
-      if (isFinal || tries >= MOST_TRIES) return finish('lost');
-      pause = setTimeout(
-        () => {
-          isBusy = false;
-          next();
-        },
-        Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)),
-      );
-    });
+      if (isFinal || tries >= MOST_TRIES) return 'lost';
+      await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)), undefined, { signal: closing.signal });
+    }
   }
 
-  function finish(outcome: 'delivered' | 'lost'): void {
-    queue.shift();
-    counts[outcome] += 1;
-    tries = 0;
+  async function work(): Promise<void> {
+    if (isBusy) return;
+    isBusy = true;
+    for (let [body] = queue; body !== undefined; [body] = queue) {
+      const outcome = await deliver(body);
+      queue.shift();
+      counts[outcome] += 1;
+    }
     isBusy = false;
-    next();
   }
 
   return {
     /** Queues a JSON text. */
     send: (body: string) => {
-      if (isClosed) return;
       queue.push(body);
       // The one in flight stays where it is.
       if (queue.length > MOST_WAITING) counts.lost += queue.splice(isBusy ? 1 : 0, 1).length;
-      next();
+      // Closing ends it in the middle.
+      work().catch(() => {});
     },
     counts: () => ({ ...counts, waiting: queue.length }),
-    close: () => {
-      isClosed = true;
-      clearTimeout(pause);
-      closing.abort();
-    },
+    close: () => closing.abort(),
   };
 }
 

@@ -1,29 +1,19 @@
 // Who may ask the sandbox.
-import { type IncomingMessage, request } from 'node:http';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { headersFor, useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 30 });
 
-interface Answer {
-  status: number;
-  headers: IncomingMessage['headers'];
-  body: Buffer;
-}
-
-/** node:http, since fetch sets Host itself. */
-function ask(url: string, headers: { [name: string]: string }): Promise<Answer> {
-  return new Promise((resolve, reject) => {
+/** node:http, since fetch sets Host itself; of an endless answer the first bytes. */
+function ask(url: string, headers: { [name: string]: string }) {
+  return new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
     const outgoing = request(url, { headers, agent: false }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('end', () =>
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks) }),
-      );
-      if (incoming.headers['content-type'] === 'text/event-stream') {
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.alloc(0) });
+      const { statusCode: status = 0, headers } = incoming;
+      incoming.on('data', (chunk) => {
+        resolve({ status, headers, body: String(chunk) });
         outgoing.destroy();
-      }
+      });
     });
     outgoing.on('error', reject);
     outgoing.end();
@@ -49,7 +39,7 @@ test.each(
   const answer = await ask(url(), { ...headers, Host: host.replace('PORT', new URL(url()).port) });
   expect(answer.status).toBe(421);
   expect(answer.headers['x-service-requestid']).toMatch(/^[0-9a-f-]{36}$/);
-  expect(answer.body.toString()).not.toContain('eyJ');
+  expect(answer.body).not.toContain('eyJ');
 });
 
 test.each(each<[string]>([['127.0.0.1:PORT'], ['localhost:PORT'], ['LOCALHOST:PORT'], ['[::1]:PORT']]))(
@@ -65,6 +55,6 @@ test.each(each<[string]>([['https://evil.example'], ['null'], ['http://127.0.0.1
   async (_, url, origin) => {
     const answer = await ask(url(), { ...(await headersFor(sandbox())), Origin: origin });
     expect(answer.status).toBe(403);
-    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
   },
 );
