@@ -1,6 +1,9 @@
-// Finds the fields of one bicycle in the packed columns of all.
+// Every field of one bicycle: from fleet, or from the packed columns of all.
 
-import type { Details, FieldTexts } from './payload.js';
+import { readBlock } from './dom.js';
+import type { PageBicycle } from './fleet.js';
+import { askForFields } from './live.js';
+import type { Details, FieldTexts, Payload } from './payload.js';
 
 type Columns = readonly (readonly [field: string, texts: readonly (string | null)[]])[];
 
@@ -16,4 +19,19 @@ async function unpack(packed: string): Promise<(string | null)[]> {
 /** The fields of the bicycle at a place of the columns. */
 export function fieldsAt(columns: Columns, place: number): FieldTexts {
   return columns.map(([field, texts]) => [field, texts[place] ?? null]);
+}
+
+/** The block of all fields follows the script, and is read when the first card is opened. */
+let details: ReturnType<typeof unpackDetails> | undefined;
+
+export async function pageFields(
+  { uuid, place }: PageBicycle,
+  { link }: Payload,
+  isLive: boolean,
+): Promise<FieldTexts> {
+  if (isLive) return askForFields(uuid);
+  // Of the past the page knows what it draws.
+  if (link !== null) return [];
+  details ??= unpackDetails(readBlock<Details>('details'));
+  return fieldsAt(await details, place);
 }

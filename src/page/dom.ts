@@ -1,39 +1,17 @@
-// Creates elements; text is never parsed as HTML.
+// Elements of the template, drawing at a pace, and how numbers and times are written.
 
 import { showElapsed } from '../age.js';
-
-type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
-
-/** A text instead of attributes is the class. */
-export function element<K extends keyof HTMLElementTagNameMap>(
-  name: K,
-  attributes: Attributes | string = {},
-  ...children: readonly (Node | string)[]
-): HTMLElementTagNameMap[K] {
-  return fill(document.createElement(name), attributes, children);
-}
-
-export function svg<K extends keyof SVGElementTagNameMap>(
-  name: K,
-  attributes: Attributes = {},
-  ...children: readonly Node[]
-): SVGElementTagNameMap[K] {
-  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
-}
-
-function fill<E extends Element>(made: E, attributes: Attributes | string, children: readonly (Node | string)[]): E {
-  for (const [name, value] of Object.entries(typeof attributes === 'string' ? { class: attributes } : attributes)) {
-    if (value !== undefined && value !== false) made.setAttribute(name, value === true ? '' : String(value));
-  }
-  made.append(...children);
-  return made;
-}
 
 /** The element of the template with this id; the template and the page are built together. */
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no #${id}`);
   return found;
+}
+
+/** What fleet put into the page as JSON. */
+export function readBlock<T>(id: string): T {
+  return JSON.parse(byId(id).textContent ?? '') as T;
 }
 
 /** Calls at most once a frame, however often it is asked to. */

@@ -1,173 +1,121 @@
 // The filters of the page, which are charts as well: counts by state, charge and silence.
 
+import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { BICYCLE_STATES } from '../api/bicycle.js';
 import { CHARGE_GROUPS, SILENCE_GROUPS } from '../groups.js';
-import { element, showNumber } from './dom.js';
+import { byId, showNumber } from './dom.js';
 import { EVERYTHING, type Filter, isEverything } from './filter.js';
-import { countBy, GROUPS, type Group, type PageBicycle, type PageFleet, UNCHARGED } from './fleet.js';
+import { countBy, type Group, type PageBicycle, UNCHARGED } from './fleet.js';
 import { chargeLevel, colourOf, pageState, stateMark } from './looks.js';
 
-export interface FacetsOptions {
-  readonly container: HTMLElement;
-  nowMs(): number;
-  onFilter(filter: Filter): void;
+export interface FacetsInput {
+  readonly all: readonly PageBicycle[];
+  /** What passes the filter. */
+  readonly matching: readonly PageBicycle[];
+  readonly filter: Filter;
+  readonly nowMs: number;
+  /** The next press may come before this one is drawn: it changes what is the filter then. */
+  onFilter(change: (filter: Filter) => Filter): void;
   /** Enter in the search: the first that matches. */
   onEnter(): void;
 }
 
 const TEXT_CHARACTERS = 100;
+/** More bars than anybody looks through. */
+const MOST_BARS = 100;
+const ORDERS: Readonly<Record<Group, readonly string[]>> = {
+  state: BICYCLE_STATES,
+  charge: CHARGE_GROUPS,
+  silence: SILENCE_GROUPS,
+};
 
-export function openFacets(fleet: PageFleet, { container, nowMs, onFilter, onEnter }: FacetsOptions) {
-  let filter: Filter = EVERYTHING;
-  // The next press may come before this one is drawn.
-  const use = (wanted: Filter) => {
-    filter = wanted;
-    onFilter(filter);
-  };
-  const change = (changes: Partial<Filter>) => use({ ...filter, ...changes });
-  const toggle = (group: Group, word: string) => {
-    const wanted = new Set(filter.words[group]);
-    if (!wanted.delete(word)) wanted.add(word);
-    const { [group]: _before, ...others } = filter.words;
-    change({ words: wanted.size === 0 ? others : { ...others, [group]: wanted } });
-  };
+export function drawFacets(container: HTMLElement, input: FacetsInput): void {
+  const [states, charges, silences] = [bars('state', input), bars('charge', input), bars('silence', input)];
+  const ticks = ['0', '20', '50', '80', '100'].map((text) => h('span', { style: { left: `${text}%` } }, text));
+  const uncharged = countBy(input.all, 'charge', input.nowMs).get(UNCHARGED) ?? 0;
+  const children = [
+    search(input),
+    section('State', states),
+    section('Charge', [
+      charges,
+      h('div', { class: 'ticks', 'aria-hidden': 'true' }, ticks),
+      uncharged > 0 && h('p', { class: 'note' }, `${showNumber(uncharged)} without a charge`),
+    ]),
+    section('Silence', [h('p', { class: 'note' }, 'Last position heard'), silences]),
+  ];
+  render(children, container);
+}
 
-  const search = element('input', {
+function section(title: string, children: ComponentChildren): ComponentChild {
+  return h('section', { class: 'facet', 'aria-label': title }, h('h2', null, title), children);
+}
+
+function search({ filter, onFilter, onEnter }: FacetsInput): ComponentChild {
+  const field = h('input', {
     type: 'search',
     id: 'search',
     placeholder: 'Name, serial number, ID',
     'aria-label': 'Name, serial number, bleid or ID contains',
     maxlength: TEXT_CHARACTERS,
     autocomplete: 'off',
-    spellcheck: 'false',
+    spellcheck: false,
+    value: filter.text,
+    onInput: ({ currentTarget: { value: text } }) => onFilter((before) => ({ ...before, text })),
+    onKeyDown: ({ key }) => key === 'Enter' && onEnter(),
   });
-  search.addEventListener('input', () => change({ text: search.value }));
-  search.addEventListener('keydown', ({ key }) => {
-    if (key === 'Enter') onEnter();
+  const onClick = () => {
+    onFilter(() => EVERYTHING);
+    byId('search').focus();
+  };
+  const reset = h('button', { type: 'button', class: 'reset', hidden: isEverything(filter), onClick }, 'Clear filters');
+  return h('div', { class: 'search' }, field, reset);
+}
+
+/** A bar for each value that occurs or is pressed; in order, other words behind. Charge has all of its tens, side by side. */
+function bars(group: Group, { all, matching, filter, nowMs, onFilter }: FacetsInput): ComponentChild {
+  const [counts, shown] = [countBy(all, group, nowMs), countBy(matching, group, nowMs)];
+  const pressed = filter.words[group] ?? new Set();
+  const present = new Set([...counts.keys(), ...pressed]);
+  const known = ORDERS[group].filter((word) => group === 'charge' || present.has(word));
+  const others = group === 'charge' ? [] : [...present].filter((word) => !ORDERS[group].includes(word));
+  const widest = Math.max(1, ...counts.values());
+  const items = [...known, ...others].slice(0, MOST_BARS).map((word) => {
+    const [whole, part] = [counts.get(word) ?? 0, shown.get(word) ?? 0];
+    const attributes = {
+      type: 'button',
+      'data-word': word,
+      'data-count': whole,
+      'aria-pressed': pressed.has(word),
+      onClick: () => onFilter((before) => toggled(before, group, word)),
+    } as const;
+    const level = group === 'charge' ? `bar bar-${chargeLevel(Number.parseInt(word, 10))}` : 'bar';
+    const style = {
+      '--state': group === 'state' ? colourOf(word) : undefined,
+      '--whole': percent(whole, widest),
+      '--part': percent(part, widest),
+    };
+    const children = [
+      group === 'state' && stateMark(word),
+      h('bdi', { class: 'bar-word' }, group === 'state' ? pageState(word) : word),
+      h(
+        'span',
+        { class: 'bar-count' },
+        part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`,
+      ),
+      h('span', { class: 'bar-track', 'aria-hidden': 'true' }, h('span', null), h('span', null)),
+    ];
+    return h('li', { key: word }, h('button', { ...attributes, class: level, style }, children));
   });
-  const reset = element('button', { type: 'button', class: 'reset', hidden: true }, 'Clear filters');
-  reset.addEventListener('click', () => {
-    search.value = '';
-    use(EVERYTHING);
-    search.focus();
-  });
-
-  const uncharged = element('p', 'note');
-  const bars = {
-    state: openBars('state', BICYCLE_STATES, toggle),
-    charge: openBars('charge', CHARGE_GROUPS, toggle),
-    silence: openBars('silence', SILENCE_GROUPS, toggle),
-  };
-  const section = (title: string, ...children: Node[]) =>
-    element('section', { class: 'facet', 'aria-label': title }, element('h2', {}, title), ...children);
-  container.append(
-    element('div', 'search', search, reset),
-    section('State', bars.state.list),
-    section(
-      'Charge',
-      bars.charge.list,
-      element('div', { class: 'ticks', 'aria-hidden': 'true' }, ...['0', '20', '50', '80', '100'].map(tick)),
-      uncharged,
-    ),
-    section('Silence', element('p', 'note', 'Last position heard'), bars.silence.list),
-  );
-
-  return {
-    /** `matching`: what passes the filter. */
-    draw(wanted: Filter, matching: readonly PageBicycle[]) {
-      filter = wanted;
-      reset.hidden = isEverything(filter);
-      if (document.activeElement !== search) search.value = filter.text;
-      const now = nowMs();
-      const countsOf = (group: Group) => [countBy(fleet.all, group, now), countBy(matching, group, now)] as const;
-      for (const group of GROUPS) bars[group].draw(...countsOf(group), filter.words[group]);
-      const none = countsOf('charge')[0].get(UNCHARGED) ?? 0;
-      uncharged.textContent = `${showNumber(none)} without a charge`;
-      uncharged.hidden = none === 0;
-    },
-  };
+  return h('ul', { class: group === 'charge' ? 'bars columns' : 'bars' }, items);
 }
 
-function tick(text: string): HTMLElement {
-  const mark = element('span', {}, text);
-  mark.style.left = `${Number.parseInt(text, 10)}%`;
-  return mark;
+function toggled(filter: Filter, group: Group, word: string): Filter {
+  const words = new Set(filter.words[group]);
+  if (!words.delete(word)) words.add(word);
+  const { [group]: _before, ...others } = filter.words;
+  return { ...filter, words: words.size === 0 ? others : { ...others, [group]: words } };
 }
 
-/** More bars than anybody looks through. */
-const MOST_BARS = 100;
-
-/** A bar for each value that occurs or is pressed; in this order, other words behind. Charge has all of its tens, side by side. */
-function openBars(group: Group, order: readonly string[], onPress: (group: Group, word: string) => void) {
-  const list = element('ul', group === 'charge' ? 'bars columns' : 'bars');
-  /** Buttons stay where they are, so that they can be pressed while numbers move. */
-  const made = new Map<string, Bar>();
-  const barOf = (word: string) => {
-    const bar = made.get(word) ?? openBar(group, word, () => onPress(group, word));
-    made.set(word, bar);
-    return bar;
-  };
-  const rankOf = (word: string) => (order.includes(word) ? order.indexOf(word) : order.length);
-  return {
-    list,
-    draw(
-      all: ReadonlyMap<string, number>,
-      shown: ReadonlyMap<string, number>,
-      pressed = new Set() as ReadonlySet<string>,
-    ) {
-      const weightOf = (word: string) => (pressed.has(word) ? Number.POSITIVE_INFINITY : (all.get(word) ?? 0));
-      const present = group === 'charge' ? [...order] : [...new Set([...all.keys(), ...pressed])];
-      // The most frequent where there are too many.
-      if (present.length > MOST_BARS) present.sort((a, b) => weightOf(b) - weightOf(a));
-      const words = present.slice(0, MOST_BARS).sort((a, b) => rankOf(a) - rankOf(b));
-      const widest = Math.max(1, ...all.values());
-      const items = words.map((word) => {
-        const [whole, part] = [all.get(word) ?? 0, shown.get(word) ?? 0];
-        const bar = barOf(word);
-        drawBar(bar, { whole, part, widest, isPressed: pressed.has(word) });
-        return bar.item;
-      });
-      const isSame =
-        items.length === list.childElementCount && items.every((item, index) => item === list.children[index]);
-      if (!isSame) list.replaceChildren(...items);
-    },
-  };
-}
-
-interface Bar {
-  readonly item: HTMLElement;
-  readonly button: HTMLElement;
-  readonly count: HTMLElement;
-}
-
-function openBar(group: Group, word: string, onPress: () => void): Bar {
-  const count = element('span', 'bar-count');
-  const isState = group === 'state';
-  const button = element(
-    'button',
-    { type: 'button', class: 'bar', 'data-word': word },
-    ...(isState ? [stateMark(word)] : []),
-    element('bdi', 'bar-word', isState ? pageState(word) : word),
-    count,
-    element('span', { class: 'bar-track', 'aria-hidden': 'true' }, element('span'), element('span')),
-  );
-  if (isState) button.style.setProperty('--state', colourOf(word));
-  if (group === 'charge') button.classList.add(`bar-${chargeLevel(Number.parseInt(word, 10))}`);
-  button.addEventListener('click', onPress);
-  return { item: element('li', {}, button), button, count };
-}
-
-interface BarNumbers {
-  readonly whole: number;
-  readonly part: number;
-  readonly widest: number;
-  readonly isPressed: boolean;
-}
-
-function drawBar({ button, count }: Bar, { whole, part, widest, isPressed }: BarNumbers): void {
-  button.setAttribute('aria-pressed', String(isPressed));
-  button.setAttribute('data-count', String(whole));
-  count.textContent = part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`;
-  button.style.setProperty('--whole', `${((whole / widest) * 100).toFixed(2)}%`);
-  button.style.setProperty('--part', `${((part / widest) * 100).toFixed(2)}%`);
+function percent(count: number, widest: number): string {
+  return `${((count / widest) * 100).toFixed(2)}%`;
 }

@@ -1,98 +1,80 @@
 // The lists beside the table: open alerts, and what happened while the page was open.
 
-import { element, pageTime, showAge, showNumber } from './dom.js';
+import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
+import { pageTime, showAge, showNumber } from './dom.js';
 import type { Alerts, FeedEntry, PageAlert } from './payload.js';
 
 const MOST_ALERTS = 500;
 const MOST_EVENTS = 300;
 
+type OnChoose = (uuid: string) => void;
+
 /** Draws the open alerts; a press chooses the bicycle. */
-export function drawAlerts(
-  container: HTMLElement,
-  { rows, byType, note }: Alerts,
-  nowMs: number,
-  onChoose: (uuid: string) => void,
-): void {
-  const shown = rows.slice(0, MOST_ALERTS);
-  const summary = byType.map(({ type, count }) =>
-    element(
-      'li',
-      { 'data-type': type, 'data-count': count },
-      element('bdi', {}, type),
-      element('span', {}, showNumber(count)),
-    ),
+export function drawAlerts(container: HTMLElement, alerts: Alerts, nowMs: number, onChoose: OnChoose): void {
+  const { rows, byType, note } = alerts;
+  const older = rows.length - MOST_ALERTS;
+  const types = byType.map(({ type, count }) =>
+    h('li', { 'data-type': type, 'data-count': count }, h('bdi', null, type), h('span', null, showNumber(count))),
   );
-  container.replaceChildren(
-    ...(note === null ? [] : [element('p', 'note warning', note)]),
-    ...(rows.length === 0 && note === null ? [element('p', 'empty', 'No open alerts.')] : []),
-    element('ul', { class: 'types', 'aria-label': 'Open alerts by type' }, ...summary),
-    element(
-      'ol',
-      { class: 'items', 'aria-label': 'Open alerts, the newest first' },
-      ...shown.map((row) => alertItem(row, nowMs, onChoose)),
-    ),
-    ...(rows.length > shown.length
-      ? [element('p', 'note', `and ${showNumber(rows.length - shown.length)} older ones`)]
-      : []),
-  );
+  const items = rows.slice(0, MOST_ALERTS).map((row) => h('li', { key: row.uuid }, alertItem(row, nowMs, onChoose)));
+  const children = [
+    note !== null && h('p', { class: 'note warning' }, note),
+    rows.length === 0 && note === null && h('p', { class: 'empty' }, 'No open alerts.'),
+    h('ul', { class: 'types', 'aria-label': 'Open alerts by type' }, types),
+    h('ol', { class: 'items', 'aria-label': 'Open alerts, the newest first' }, items),
+    older > 0 && h('p', { class: 'note' }, `and ${showNumber(older)} older ones`),
+  ];
+  render(children, container);
 }
 
-function alertItem(
-  { bicycle, bicycleName, type, state, message, createdMs }: PageAlert,
-  nowMs: number,
-  onChoose: (uuid: string) => void,
-): HTMLElement {
-  const button = element(
-    'button',
-    { type: 'button', class: 'item', disabled: bicycle === null },
-    element(
+function alertItem(alert: PageAlert, nowMs: number, onChoose: OnChoose): ComponentChild {
+  const { bicycle, bicycleName, type, state, message, createdMs } = alert;
+  const look = `alert-state alert-${state === 'escalated' ? 'escalated' : 'new'}`;
+  return listItem(bicycle, onChoose, [
+    h('span', { class: 'item-head' }, h('bdi', null, type), h('span', { class: look }, state)),
+    h('bdi', { class: 'item-text' }, message),
+    h(
       'span',
-      'item-head',
-      element('bdi', {}, type),
-      element('span', { class: `alert-state alert-${state === 'escalated' ? 'escalated' : 'new'}` }, state),
+      { class: 'item-foot' },
+      h('bdi', null, bicycleName ?? bicycle?.slice(0, 8)),
+      createdMs !== null && showAge(createdMs, nowMs),
     ),
-    element('bdi', 'item-text', message),
-    element(
-      'span',
-      'item-foot',
-      element('bdi', {}, bicycleName ?? bicycle?.slice(0, 8) ?? ''),
-      createdMs === null ? '' : showAge(createdMs, nowMs),
-    ),
-  );
-  if (bicycle !== null) button.addEventListener('click', () => onChoose(bicycle));
-  return element('li', {}, button);
+  ]);
+}
+
+/** What is of no bicycle cannot be pressed. */
+function listItem(uuid: string | null, onChoose: OnChoose, children: ComponentChildren): ComponentChild {
+  const onClick = () => uuid !== null && onChoose(uuid);
+  return h('button', { type: 'button', class: 'item', disabled: uuid === null, onClick }, children);
 }
 
 /** What happened, the newest first; only so many lines are kept. */
-export function openFeedPanel(container: HTMLElement, onChoose: (uuid: string) => void) {
-  const list = element('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' });
-  const empty = element('p', 'empty', 'Nothing has changed yet.');
-  container.append(list, empty);
+export function openFeedPanel(container: HTMLElement, onChoose: OnChoose) {
+  let items: ComponentChild[] = [];
+  let count = 0;
+  const itemOf = ({ kind, atMs, uuid, name, text }: FeedEntry) => {
+    const who = kind === 'gap' ? 'Gap' : (name ?? uuid?.slice(0, 8));
+    const head = h('span', { class: 'item-head' }, h('bdi', null, who), h('time', null, pageTime(atMs)));
+    const item = listItem(uuid, onChoose, [head, h('bdi', { class: 'item-text' }, text)]);
+    return h('li', { class: `item-${kind}`, key: count++ }, item);
+  };
+  const draw = () => {
+    const list = h('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' }, items);
+    render([list, items.length === 0 && h('p', { class: 'empty' }, 'Nothing has changed yet.')], container);
+  };
+  draw();
   return {
     /** The newest first. */
     add(entries: readonly FeedEntry[]) {
-      const made = entries.slice(0, MOST_EVENTS).map(({ kind, atMs, uuid, name, text }) => {
-        const parts = [
-          element(
-            'span',
-            'item-head',
-            element('bdi', {}, kind === 'gap' ? 'Gap' : (name ?? uuid?.slice(0, 8) ?? '')),
-            element('time', {}, pageTime(atMs)),
-          ),
-          element('bdi', 'item-text', text),
-        ];
-        if (uuid === null) return element('li', { class: `item item-${kind}` }, ...parts);
-        const button = element('button', { type: 'button', class: 'item' }, ...parts);
-        button.addEventListener('click', () => onChoose(uuid));
-        return element('li', { class: `item-${kind}` }, button);
-      });
-      list.prepend(...made);
-      while (list.childElementCount > MOST_EVENTS) list.lastElementChild?.remove();
-      empty.hidden = list.childElementCount > 0;
+      if (entries.length === 0) return;
+      items = [...entries.map(itemOf), ...items].slice(0, MOST_EVENTS);
+      draw();
     },
     clear() {
-      list.replaceChildren();
-      empty.hidden = false;
+      items = [];
+      draw();
     },
   };
 }
+
+export type FeedPanel = ReturnType<typeof openFeedPanel>;

@@ -1,13 +1,13 @@
 // The look of a state: a shape, and a colour from style.css.
 
+import { type ComponentChild, h } from 'preact';
 import type { BICYCLE_STATES } from '../api/bicycle.js';
 import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../groups.js';
-import { svg } from './dom.js';
 
-type Look = (typeof BICYCLE_STATES)[number] | 'other';
+export type PageLook = (typeof BICYCLE_STATES)[number] | 'other';
 
 /** The outline of each state, in the order in which they are drawn over each other: those that need attention are on top. */
-const OUTLINES: Readonly<Record<Look, string>> = {
+const OUTLINES: Readonly<Record<PageLook, string>> = {
   other: 'M6.5 2.5h3v4h4v3h-4v4h-3v-4h-4v-3h4z',
   retired: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11zm0 3a2.5 2.5 0 1 1 0 5a2.5 2.5 0 1 1 0-5z',
   available: 'M8 3a5 5 0 1 0 0 10a5 5 0 1 0 0-10z',
@@ -18,11 +18,11 @@ const OUTLINES: Readonly<Record<Look, string>> = {
   lost: 'M4.6 2.5L8 5.9L11.4 2.5L13.5 4.6L10.1 8L13.5 11.4L11.4 13.5L8 10.1L4.6 13.5L2.5 11.4L5.9 8L2.5 4.6z',
 };
 
-export const LOOKS = Object.keys(OUTLINES) as readonly Look[];
+export const LOOKS = Object.keys(OUTLINES) as readonly PageLook[];
 
 /** A state that the interface does not name looks as all such do. */
-export function pageLookOf(state: string): Look {
-  return Object.hasOwn(OUTLINES, state) ? (state as Look) : 'other';
+export function pageLookOf(state: string): PageLook {
+  return Object.hasOwn(OUTLINES, state) ? (state as PageLook) : 'other';
 }
 
 /** The colour of a state, for a style. */
@@ -36,11 +36,10 @@ export function pageState(state: string): string {
 }
 
 /** The mark of a state, in its colour; screen readers read the word beside it. */
-export function stateMark(state: string): SVGSVGElement {
-  const path = svg('path', { d: OUTLINES[pageLookOf(state)], 'fill-rule': 'evenodd' });
-  const mark = svg('svg', { viewBox: '0 0 16 16', class: 'mark', 'aria-hidden': 'true' }, path);
-  mark.style.fill = colourOf(state);
-  return mark;
+export function stateMark(state: string): ComponentChild {
+  const path = h('path', { d: OUTLINES[pageLookOf(state)], 'fill-rule': 'evenodd' });
+  const style = { fill: colourOf(state) };
+  return h('svg', { viewBox: '0 0 16 16', class: 'mark', 'aria-hidden': 'true', style }, path);
 }
 
 /** A colour of style.css as it is in the present theme. */

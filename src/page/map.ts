@@ -1,17 +1,17 @@
-// The map beside the table: points, clusters with their counts, the chosen bicycle, scale and degrees.
+// The map beside the table: MapLibre, the points, and what lies over them.
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
-import { scaleBar } from '../globe/graticule.js';
 import { type Bounds, boundsOf, latitudeOf, type Point, toDots, worldX } from '../globe/projection.js';
+import type { Town } from '../globe/towns.js';
 import { gather, type PageCluster } from './clusters.js';
-import { element, oncePerFrame, showNumber } from './dom.js';
+import { oncePerFrame } from './dom.js';
 import type { PageFilter } from './filter.js';
-import { countBy, isPlaced, mercatorY, type PageBicycle, type PageFleet, pageCharge, pageNameOf } from './fleet.js';
+import { isPlaced, mercatorY, type PageBicycle, type PageFleet } from './fleet.js';
 import { paintLand, styleOf } from './land.js';
-import { colourOf, pageState } from './looks.js';
+import { bubbleOf, drawOverlay, type PageMapState } from './overlay.js';
 import type { Tiles } from './payload.js';
-import { openPoints, pointPixels } from './points.js';
-import { openTowns } from './towns.js';
+import { openPoints } from './points.js';
+import { chooseTowns } from './towns.js';
 import { extentOf, TILE_PIXELS, viewOf } from './view.js';
 
 export interface PageMapOptions {
@@ -22,16 +22,7 @@ export interface PageMapOptions {
   onFirstPaint(): void;
 }
 
-export interface FleetMap {
-  show(bicycles: readonly PageBicycle[], chosen: PageBicycle | undefined): void;
-  /** `near`: the map moves to it, else only where it is out of sight. */
-  choose(bicycle: PageBicycle | undefined, near: boolean): void;
-  /** The colours are others. */
-  paint(): void;
-  fit(bicycles: readonly PageBicycle[]): void;
-  zoom(levels: number): void;
-  view(): PageFilter;
-}
+export type FleetMap = ReturnType<typeof openMap>;
 
 const CLICK_PIXELS = 14;
 /** How far the largest bubble reaches from its middle. */
@@ -39,14 +30,59 @@ const BUBBLE_PIXELS = 32;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
 
-export function openMap(fleet: PageFleet, options: PageMapOptions): FleetMap {
+export function openMap(fleet: PageFleet, options: PageMapOptions) {
   const { container, tiles } = options;
-  let shown: readonly PageBicycle[] = [];
-  let clusters: readonly PageCluster[] = [];
-  let gatheredZoom = Number.NaN;
-  let chosen: PageBicycle | undefined;
-  let isReady = false;
+  const map = openMapLibre(fleet, options);
+  const state: PageMapState = {
+    map,
+    points: openPoints(map, options.onFirstPaint),
+    ...{ shown: [], bubbles: [], towns: [], chosen: undefined, hovered: undefined },
+    gatheredZoom: Number.NaN,
+    isReady: false,
+  };
+  const overlay = container.appendChild(document.createElement('div'));
+  overlay.className = 'overlay';
+  const draw = () => drawOverlay(overlay, state, (cluster) => fitCluster(map, cluster));
+  follow(state, options, draw);
+  return {
+    show(bicycles: readonly PageBicycle[], chosen: PageBicycle | undefined) {
+      Object.assign(state, { shown: bicycles, chosen });
+      if (!state.isReady) return;
+      regather(state);
+      draw();
+    },
+    /** `near`: the map moves to it, else only where it is out of sight. */
+    choose(chosen: PageBicycle | undefined, near: boolean) {
+      state.chosen = chosen;
+      if (state.isReady) draw();
+      if (chosen === undefined || !isPlaced(chosen)) return;
+      const center = lngLatOf(chosen);
+      if (!near && map.getBounds().contains(center)) return;
+      map.easeTo({ center, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
+    },
+    /** The colours are others. */
+    paint() {
+      if (state.isReady) paintLand(map, tiles);
+    },
+    fit(bicycles: readonly PageBicycle[]) {
+      map.fitBounds(lngLatsOf(bicycles), flightOf(container));
+    },
+    zoom(levels: number) {
+      map.zoomTo(map.getZoom() + levels);
+    },
+    view(): PageFilter {
+      const bounds = map.getBounds();
+      return {
+        west: worldX(bounds.getWest()),
+        east: worldX(bounds.getEast()),
+        north: mercatorY(bounds.getNorth()),
+        south: mercatorY(bounds.getSouth()),
+      };
+    },
+  };
+}
 
+function openMapLibre(fleet: PageFleet, { container, tiles }: PageMapOptions): MapLibre {
   setWorkerUrl(workerUrl());
   const map = new MapLibre({
     container,
@@ -60,167 +96,81 @@ export function openMap(fleet: PageFleet, options: PageMapOptions): FleetMap {
     fadeDuration: 0,
     bounds: lngLatsOf(fleet.all),
     fitBoundsOptions: { padding: paddingOf(container), maxZoom: CLOSEST_FIT },
-    trackResize: true,
   });
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
-  const canvas = map.getCanvas();
-  canvas.setAttribute(
-    'aria-label',
-    'Map of the bicycles: arrows move it, + and - zoom. The table lists what it shows.',
-  );
+  const words = 'Map of the bicycles: arrows move it, + and - zoom. The table lists what it shows.';
+  map.getCanvas().setAttribute('aria-label', words);
+  return map;
+}
 
-  const overlay = element('div', 'overlay');
-  const bubbles = element('div', 'bubbles');
-  const ring = element('div', { class: 'chosen', 'aria-hidden': 'true', hidden: true });
-  const tip = element('div', { class: 'tip', role: 'status', hidden: true });
-  const scale = element('div', { class: 'scale', 'aria-hidden': 'true' });
-  const names = element('div', { 'aria-hidden': 'true' });
-  overlay.append(names, bubbles, ring, tip);
-  container.append(overlay, scale);
-
-  const points = openPoints(map, options.onFirstPaint);
-  const towns = openTowns(map, names);
-
-  const regather = () => {
-    gatheredZoom = stepOf(map.getZoom());
-    const gathered = gather(shown, TILE_PIXELS * 2 ** gatheredZoom);
-    clusters = gathered.clusters.toSorted((a, b) => a.x - b.x);
-    points.show(gathered.points);
-    redrawBubbles();
-    chooseTowns();
-  };
-
-  const chooseTowns = () => {
-    const [view, extent] = [viewOf(map), extentOf(map)];
-    const crowds = clusters.map((cluster) => toDots(view, extent, cluster));
-    towns.choose(
-      (x, y, across, down) =>
-        points.nearest(x, y, across) === undefined &&
-        !crowds.some(
-          ([left, top]) => Math.abs(left - x) < across + BUBBLE_PIXELS && Math.abs(top - y) < down + BUBBLE_PIXELS,
-        ),
-    );
-  };
-
-  /** Moves an element to a point of the world; true where that is in sight. */
-  const place = (target: HTMLElement, point: Point) => {
-    const extent = extentOf(map);
-    const [left, top] = toDots(viewOf(map), extent, point);
-    target.style.transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px)`;
-    return left > -60 && top > -60 && left < extent.width + 60 && top < extent.height + 60;
-  };
-
-  /** Bubbles stay where they are as long as there are as many, so that they can be pressed while bicycles move. */
-  const drawn: Bubble[] = [];
-  const redrawBubbles = () => {
-    for (const { element: left } of drawn.splice(clusters.length)) left.remove();
-    for (const [index, cluster] of clusters.entries()) {
-      const bubble = drawn[index] ?? openBubble(() => fitCluster(bubble.cluster), cluster);
-      drawn[index] = bubble;
-      bubble.cluster = cluster;
-      paintBubble(bubble);
-    }
-    drawBubbles();
-  };
-  const drawBubbles = () => {
-    for (const { element: bubble, cluster } of drawn) {
-      const isSeen = place(bubble, cluster);
-      if (isSeen && !bubble.isConnected) bubbles.append(bubble);
-      if (!isSeen) bubble.remove();
-    }
-  };
-  const fitCluster = (cluster: PageCluster) => {
-    const { west, east, north, south } = cluster;
-    const isSpot = east - west < 1e-9 && south - north < 1e-9;
-    if (isSpot) map.easeTo({ center: lngLatOf(cluster), zoom: Math.min(20, map.getZoom() + 3) });
-    else map.fitBounds(cornersOf(cluster), flightOf(container));
-  };
-
-  const drawChosen = () => {
-    ring.hidden = chosen === undefined || !isPlaced(chosen);
-    if (chosen === undefined || ring.hidden) return;
-    place(ring, chosen);
-    ring.style.setProperty('--size', `${pointPixels(map.getZoom()) + 12}px`);
-  };
-
-  const follow = oncePerFrame(() => {
-    if (!isReady) return;
-    if (stepOf(map.getZoom()) !== gatheredZoom) regather();
-    drawBubbles();
-    towns.follow();
-    drawChosen();
-    drawScale(map, scale);
+/** Draws anew as the map moves, and follows the pointer. */
+function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw: () => void): void {
+  const { map, points } = state;
+  const move = oncePerFrame(() => {
+    if (!state.isReady) return;
+    if (stepOf(map.getZoom()) !== state.gatheredZoom) regather(state);
+    draw();
   });
-
   map.on('style.load', () => {
     map.addLayer(points.layer);
-    isReady = true;
-    regather();
-    follow();
-    options.onView();
+    state.isReady = true;
+    move();
+    onView();
   });
-  map.on('move', follow);
-  map.on('resize', follow);
+  map.on('move', move);
+  map.on('resize', move);
   map.on('moveend', () => {
-    chooseTowns();
-    options.onView();
+    state.towns = freeTowns(state);
+    move();
+    onView();
   });
-  map.on('click', ({ point }) => options.onChoose(points.nearest(point.x, point.y, CLICK_PIXELS)));
-
-  let pointer: { x: number; y: number } | undefined;
+  map.on('click', ({ point }) => onChoose(points.nearest(point.x, point.y, CLICK_PIXELS)));
+  let pointer: Point | undefined;
   const hover = oncePerFrame(() => {
-    const found = pointer === undefined ? undefined : points.nearest(pointer.x, pointer.y, CLICK_PIXELS);
-    tip.hidden = found === undefined;
-    canvas.classList.toggle('is-over', found !== undefined);
-    if (found === undefined) return;
-    place(tip, found);
-    tip.textContent = tipOf(found);
+    const found = pointer && points.nearest(pointer.x, pointer.y, CLICK_PIXELS);
+    if (found === state.hovered) return;
+    state.hovered = found;
+    map.getCanvas().classList.toggle('is-over', found !== undefined);
+    draw();
   });
   map.on('mousemove', ({ point }) => {
     pointer = point;
     hover();
   });
-  canvas.addEventListener('mouseleave', () => {
+  map.getCanvas().addEventListener('mouseleave', () => {
     pointer = undefined;
     hover();
   });
+}
 
-  return {
-    show(bicycles, wanted) {
-      shown = bicycles;
-      chosen = wanted;
-      if (!isReady) return;
-      regather();
-      drawChosen();
-    },
-    choose(wanted, near) {
-      chosen = wanted;
-      drawChosen();
-      if (wanted === undefined || !isPlaced(wanted)) return;
-      const center = lngLatOf(wanted);
-      if (!near && map.getBounds().contains(center)) return;
-      map.easeTo({ center, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
-    },
-    paint() {
-      if (isReady) paintLand(map, tiles);
-    },
-    fit(bicycles) {
-      map.fitBounds(lngLatsOf(bicycles), flightOf(container));
-    },
-    zoom(levels) {
-      map.zoomTo(map.getZoom() + levels);
-    },
-    view() {
-      const bounds = map.getBounds();
-      return {
-        west: worldX(bounds.getWest()),
-        east: worldX(bounds.getEast()),
-        north: mercatorY(bounds.getNorth()),
-        south: mercatorY(bounds.getSouth()),
-      };
-    },
-  };
+function regather(state: PageMapState): void {
+  state.gatheredZoom = stepOf(state.map.getZoom());
+  const { clusters, points } = gather(state.shown, TILE_PIXELS * 2 ** state.gatheredZoom);
+  state.bubbles = clusters.toSorted((a, b) => a.x - b.x).map(bubbleOf);
+  state.points.show(points);
+  state.towns = freeTowns(state);
+}
+
+/** The largest towns that neither a cluster nor a bicycle is near. */
+function freeTowns({ map, points, bubbles }: PageMapState): readonly Town[] {
+  const [view, extent] = [viewOf(map), extentOf(map)];
+  const crowds = bubbles.map(({ cluster }) => toDots(view, extent, cluster));
+  return chooseTowns(
+    map,
+    (x, y, across, down) =>
+      points.nearest(x, y, across) === undefined &&
+      !crowds.some(
+        ([left, top]) => Math.abs(left - x) < across + BUBBLE_PIXELS && Math.abs(top - y) < down + BUBBLE_PIXELS,
+      ),
+  );
+}
+
+function fitCluster(map: MapLibre, cluster: PageCluster): void {
+  const { west, east, north, south } = cluster;
+  const isSpot = east - west < 1e-9 && south - north < 1e-9;
+  if (isSpot) map.easeTo({ center: lngLatOf(cluster), zoom: Math.min(20, map.getZoom() + 3) });
+  else map.fitBounds(cornersOf(cluster), flightOf(map.getContainer()));
 }
 
 /** The worker is text in the page: a file on a disk may load no other file. */
@@ -259,49 +209,4 @@ function cornersOf({ west, east, north, south }: Bounds): [number, number, numbe
 /** Degrees of a point of the world; beyond 180 behind the date line. */
 function lngLatOf({ x, y }: Point): [longitude: number, latitude: number] {
   return [x * 360 - 180, latitudeOf(y)];
-}
-
-interface Bubble {
-  readonly element: HTMLElement;
-  readonly text: HTMLElement;
-  cluster: PageCluster;
-}
-
-function openBubble(zoom: () => void, cluster: PageCluster): Bubble {
-  const text = element('span', {});
-  const bubble = element('button', { class: 'bubble', type: 'button' }, text);
-  bubble.addEventListener('click', zoom);
-  return { element: bubble, text, cluster };
-}
-
-/** The count in a ring of its states, the most frequent first. */
-function paintBubble({ element: bubble, text, cluster: { bicycles } }: Bubble): void {
-  const count = bicycles.length;
-  const parts = [...countBy(bicycles, 'state', 0)].sort(([, a], [, b]) => b - a);
-  const named = parts.map(([word, number]) => `${showNumber(number)} ${pageState(word)}`);
-  text.textContent = count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`;
-  bubble.setAttribute('aria-label', `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`);
-  bubble.title = named.join('\n');
-  let from = 0;
-  const slices = parts.map(([word, number]) => {
-    const to = from + (number / count) * 360;
-    const slice = `${colourOf(word)} ${from.toFixed(1)}deg ${to.toFixed(1)}deg`;
-    from = to;
-    return slice;
-  });
-  bubble.style.background = `conic-gradient(${slices.join(', ')})`;
-  bubble.style.setProperty('--size', `${Math.round(36 + Math.min(28, Math.log10(count) * 7))}px`);
-}
-
-function tipOf(bicycle: PageBicycle): string {
-  const charge = bicycle.percent === null ? '' : `, ${pageCharge(bicycle)}`;
-  return `${pageNameOf(bicycle)}: ${pageState(bicycle.state)}${charge}`;
-}
-
-const SCALE_PIXELS = 110;
-
-function drawScale(map: MapLibre, scale: HTMLElement): void {
-  const { dots, label } = scaleBar(viewOf(map), SCALE_PIXELS);
-  scale.style.width = `${Math.round(dots)}px`;
-  scale.textContent = label;
 }

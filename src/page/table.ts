@@ -1,6 +1,7 @@
 // The table beside the map: only the visible rows exist as elements.
 
-import { element, oncePerFrame, showAge, showNumber } from './dom.js';
+import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
+import { oncePerFrame, showAge, showNumber } from './dom.js';
 import type { PageSort, SortField } from './filter.js';
 import { type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
 import { chargeLevel, pageState, stateMark } from './looks.js';
@@ -24,148 +25,176 @@ const COLUMNS: readonly { field: SortField; title: string }[] = [
   { field: 'seen', title: 'Seen' },
 ];
 
-export function openPageTable({ container, nowMs, onChoose, onSort }: TableOptions) {
-  let bicycles: readonly PageBicycle[] = [];
-  let chosen: PageBicycle | undefined;
-  let active = 0;
-  let sort: PageSort = { field: 'charge', isDescending: false };
+interface Table {
+  readonly options: TableOptions;
+  bicycles: readonly PageBicycle[];
+  sort: PageSort;
+  chosen: PageBicycle | undefined;
+  /** The row that the keyboard is on. */
+  active: number;
+  /** The text of an empty list. */
+  nothing: string;
+  stateCharacters: number;
+}
 
-  const headers = COLUMNS.map(({ field, title }) => {
-    const button = element('button', { type: 'button', class: 'sort' }, title);
-    button.addEventListener('click', () => onSort({ field, isDescending: sort.field === field && !sort.isDescending }));
-    return element('div', { role: 'columnheader', class: `cell cell-${field}` }, button);
-  });
-  const head = element('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, ...headers);
-  const rows = element('div', { role: 'rowgroup', class: 'rows' });
-  // The grid itself scrolls, so it takes the keyboard focus.
-  const grid = element(
-    'div',
-    { role: 'grid', class: 'table', tabindex: 0, 'aria-label': 'Bicycles', 'aria-colcount': COLUMNS.length },
-    element('div', { role: 'rowgroup', class: 'table-head' }, head),
-    rows,
-  );
-  const empty = element('p', { class: 'empty', role: 'status', hidden: true });
-  container.append(grid, empty);
+export const FIRST_SORT: PageSort = { field: 'charge', isDescending: false };
 
-  const cellsOf = (bicycle: PageBicycle): HTMLElement[] => {
-    const cell = (field: SortField, ...children: (Node | string)[]) =>
-      element('div', { role: 'gridcell', class: `cell cell-${field}` }, ...children);
-    return [
-      cell('name', element('bdi', { title: pageNameOf(bicycle) }, pageNameOf(bicycle))),
-      cell('state', stateMark(bicycle.state), element('bdi', {}, pageState(bicycle.state))),
-      cell('charge', chargeOf(bicycle)),
-      cell('seen', showAge(bicycle.seenMs, nowMs()).replace(/ ago$/, '')),
-    ];
+export function openPageTable(options: TableOptions) {
+  const table: Table = {
+    options,
+    sort: FIRST_SORT,
+    bicycles: [],
+    chosen: undefined,
+    active: 0,
+    nothing: '',
+    stateCharacters: 5,
   };
-
-  const roomPixels = () => grid.clientHeight - HEAD_PIXELS;
-  /** Rows that are drawn again stay where they are, so that they can be pressed while values move. */
-  const pool: HTMLElement[] = [];
-  const drawn = new WeakMap<HTMLElement, string>();
-  const drawRow = (row: HTMLElement, index: number) => {
-    const bicycle = bicycles[index];
-    if (bicycle === undefined) return;
-    const { name, state, percent, uuid, seenMs } = bicycle;
-    const looks = [showAge(seenMs, nowMs()), bicycle === chosen, index === active, index];
-    const key = JSON.stringify([name, state, percent, uuid, ...looks]);
-    if (drawn.get(row) === key) return;
-    drawn.set(row, key);
-    row.id = `row-${index}`;
-    row.setAttribute('aria-rowindex', String(index + 2));
-    row.setAttribute('aria-selected', String(bicycle === chosen));
-    row.classList.toggle('is-active', index === active);
-    row.style.transform = `translateY(${index * ROW_PIXELS}px)`;
-    row.replaceChildren(...cellsOf(bicycle));
-  };
-  const draw = () => {
-    const first = Math.max(0, Math.floor(grid.scrollTop / ROW_PIXELS) - SPARE_ROWS);
-    const last = Math.min(bicycles.length, Math.ceil((grid.scrollTop + roomPixels()) / ROW_PIXELS) + SPARE_ROWS);
-    rows.style.height = `${bicycles.length * ROW_PIXELS}px`;
-    while (pool.length < last - first) pool.push(element('div', { role: 'row', class: 'row' }));
-    const used = pool.slice(0, last - first);
-    for (const [offset, row] of used.entries()) drawRow(row, first + offset);
-    if (rows.childElementCount !== used.length) rows.replaceChildren(...used);
-    if (bicycles.length > 0 && active >= first && active < last)
-      grid.setAttribute('aria-activedescendant', `row-${active}`);
-    else grid.removeAttribute('aria-activedescendant');
-  };
-  // Where the press was counts: the cells below it may have been drawn anew in between.
-  rows.addEventListener('click', ({ clientY }) => {
-    const index = Math.floor((clientY - rows.getBoundingClientRect().top) / ROW_PIXELS);
-    const bicycle = bicycles[index];
-    if (bicycle === undefined) return;
-    active = index;
-    onChoose(bicycle);
-  });
-  const drawSoon = oncePerFrame(draw);
-  grid.addEventListener('scroll', drawSoon, { passive: true });
-  new ResizeObserver(drawSoon).observe(grid);
-
-  const scrollTo = (index: number) => {
-    const top = index * ROW_PIXELS;
-    if (top < grid.scrollTop) grid.scrollTop = top;
-    else if (top + ROW_PIXELS > grid.scrollTop + roomPixels()) grid.scrollTop = top + ROW_PIXELS - roomPixels();
-  };
+  const { container } = options;
+  const draw = oncePerFrame(() => drawTable(table));
+  drawTable(table);
+  const grid = gridOf(table);
+  grid.addEventListener('scroll', draw, { passive: true });
   grid.addEventListener('keydown', (event) => {
-    if (event.target !== grid) return;
-    const page = Math.max(1, Math.floor(roomPixels() / ROW_PIXELS) - 1);
-    const steps: Record<string, number> = {
-      ArrowDown: 1,
-      ArrowUp: -1,
-      PageDown: page,
-      PageUp: -page,
-      Home: -Infinity,
-      End: Infinity,
-    };
-    const step = steps[event.key];
-    const bicycle = bicycles[active];
-    if (step !== undefined) {
-      active = Math.max(0, Math.min(bicycles.length - 1, active + step));
-      scrollTo(active);
-      draw();
-    } else if ((event.key === 'Enter' || event.key === ' ') && bicycle !== undefined) onChoose(bicycle);
-    else return;
-    event.preventDefault();
+    if (event.target === grid) takeKey(table, event);
   });
-
+  new ResizeObserver(draw).observe(container);
   return {
-    /** `nothing`: the text of an empty list. */
-    show(shown: readonly PageBicycle[], nothing: string) {
-      bicycles = shown;
-      const longest = Math.max(...Array.from(new Set(shown.map(({ state }) => state)), (state) => state.length), 5);
-      grid.style.setProperty('--state-characters', String(Math.min(longest, LONGEST_STATE_CHARACTERS)));
-      empty.textContent = nothing;
-      active = Math.min(active, Math.max(0, bicycles.length - 1));
-      grid.setAttribute('aria-rowcount', String(bicycles.length + 1));
-      grid.setAttribute('aria-label', `Bicycles: ${showNumber(bicycles.length)}`);
-      empty.hidden = bicycles.length > 0;
-      drawSoon();
-    },
-    sorted(wanted: PageSort) {
-      sort = wanted;
-      for (const [index, header] of headers.entries()) {
-        const isSorted = COLUMNS[index]?.field === sort.field;
-        header.setAttribute('aria-sort', !isSorted ? 'none' : sort.isDescending ? 'descending' : 'ascending');
-      }
-      grid.scrollTop = 0;
+    show(bicycles: readonly PageBicycle[], nothing: string) {
+      const states = Array.from(new Set(bicycles.map(({ state }) => state)), (state) => state.length);
+      const stateCharacters = Math.min(Math.max(...states, 5), LONGEST_STATE_CHARACTERS);
+      const active = Math.min(table.active, Math.max(0, bicycles.length - 1));
+      Object.assign(table, { bicycles, nothing, stateCharacters, active });
+      draw();
     },
     choose(bicycle: PageBicycle | undefined, isToBeSeen: boolean) {
-      chosen = bicycle;
-      const index = bicycle === undefined ? -1 : bicycles.indexOf(bicycle);
-      if (index !== -1) {
-        active = index;
-        if (isToBeSeen) scrollTo(index);
-      }
-      drawSoon();
+      table.chosen = bicycle;
+      const index = bicycle === undefined ? -1 : table.bicycles.indexOf(bicycle);
+      if (index !== -1) table.active = index;
+      if (index !== -1 && isToBeSeen) scrollTo(table, index);
+      draw();
     },
   };
 }
 
+export type PageTable = ReturnType<typeof openPageTable>;
+
+function gridOf({ options: { container } }: Table): HTMLElement {
+  return container.firstElementChild as HTMLElement;
+}
+
+function roomPixels(table: Table): number {
+  return gridOf(table).clientHeight - HEAD_PIXELS;
+}
+
+function scrollTo(table: Table, index: number): void {
+  const grid = gridOf(table);
+  const top = index * ROW_PIXELS;
+  if (top < grid.scrollTop) grid.scrollTop = top;
+  else if (top + ROW_PIXELS > grid.scrollTop + roomPixels(table)) grid.scrollTop = top + ROW_PIXELS - roomPixels(table);
+}
+
+function takeKey(table: Table, event: KeyboardEvent): void {
+  const { bicycles, active, options } = table;
+  const page = Math.max(1, Math.floor(roomPixels(table) / ROW_PIXELS) - 1);
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: page,
+    PageUp: -page,
+    Home: -Infinity,
+    End: Infinity,
+  };
+  const step = steps[event.key];
+  const bicycle = bicycles[active];
+  if (step !== undefined) {
+    table.active = Math.max(0, Math.min(bicycles.length - 1, active + step));
+    scrollTo(table, table.active);
+    drawTable(table);
+  } else if ((event.key === 'Enter' || event.key === ' ') && bicycle !== undefined) options.onChoose(bicycle);
+  else return;
+  event.preventDefault();
+}
+
+function drawTable(table: Table): void {
+  const { options, bicycles, active, nothing, stateCharacters } = table;
+  const { scrollTop = 0, clientHeight = 0 } = options.container.firstElementChild ?? {};
+  const first = Math.max(0, Math.floor(scrollTop / ROW_PIXELS) - SPARE_ROWS);
+  const last = Math.min(bicycles.length, Math.ceil((scrollTop + clientHeight) / ROW_PIXELS) + SPARE_ROWS);
+  const rows = bicycles.slice(first, last).map((bicycle, offset) => rowOf(table, bicycle, first + offset));
+  // Where the press was counts: the cells below it may have been drawn anew in between.
+  const onClick = ({ clientY, currentTarget }: MouseEvent) => {
+    const { top } = (currentTarget as HTMLElement).getBoundingClientRect();
+    const bicycle = table.bicycles[Math.floor((clientY - top) / ROW_PIXELS)];
+    if (bicycle !== undefined) options.onChoose(bicycle);
+  };
+  // The grid itself scrolls, so it takes the keyboard focus.
+  const attributes = {
+    role: 'grid',
+    class: 'table',
+    tabIndex: 0,
+    'aria-label': `Bicycles: ${showNumber(bicycles.length)}`,
+    'aria-colcount': COLUMNS.length,
+    'aria-rowcount': bicycles.length + 1,
+    'aria-activedescendant': active >= first && active < last ? `row-${active}` : undefined,
+    style: { '--state-characters': String(stateCharacters) },
+  } as const;
+  const height = `${bicycles.length * ROW_PIXELS}px`;
+  const grid = h(
+    'div',
+    attributes,
+    h('div', { role: 'rowgroup', class: 'table-head' }, headOf(table)),
+    h('div', { role: 'rowgroup', class: 'rows', style: { height }, onClick }, rows),
+  );
+  const empty = h('p', { class: 'empty', role: 'status', hidden: bicycles.length > 0 }, nothing);
+  render([grid, empty], options.container);
+}
+
+function headOf(table: Table): ComponentChild {
+  const { sort } = table;
+  const headers = COLUMNS.map(({ field, title }) => {
+    const isSorted = field === sort.field;
+    const order = !isSorted ? 'none' : sort.isDescending ? 'descending' : 'ascending';
+    const onClick = () => {
+      table.sort = { field, isDescending: isSorted && !sort.isDescending };
+      gridOf(table).scrollTop = 0;
+      table.options.onSort(table.sort);
+    };
+    const button = h('button', { type: 'button', class: 'sort', onClick }, title);
+    return h('div', { role: 'columnheader', class: `cell cell-${field}`, 'aria-sort': order }, button);
+  });
+  return h('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, headers);
+}
+
+/** Rows stay where they are, so that they can be pressed while values move. */
+function rowOf({ options, active, chosen }: Table, bicycle: PageBicycle, index: number): ComponentChild {
+  const { state, seenMs } = bicycle;
+  const name = pageNameOf(bicycle);
+  const cell = (field: SortField, ...children: ComponentChildren[]) =>
+    h('div', { role: 'gridcell', class: `cell cell-${field}` }, children);
+  const attributes = {
+    key: index,
+    role: 'row',
+    id: `row-${index}`,
+    class: index === active ? 'row is-active' : 'row',
+    'aria-rowindex': index + 2,
+    'aria-selected': bicycle === chosen,
+    style: { transform: `translateY(${index * ROW_PIXELS}px)` },
+  } as const;
+  return h(
+    'div',
+    attributes,
+    cell('name', h('bdi', { title: name }, name)),
+    cell('state', stateMark(state), h('bdi', null, pageState(state))),
+    cell('charge', chargeOf(bicycle)),
+    cell('seen', showAge(seenMs, options.nowMs()).replace(/ ago$/, '')),
+  );
+}
+
 /** A bar and the number: `57 %`. */
-export function chargeOf(bicycle: PageBicycle): HTMLElement | string {
+export function chargeOf(bicycle: PageBicycle): ComponentChild | string {
   const { percent } = bicycle;
   if (percent === null) return pageCharge(bicycle);
-  const bar = element('span', { class: 'charge-bar', 'aria-hidden': 'true' });
-  bar.style.setProperty('--percent', String(Math.max(0, Math.min(100, percent))));
-  return element('span', { class: `charge charge-${chargeLevel(percent)}` }, bar, pageCharge(bicycle));
+  const style = { '--percent': String(Math.max(0, Math.min(100, percent))) };
+  const bar = h('span', { class: 'charge-bar', 'aria-hidden': 'true', style });
+  return h('span', { class: `charge charge-${chargeLevel(percent)}` }, bar, pageCharge(bicycle));
 }

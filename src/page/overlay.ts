@@ -1,0 +1,99 @@
+// What lies over the map: clusters with their counts, names of towns, the chosen bicycle, the one below the pointer, and the scale.
+
+import type { Map as MapLibre } from 'maplibre-gl';
+import { type ComponentChild, h, render } from 'preact';
+import { scaleBar } from '../globe/graticule.js';
+import { type Point, toDots } from '../globe/projection.js';
+import type { Town } from '../globe/towns.js';
+import type { PageCluster } from './clusters.js';
+import { showNumber } from './dom.js';
+import { countBy, isPlaced, type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
+import { colourOf, pageState } from './looks.js';
+import { type Points, pointPixels } from './points.js';
+import { extentOf, viewOf } from './view.js';
+
+type Bubble = ReturnType<typeof bubbleOf>;
+
+/** What the map shows, and what lies over it. */
+export interface PageMapState {
+  readonly map: MapLibre;
+  readonly points: Points;
+  shown: readonly PageBicycle[];
+  bubbles: readonly Bubble[];
+  towns: readonly Town[];
+  chosen: PageBicycle | undefined;
+  /** Below the pointer. */
+  hovered: PageBicycle | undefined;
+  gatheredZoom: number;
+  isReady: boolean;
+}
+
+const SCALE_PIXELS = 110;
+/** What is farther from the map is not drawn. */
+const BEYOND_PIXELS = 60;
+
+export function drawOverlay(overlay: HTMLElement, state: PageMapState, onPress: (cluster: PageCluster) => void): void {
+  const { map, bubbles, towns, chosen, hovered } = state;
+  const [view, extent] = [viewOf(map), extentOf(map)];
+  const placed = (point: Point) => {
+    const [left, top] = toDots(view, extent, point);
+    return `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px)`;
+  };
+  const isSeen = (point: Point) => {
+    const [left, top] = toDots(view, extent, point);
+    const isBeside = left <= -BEYOND_PIXELS || left >= extent.width + BEYOND_PIXELS;
+    return !isBeside && top > -BEYOND_PIXELS && top < extent.height + BEYOND_PIXELS;
+  };
+  const names = towns.map((town) => {
+    const transform = `${placed(town)} translate(-50%, -50%)`;
+    return h('span', { key: town.name, class: 'town', style: { transform } }, town.name);
+  });
+  // Bubbles stay where they are as long as there are as many, so that they can be pressed while bicycles move.
+  const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
+    const style = { background, '--size': size, transform: placed(cluster) };
+    const attributes = { key, type: 'button', class: 'bubble', title, 'aria-label': label, style } as const;
+    return isSeen(cluster) && h('button', { ...attributes, onClick: () => onPress(cluster) }, h('span', null, text));
+  });
+  const { dots, label } = scaleBar(view, SCALE_PIXELS);
+  const scale = { class: 'scale', 'aria-hidden': 'true', style: { width: `${Math.round(dots)}px` } } as const;
+  const children = [
+    h('div', { 'aria-hidden': 'true' }, names),
+    h('div', null, buttons),
+    chosen !== undefined && isPlaced(chosen) && ringOf(placed(chosen), pointPixels(map.getZoom()) + 12),
+    hovered !== undefined &&
+      h('div', { class: 'tip', role: 'status', style: { transform: placed(hovered) } }, tipOf(hovered)),
+    h('div', scale, label),
+  ];
+  render(children, overlay);
+}
+
+function ringOf(transform: string, pixels: number): ComponentChild {
+  return h('div', { class: 'chosen', 'aria-hidden': 'true', style: { transform, '--size': `${pixels}px` } });
+}
+
+/** A cluster as a button, made once and placed as the map moves: the count in a ring of its states, the most frequent first. */
+export function bubbleOf(cluster: PageCluster) {
+  const count = cluster.bicycles.length;
+  const parts = [...countBy(cluster.bicycles, 'state', 0)].sort(([, a], [, b]) => b - a);
+  const named = parts.map(([word, number]) => `${showNumber(number)} ${pageState(word)}`);
+  let from = 0;
+  const slices = parts.map(([word, number]) => {
+    const to = from + (number / count) * 360;
+    const slice = `${colourOf(word)} ${from.toFixed(1)}deg ${to.toFixed(1)}deg`;
+    from = to;
+    return slice;
+  });
+  return {
+    cluster,
+    text: count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`,
+    title: named.join('\n'),
+    label: `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`,
+    background: `conic-gradient(${slices.join(', ')})`,
+    size: `${Math.round(36 + Math.min(28, Math.log10(count) * 7))}px`,
+  };
+}
+
+function tipOf(bicycle: PageBicycle): string {
+  const charge = bicycle.percent === null ? '' : `, ${pageCharge(bicycle)}`;
+  return `${pageNameOf(bicycle)}: ${pageState(bicycle.state)}${charge}`;
+}
