@@ -65,6 +65,16 @@ const KEPT_LIMIT = 5_000;
 
 const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
 
+/** A state that a bicycle left, by the machine's date; recorded once nobody says for a while which one it came to. */
+interface Leaving {
+  readonly state: unknown;
+  readonly leftMs: number;
+  isRecorded: boolean;
+}
+
+/** After "bicycle_leaving_state" the new state follows at once, where it is told at all. */
+const LEAVING_MS = 10_000;
+
 /** The rows of a batch, and of those before it what messages were about. */
 export class Ledger implements FleetStore {
   /** Of the same version the list says more than a message. */
@@ -73,6 +83,7 @@ export class Ledger implements FleetStore {
   /** What batches before have written, the longest untouched first. */
   readonly #kept = new Map<string, Entry>();
   readonly #recent = new Map<string, Recent>();
+  readonly #leaving = new Map<string, Leaving>();
   #changes: Value[][] = [];
   #steps: WriteStep[] = [];
   #size = 0;
@@ -156,6 +167,27 @@ export class Ledger implements FleetStore {
     this.#steps[this.#steps.length - 1] = { ...step, startedMs, endedMs };
   }
 
+  /** It left this state: what it is now may be for its rider alone. */
+  leave(uuid: string, state: unknown, leftMs: number) {
+    if (this.#entries.get(uuid)?.known.bicycle.state === state)
+      this.#leaving.set(uuid, { state, leftMs, isRecorded: false });
+  }
+
+  /** Records who left a state and did not come to another: from then on it is not known. */
+  recordLeft(nowMs: number) {
+    for (const [uuid, leaving] of this.#leaving) {
+      if (leaving.isRecorded || Math.abs(nowMs - leaving.leftMs) < LEAVING_MS) continue;
+      this.#recordLeft(uuid, leaving);
+    }
+  }
+
+  #recordLeft(uuid: string, leaving: Leaving) {
+    const at = utcOfMs(leaving.leftMs);
+    const old = JSON.stringify(leaving.state);
+    this.#record(uuid, at, at, { version: null, field: 'state', old, now: 'null', source: 'push' });
+    leaving.isRecorded = true;
+  }
+
   /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
   take(): Writes {
     const bicycles: Value[][] = [];
@@ -229,9 +261,17 @@ export class Ledger implements FleetStore {
     if (source === 'list') entry.followed = from.followed;
     let at: string | undefined;
     let isChanged = false;
+    const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;
+    const left = isMoved ? this.#leaving.get(entry.uuid) : undefined;
+    if (left !== undefined) {
+      this.#leaving.delete(entry.uuid);
+      // It came back to the state that it left: what it was meanwhile nobody said.
+      if (after.state === left.state && !left.isRecorded) this.#recordLeft(entry.uuid, left);
+    }
     const recorded = this.#changes.length;
     for (const field in after) {
-      const [old, now] = [before[field], after[field]];
+      const old = field === 'state' && left?.isRecorded ? null : before[field];
+      const now = after[field];
       if (old === now) continue;
       const texts = [old === undefined ? null : writeJson(old), writeJson(now)] as const;
       if (texts[0] === texts[1]) continue;
@@ -241,7 +281,6 @@ export class Ledger implements FleetStore {
       at ??= timeOf(before, after, from, isPlausible) ?? received;
       this.#record(entry.uuid, at, received, { version, field, old: texts[0], now: texts[1], source });
     }
-    const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;
     if (isMoved && this.#changes.length === recorded && !from.isFirstReading) {
       const saidMs = source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
       this.#undoneMs = Math.max(this.#undoneMs, Math.min(saidMs ?? from.receivedMs, from.receivedMs));

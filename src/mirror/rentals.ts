@@ -3,6 +3,7 @@
 import type { Bicycle } from '../api/bicycle.js';
 import { parseJson } from '../json/parse.js';
 import { readTime } from '../terminal/time.js';
+import { DIALECTS } from './dialect.js';
 import type { Mirror } from './open.js';
 
 /** A bicycle, what names its last rental, and when that may have ended. */
@@ -10,32 +11,40 @@ export interface WithRental {
   readonly bicycle: Bicycle;
   readonly rental: readonly (string | null)[];
   readonly sinceMs: number | undefined;
+  /** It left its state, and nobody said which one it came to: a ride is told to its rider alone. */
+  readonly isAway: boolean;
 }
 
 const THE_BEGINNING = '1970-01-01T00:00:00.000000Z';
+/** A bicycle that is that many degrees away, some 200 m, may have been ridden without a word. */
+const RIDDEN_DEGREES = 0.002;
 /** Between these no rental can be. */
 const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
 
 /**
  * The bicycles of an organization with their last rentals: another name after every one, and never one from before. Read in one statement,
- * which sees one moment. A bicycle in any other state, or that left the list, may have been rented meanwhile, and so may any during a gap.
- * What is due to be forgotten does not count, for gaps are forgotten at once and changes bit by bit.
+ * which sees one moment. A bicycle in any other state, that stands elsewhere, or that left the list, may have been rented meanwhile, and so
+ * may any during a gap. What is due to be forgotten does not count, for gaps are forgotten at once and changes bit by bit.
  */
 export async function* eachWithRental(
   { database }: Mirror,
   organization: string,
   keptSince: string | undefined,
 ): AsyncGenerator<WithRental, void, undefined> {
-  const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, (SELECT max(id) FROM gaps) AS gap
+  const { number } = DIALECTS[database.kind];
+  const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, r.field = 'state' AND r.new = 'null' AS away,
+      (SELECT max(id) FROM gaps) AS gap
     FROM bicycles b LEFT JOIN changes r ON r.bicycle = b.uuid AND r.id = (
-      SELECT c.id FROM changes c WHERE c.bicycle = b.uuid AND c.field IN ('state', 'rental_session', 'gone') AND c.at >= ?
-        AND NOT (c.field = 'state' AND coalesce(c.old, '') IN ${AT_REST} AND c.new IN ${AT_REST})
+      SELECT c.id FROM changes c WHERE c.bicycle = b.uuid AND c.at >= ? AND CASE
+        WHEN c.field = 'state' THEN coalesce(c.old, '') NOT IN ${AT_REST} OR c.new NOT IN ${AT_REST}
+        WHEN c.field IN ('latitude', 'longitude') THEN abs(${number('c.new')} - ${number('c.old')}) > ${RIDDEN_DEGREES}
+        ELSE c.field IN ('rental_session', 'gone') END
       ORDER BY c.id DESC LIMIT 1
     ) WHERE b.gone IS NULL AND b.followed = ?`;
   for await (const rows of database.each(sql, [keptSince ?? THE_BEGINNING, organization])) {
-    for (const { raw, seen, last, since, gap } of rows) {
+    for (const { raw, seen, last, since, away, gap } of rows) {
       const rental = [seen, last ?? keptSince ?? null, gap].map((each) => (each == null ? null : String(each)));
-      yield { bicycle: parseJson(String(raw)) as Bicycle, rental, sinceMs: readTime(since) };
+      yield { bicycle: parseJson(String(raw)) as Bicycle, rental, sinceMs: readTime(since), isAway: Boolean(away) };
     }
   }
 }

@@ -24,7 +24,7 @@ export interface Meta {
  * `bicycles` and `alerts` hold the fields of interface.md sections 2.1 and 2.2. `…_text` is the number as sent. `organization` is the
  * bicycle's own where it names one, else the one whose list or topic showed it; `followed` is always the latter. `changes`: a row a
  * field; `old` and `new` are JSON, `old` NULL where the field was not known before; field `*` is a bicycle that came after the first
- * snapshot (`new`: all of it), field `gone` one that left the list or came back. `listed` is the writer's own: what a reading has met.
+ * snapshot (`new`: all of it), field `gone` one that left the list or came back; a `state` of null is one that left the state before without word of another. `listed` is the writer's own: what a reading has met.
  */
 function tables({ utc, decimal, integer, json, id, newest }: Dialect): string[] {
   return [

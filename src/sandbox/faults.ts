@@ -27,22 +27,24 @@ export type Fault =
   | { kind: 'stall'; milliseconds: number }
   /** What came while a subscription was down is not sent again, whatever Last-Event-ID says. */
   | { kind: 'noreplay' }
+  /** What a bicycle is while it is rented is told to its rider alone; to others, that it left the state before. */
+  | { kind: 'norented' }
   /** The same user may act on the same bicycle so often only; else 429. */
   | { kind: 'throttle'; milliseconds: number }
   /** A token counts as expired that long after it was handed out; its push connections are closed then. */
   | { kind: 'expire'; milliseconds: number };
 
 const FORMS =
-  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, throttle=5s or expire=60s (times in ms, s, m or h)';
+  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, norented, throttle=5s or expire=60s (times in ms, s, m or h)';
 
 const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
  * Reads a fault as the command line writes it: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next two),
- * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
+ * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `norented`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
  */
 export function parseFault(text: string): Fault {
-  if (text === 'noreplay') return { kind: 'noreplay' };
+  if (text === 'noreplay' || text === 'norented') return { kind: text };
   const [, kind = '', value = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
   if (kind === 'latency' || kind === 'drop' || kind === 'stall' || kind === 'throttle' || kind === 'expire') {
     return { kind, milliseconds: parseDuration(text, value) };
@@ -87,6 +89,8 @@ export interface Faults {
   durationMs: (kind: 'drop' | 'stall' | 'throttle' | 'expire') => number | undefined;
   /** Whether events are sent again after Last-Event-ID. */
   replays: () => boolean;
+  /** Whether operators hear of a rented bicycle. */
+  tellsRented: () => boolean;
 }
 
 /** Keeps the faults of the moment; which request a share strikes follows from the seed. */
@@ -117,6 +121,7 @@ export function createFaults(random: Random, initial: readonly Fault[]): Faults 
       return undefined;
     },
     cuts: (request) => current.some((fault) => fault.kind === 'cut' && strikes(fault, request)),
+    tellsRented: () => !current.some(({ kind }) => kind === 'norented'),
     replays: () => !current.some(({ kind }) => kind === 'noreplay'),
     durationMs: (kind) => {
       for (const fault of current) if (fault.kind === kind) return fault.milliseconds;

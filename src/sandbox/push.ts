@@ -67,6 +67,7 @@ export class PushChannel {
 
   /** Returns the id of the event. */
   readonly publish = (publication: Publication): number => {
+    if (isRented(publication) && !this.#options.faults.tellsRented()) return this.#lastId;
     const line = { id: this.#lastId + 1, ...publication };
     this.#options.keep(line);
     for (const connection of this.#connections) {
@@ -172,6 +173,10 @@ function write({ outgoing, stalled }: Connection, text: string): void {
 function endTimers(connection: Connection): void {
   for (const timer of connection.timers) clearTimeout(timer);
   connection.timers = [];
+}
+
+function isRented({ sender, message }: Publication): boolean {
+  return sender === 'bicycle' && /"state":\s*"rented"/.test(message);
 }
 
 /** An event with the envelope of section 2.5. Assumed: the topic in it is the one that was subscribed to; observed: always the bicycle's own. */

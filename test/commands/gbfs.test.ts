@@ -324,7 +324,7 @@ test.each(engines)(
     const first = await published();
     expect(first.length).toBeGreaterThan(20);
     await change('state', '"available"', '"reserved"');
-    await change('latitude', '1', '2');
+    await change('latitude', '1', '1.001');
     const reportedBefore = reported;
     expect(await published()).toEqual(first);
 
@@ -337,11 +337,18 @@ test.each(engines)(
       // A state that is not known, and one that was not known before.
       ['state', '"available"', '"riding"'],
       ['state', null, '"available"'],
+      // It left a state, nobody said for which one, and it is back.
+      ['state', '"available"', 'null'],
+      ['state', 'null', '"available"'],
+      // It stands elsewhere, and no message said why.
+      ['latitude', '"1.001"', '"1.01"'],
+      ['longitude', '1.01', '1'],
       ['rental_session', 'null', '"/rental_sessions/1/"'],
       ['gone', 'null', '"2026-11-22T10:00:00Z"'],
     ] as const) {
       await change(field, old, next);
       const pairs = await published();
+      if (next === 'null') expect(ownOf(pairs)).toBe('none');
       expect(seen).not.toContain(ownOf(pairs));
       seen.add(ownOf(pairs));
       expect(others(pairs)).toEqual(others(first));

@@ -33,10 +33,7 @@ export async function readAge(context: Context, folder: string | undefined): Pro
   if (folder === undefined) return undefined;
   try {
     const bytes = await readInput(context, join(folder, 'gbfs.json'), '--out');
-    const { last_updated: updated, ttl } = parseJson(bytes.toString('utf8')) as {
-      last_updated?: unknown;
-      ttl?: unknown;
-    };
+    const { last_updated: updated, ttl } = parseJson(bytes.toString('utf8')) as { [field: string]: unknown };
     const updatedMs = typeof updated === 'number' ? updated * 1000 : (readTime(updated) ?? Number.NaN);
     const ttlMs = typeof ttl === 'number' ? ttl * 1000 : Number.NaN;
     return Number.isFinite(updatedMs) && Number.isFinite(ttlMs) ? { updatedMs, ttlMs } : undefined;

@@ -109,15 +109,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
     // The next feed cannot come sooner than this one.
     const ttlMs = options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
-    const documents = drawFeed({
-      version,
-      system,
-      vehicles: [...all],
-      ranges: [...ranges],
-      areas,
-      updatedMs: read.updatedMs,
-      ttlMs,
-    });
+    const facts = { version, system, areas, ttlMs, updatedMs: read.updatedMs };
+    const documents = drawFeed({ ...facts, vehicles: [...all], ranges: [...ranges] });
     const files = documents.map(([name, document]) => [name, `${JSON.stringify(document)}\n`] as const);
     return { ...read, vehicles: all.size, ttlMs, files };
   };

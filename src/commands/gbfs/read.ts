@@ -36,8 +36,10 @@ export async function readVehicles(context: Context, options: FeedReadOptions, r
     if (!mirror.organizations.includes(organization)) return undefined;
     const vehicles: Vehicles = { all: new Map(), leftOut: {} };
     const { ageMs = 0, keptSince } = await mirror.status();
-    for await (const { bicycle, rental, sinceMs } of eachWithRental(mirror, organization, keptSince))
-      addVehicle(vehicles, bicycle, selection, { idOf: (uuid) => idOf('mirror', uuid, ...rental), sinceMs });
+    for await (const { bicycle, rental, sinceMs, isAway } of eachWithRental(mirror, organization, keptSince)) {
+      const known = isAway ? { ...bicycle, state: null } : bicycle;
+      addVehicle(vehicles, known, selection, { idOf: (uuid) => idOf('mirror', uuid, ...rental), sinceMs });
+    }
     return { ...vehicles, source: 'mirror' as const, updatedMs: nowMs - ageMs };
   });
   if (remembered !== undefined) return remembered;

@@ -253,10 +253,12 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
   return event.type === 'closed' ? [shown, { type: 'end', end: 'failed', error: event.error }] : [shown];
 }
 
-/** Merges a message; "bicycle_leaving_state" names the state that is left, which the message before it said. */
+/** Merges a message. */
 function hear({ follower, ledger, heldUntilMs }: MirrorSession, { event, envelope, uuid }: Heard): void {
   const { sender, message } = envelope;
-  if (!isObject(message) || sender !== 'bicycle' || uuid === undefined) return;
+  if (!isObject(message) || uuid === undefined) return;
+  if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
+  if (sender !== 'bicycle') return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
   if (kind !== 'late' || !follower.known.isWhole || event.atMs < heldUntilMs) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
@@ -278,13 +280,15 @@ function takeUnreadable(
 async function write(session: MirrorSession, heardMs: number, isEnd: boolean): Promise<void> {
   const { keeper, ledger, writer, counters, follower, written } = session;
   const { clock } = session.context;
+  ledger.recordLeft(clock.wallMs());
   const { gap, proven, whole, known, comparedToMs } = follower;
   // What of the readings outlives this program.
   const reached = { isWhole: known.isWhole, reading: whole.progress, proven };
   const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
   const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
   written.heardMs = heardMs;
-  const hasNews = writes.bicycles.length + writes.steps.length > 0 || !isSameGap || lists !== written.lists;
+  const hasNews =
+    writes.bicycles.length + writes.changes.length + writes.steps.length > 0 || !isSameGap || lists !== written.lists;
   if (!hasNews && !beats && !isEnd) return;
   const { owner, organizations } = writer;
   const batch = written.batch + 1;

@@ -21,6 +21,7 @@ const FAULTS = [
   'drop=30s',
   'stall=30s',
   'noreplay',
+  'norented',
   'throttle=5s',
   'expire=60s',
 ];
