@@ -52,12 +52,16 @@ interface ListState {
 
 /** One reading, over as many requests as it takes. */
 interface Reading {
-  readonly asked: Asked;
-  /** How often the list was read from its beginning. */
-  attempt: number;
-  pass: Pass;
+  readonly id: number;
+  /** Undefined at the start, when nothing can have been missed. */
+  readonly mark: Mark | undefined;
+  readonly sinceWallMs: number | undefined;
+  readonly mostPages: number;
   readonly found: { pages: number; changes: number; unknown: number };
   readonly totals: Map<string, number | undefined>;
+  /** How often the lists were read from their beginning. */
+  attempt: number;
+  pass: Pass;
   /** What `heard` was when the request in flight was made. */
   askedAt: number;
   /** Why it proves nothing, however often it is read. */
@@ -65,18 +69,13 @@ interface Reading {
   isBoundReached: boolean;
 }
 
-/** What a reading is to find. */
-interface Asked {
-  readonly id: number;
-  /** Undefined at the start, when nothing can have been missed. */
-  readonly mark: Mark | undefined;
-  readonly sinceWallMs: number | undefined;
-  readonly mostPages: number;
-}
-
 /** One time through the lists. */
 interface Pass {
-  readonly left: Left;
+  /** Bicycles that are still to be read at their own address, and organizations, the present one first. */
+  names: readonly string[];
+  organizations: readonly string[];
+  /** The bicycles followed by name that were not met yet; undefined when all are followed. */
+  readonly missing: Set<string> | undefined;
   list: ListState;
   /** Why it proves nothing as it is, and would if it were read again. */
   unsound: string | undefined;
@@ -84,16 +83,6 @@ interface Pass {
   isToTheEnd: boolean;
   /** When it is read again, on the monotonic clock. */
   againMs: number | undefined;
-}
-
-/** What is still to be read. */
-interface Left {
-  /** Bicycles at their own address, the present one first. */
-  names: readonly string[];
-  /** Organizations, the present one first. */
-  organizations: readonly string[];
-  /** The bicycles followed by name that were not met yet; undefined when all are followed. */
-  readonly missing: Set<string> | undefined;
 }
 
 /** Two readings are at least this far apart: a connection that comes and goes must not become a crawl. */
@@ -118,9 +107,8 @@ export class CatchUp {
   /** Since when, by the machine's date; undefined for the start. */
   #wanted: { readonly sinceWallMs: number | undefined; readonly mostPages: number } | undefined;
   #reading: Reading | undefined;
-  /** Before these moments of the monotonic clock no reading of the start, and none after a gap, begins. */
-  #startDueMs = Number.NEGATIVE_INFINITY;
-  #gapDueMs = Number.NEGATIVE_INFINITY;
+  /** Before this moment of the monotonic clock no reading begins. */
+  #dueMs = Number.NEGATIVE_INFINITY;
   #readings = 0;
   /** The list was read from its beginning, as far as it is read. */
   #hasBaseline = false;
@@ -156,7 +144,7 @@ export class CatchUp {
 
   /** Whether changes remain to be looked up. */
   get isBehind(): boolean {
-    return this.#mark !== undefined || this.#reading?.asked.mark !== undefined;
+    return this.#mark !== undefined || this.#reading?.mark !== undefined;
   }
 
   /** The stream is silent since that moment of the monotonic clock. */
@@ -184,26 +172,21 @@ export class CatchUp {
     if (reading !== undefined) {
       if (reading.pass.againMs === undefined || reading.pass.againMs > now.monotonicMs) return;
       reading.attempt++;
-      reading.pass = this.#beginPass(reading.asked.mark);
+      reading.pass = this.#beginPass(reading.mark);
       return this.#ask(reading, undefined, now);
     }
     if (this.#wanted === undefined) return;
-    const inMs = (this.#mark === undefined ? this.#startDueMs : this.#gapDueMs) - now.monotonicMs;
+    const inMs = this.#dueMs - now.monotonicMs;
     // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
     if (inMs > 0) return this.#emit({ type: 'wake', inMs: Math.ceil(inMs) });
     const mark = this.#mark;
     const { sinceWallMs, mostPages } = this.#wanted;
-    this.#wanted = undefined;
-    this.#mark = undefined;
-    if (mark !== undefined) this.#gapDueMs = now.monotonicMs + READING_PAUSE_MS;
+    this.forget();
+    if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
     const next: Reading = {
+      ...{ id: ++this.#readings, mark, mostPages },
       // A first reading that comes after a gap has to be compared with what little is known.
-      asked: {
-        id: ++this.#readings,
-        mark,
-        sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
-        mostPages,
-      },
+      sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
       attempt: 1,
       pass: this.#beginPass(mark),
       found: { pages: 0, changes: 0, unknown: 0 },
@@ -219,7 +202,7 @@ export class CatchUp {
   /** What the service answered; of another reading than the present one it counts for nothing. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     const reading = this.#reading;
-    if (reading === undefined || answer.id !== reading.asked.id) return;
+    if (reading === undefined || answer.id !== reading.id) return;
     if (answer.type === 'page') this.#takePage(reading, answer.page, now);
     else if (answer.type === 'bicycle') this.#takeOne(reading, answer.bicycle, now);
     else this.#takeFailure(reading, answer.error, now);
@@ -229,58 +212,56 @@ export class CatchUp {
     const { bicycles, organizations } = this.#options;
     const names = bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles];
     const missing = bicycles === undefined ? undefined : new Set(bicycles);
-    const left = { names, organizations, missing };
-    return { left, list: newList(mark), unsound: undefined, isToTheEnd: bicycles === undefined, againMs: undefined };
+    const isToTheEnd = bicycles === undefined;
+    const state = { list: newList(mark), unsound: undefined, isToTheEnd, againMs: undefined };
+    return { names, organizations, missing, ...state };
   }
 
   /** Asks for what comes next: the bicycle of the next name, a page; or all is read. */
   #ask(reading: Reading, next: Query | undefined, now: Moment) {
-    const { asked, pass } = reading;
-    const { left } = pass;
-    const { id } = asked;
-    const [uuid] = left.names;
-    const [organization] = left.organizations;
+    const { id, pass } = reading;
+    const [uuid] = pass.names;
+    const [organization] = pass.organizations;
     reading.askedAt = this.#known.heard;
     if (uuid !== undefined) return this.#emit({ type: 'read-bicycle', id, uuid });
-    if (organization !== undefined && left.missing?.size !== 0)
+    if (organization !== undefined && pass.missing?.size !== 0)
       return this.#emit({ type: 'read-page', id, organization, next });
     this.#end(reading, now);
   }
 
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
   #takeItem(reading: Reading, item: Bicycle, now: Moment) {
-    const [followed = ''] = reading.pass.left.organizations;
-    const { asked, askedAt } = reading;
-    const { mark } = asked;
+    const { mark, askedAt, pass } = reading;
+    const [followed = ''] = pass.organizations;
     this.#showsAll ||= typeof item.state === 'string' && item.state !== 'available';
     if (mark === undefined) return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, now, { followed }) });
     const comparison = this.#known.compare(item, mark, askedAt, now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) reading.found.unknown++;
     if (isUncertain) reading.incomplete ??= 'for some bicycles it is unclear whether they changed';
-    if (isStale) reading.pass.unsound ??= 'the list is older than the pushed updates';
+    if (isStale) pass.unsound ??= 'the list is older than the pushed updates';
     if (change === undefined) return;
     reading.found.changes++;
     this.#emit({ type: 'caught-up', change });
   }
 
   #takeOne(reading: Reading, bicycle: Bicycle | undefined, now: Moment) {
-    const { left } = reading.pass;
-    const [uuid = ''] = left.names;
-    left.names = left.names.slice(1);
+    const { mark, pass } = reading;
+    const [uuid = ''] = pass.names;
+    pass.names = pass.names.slice(1);
     if (bicycle === undefined || bicycleUuid(bicycle) !== uuid) {
       // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
-      if (this.#hasAddresses && reading.asked.mark !== undefined) left.organizations = [];
+      if (this.#hasAddresses && mark !== undefined) pass.organizations = [];
       return this.#ask(reading, undefined, now);
     }
     this.#hasAddresses = true;
-    left.missing?.delete(uuid);
+    pass.missing?.delete(uuid);
     this.#takeItem(reading, bicycle, now);
     this.#ask(reading, undefined, now);
   }
 
   #takePage(reading: Reading, page: Page<Bicycle>, now: Moment) {
-    const { list, left } = reading.pass;
+    const { list, missing } = reading.pass;
     this.#emit({ type: 'counted', total: page.count });
     reading.found.pages++;
     list.pages++;
@@ -297,30 +278,30 @@ export class CatchUp {
       // Once out of order, always out of order: then nothing proves that the rest is older.
       list.lastMs =
         modifiedMs === undefined || list.lastMs === undefined || modifiedMs > list.lastMs ? undefined : modifiedMs;
-      if (left.missing === undefined || left.missing.delete(uuid ?? '')) this.#takeItem(reading, value, now);
+      if (missing === undefined || missing.delete(uuid ?? '')) this.#takeItem(reading, value, now);
     }
     this.#decide(reading, page.next, now);
   }
 
   /** After a page: the next one, or the next organization where this list is read as far as it has to be, or may be. */
   #decide(reading: Reading, next: Query | undefined, now: Moment) {
-    const { mark } = reading.asked;
-    const { list, left } = reading.pass;
-    if (left.missing?.size === 0) return this.#endList(reading, now);
+    const { mark, pass } = reading;
+    const { list, missing } = pass;
+    if (missing?.size === 0) return this.#endList(reading, now);
     if (next === undefined) {
       // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
       const met = list.met.size + list.nameless;
       // A bare array has no count, and came in one piece.
       if (list.pages === 1 && list.looks === 1) list.total ??= met;
-      if (met < (list.total ?? 0)) reading.pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
+      if (met < (list.total ?? 0)) pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
       return this.#endList(reading, now);
     }
     const isPast = list.lastMs !== undefined && list.lastMs < list.floorMs;
-    const isBoundReached = list.pages >= reading.asked.mostPages;
+    const isBoundReached = list.pages >= reading.mostPages;
     // What is further down is read once as well, as far as the bound: a bicycle that was never met cannot be missed.
     if (!isBoundReached && !(isPast && (this.#known.isWhole || this.#hasBaseline)))
       return this.#ask(reading, next, now);
-    reading.pass.isToTheEnd = false;
+    pass.isToTheEnd = false;
     this.#hasBaseline = true;
     // Of a list that lags, one may have moved to the head while the other pages were read.
     if (isPast && list.pages > 1 && list.headMs !== undefined && list.looks < MOST_ATTEMPTS) {
@@ -335,7 +316,7 @@ export class CatchUp {
     }
     if (isPast) {
       // Those followed by name that were not met in the last organization stand further down, so they did not change.
-      if (left.organizations.length === 1) left.missing?.clear();
+      if (pass.organizations.length === 1) missing?.clear();
       if (mark?.isProven === false && !this.#known.isWhole)
         reading.incomplete ??= 'the time at the service is not known';
     } else {
@@ -348,40 +329,36 @@ export class CatchUp {
   /** Goes on with the next organization. */
   #endList(reading: Reading, now: Moment) {
     const { pass, totals } = reading;
-    const { left, list } = pass;
-    const [organization, ...organizations] = left.organizations;
-    if (organization !== undefined) totals.set(organization, list.total);
-    left.organizations = organizations;
+    const [organization, ...organizations] = pass.organizations;
+    if (organization !== undefined) totals.set(organization, pass.list.total);
+    pass.organizations = organizations;
     // Of the last one it says how far it was read.
-    if (organizations.length > 0) reading.pass.list = newList(reading.asked.mark);
+    if (organizations.length > 0) pass.list = newList(reading.mark);
     this.#ask(reading, undefined, now);
   }
 
   #end(reading: Reading, now: Moment) {
+    const { mark, sinceWallMs, attempt, pass, isBoundReached, totals, askedAt, found } = reading;
     const absent = this.#absent(reading);
-    const isAgain = reading.pass.unsound !== undefined || (reading.asked.mark !== undefined && absent.length > 0);
-    const isAbsentTwice = absent.length > 0 && reading.attempt > 1 && reading.pass.unsound === undefined;
-    if (isAgain && !isAbsentTwice && reading.attempt < MOST_ATTEMPTS) {
-      reading.pass.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
+    const isAgain = pass.unsound !== undefined || (mark !== undefined && absent.length > 0);
+    const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
+    if (isAgain && !isAbsentTwice && attempt < MOST_ATTEMPTS) {
+      pass.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
       return this.#emit({ type: 'wake', inMs: AGAIN_PAUSE_MS });
     }
     const gone = isAbsentTwice ? this.#remove(absent, now) : 0;
     this.#reading = undefined;
-    const missing = [...(reading.pass.left.missing ?? [])].filter(
-      (uuid) => this.#known.store.get(uuid)?.goneMs === undefined,
-    );
-    const reason = reading.pass.unsound ?? reading.incomplete;
+    const missing = [...(pass.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.goneMs === undefined);
+    const reason = pass.unsound ?? reading.incomplete;
     const isComplete = reason === undefined && missing.length === 0;
     this.#cover(reading);
-    const { asked, isBoundReached, totals, askedAt, found } = reading;
-    const { sinceWallMs, mark } = asked;
     const report = { sinceWallMs, ...found, gone, isComplete, reason, isBoundReached, missing };
     if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: 0 });
     this.#onEnd({ report, mark, totals, askedAt }, now);
   }
 
   /** What is known by a list that was read to its end, or at the start as far as it was read. */
-  #cover({ asked: { mark }, pass: { list, isToTheEnd, unsound } }: Reading) {
+  #cover({ mark, pass: { list, isToTheEnd, unsound } }: Reading) {
     const { lastMs = Number.POSITIVE_INFINITY } = list;
     const { bicycles, organizations } = this.#options;
     if (bicycles !== undefined || this.#known.isWhole || this.#known.store.isTable) return;
@@ -391,7 +368,7 @@ export class CatchUp {
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
   #absent({ pass, isBoundReached, totals }: Reading): string[] {
-    const { missing } = pass.left;
+    const { missing } = pass;
     // A list that does not say how many it has may have lost one between its pages.
     const isListProof = !isBoundReached && ![...totals.values()].includes(undefined);
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
@@ -416,17 +393,13 @@ export class CatchUp {
   /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */
   #takeFailure(reading: Reading, error: FleetError, now: Moment) {
     const isWorthRetrying = error.kind === 'network' || error.kind === 'service' || error.kind === 'auth';
-    const { sinceWallMs, mark, mostPages } = reading.asked;
-    const dueMs = now.monotonicMs + UNREAD_PAUSE_MS;
+    const { sinceWallMs, mark, mostPages } = reading;
+    this.#dueMs = now.monotonicMs + UNREAD_PAUSE_MS;
     this.#reading = undefined;
     this.#mark = mark ?? this.#mark;
     if (isWorthRetrying) this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
-    if (mark === undefined) this.#startDueMs = dueMs;
-    else this.#gapDueMs = dueMs;
     this.#emit({ type: 'unread', error, sinceWallMs, retryInMs: isWorthRetrying ? UNREAD_PAUSE_MS : undefined });
-    // A gap that waits for its own reading need not wait for the start's.
-    const inMs = this.#mark !== undefined && mark === undefined ? 0 : UNREAD_PAUSE_MS;
-    if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs });
+    if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: UNREAD_PAUSE_MS });
   }
 }
 

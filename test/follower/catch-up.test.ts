@@ -162,7 +162,9 @@ describe('after a gap', () => {
       { type: 'unread', retryInMs: 30_000 },
       { type: 'wake', inMs: 30_000 },
     ]);
-    gap(5, [item('e', 6, 'lost'), ...FLEET.filter(({ uuid }) => uuid !== 'e')], 8);
+    const changed = [item('e', 6, 'lost'), ...FLEET.filter(({ uuid }) => uuid !== 'e')];
+    gap(5, changed, 8);
+    answer(step({ type: 'tick' }, 32), changed, 32);
     expect(shown()).toEqual(['e lost']);
     // Nothing was known before, so nothing proves that there was no other change.
     expect(reports()).toMatchObject([{ isComplete: false, unknown: 6 }]);
