@@ -1,11 +1,12 @@
 // A watch under random trouble, held against an oracle on a clock of its own: the short run, with the seeds that once failed.
 
 import { describe, expect, test } from 'vitest';
+import { isLong } from '../support/often.js';
 import { runScenario, wildTraits } from '../support/watch-oracle.js';
 
 const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
 
-const SEEDS = 80;
+const SEEDS = isLong ? 80 : 40;
 
 describe('every change is shown once, or its end state after a reported gap, or counted as unknown', () => {
   test(`in ${SEEDS} seeds, with bicycles that leave and replicas that lag`, () => {

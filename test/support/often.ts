@@ -3,6 +3,11 @@
 /** Whether this is the long run, which sets the variable in `test/whole.long.test.ts`. */
 export const isLong = process.env['FLEET_TEST_LONG'] === '1';
 
+/** What is tried of a table whose rows differ little: all of it, or the rows that `isMain` picks. */
+export function mostly<Row>(rows: readonly Row[], isMain: (row: Row, index: number) => boolean): Row[] {
+  return rows.filter((row, index) => isLong || isMain(row, index));
+}
+
 /** How many random cases are tried: all of them, or a quarter. */
 export function often(count: number): number {
   return isLong ? count : Math.ceil(count / 4);

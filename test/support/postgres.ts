@@ -57,7 +57,7 @@ export function usePostgres(): () => Promise<string> {
     const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
     await client.connect();
-    await client.query(`create database ${name} template template0`);
+    await client.query(`create database ${name} template template0 strategy file_copy`);
     await client.end();
     return `postgres://postgres@127.0.0.1:${port}/${name}`;
   };

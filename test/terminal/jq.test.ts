@@ -9,12 +9,13 @@ import type { Jq, JqResult } from '../../src/terminal/jq/results.js';
 import { openQuickClock } from '../support/journal.js';
 import { keepJq } from '../support/jq.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
+import { isLong, mostly } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 
 const PIPE = { terminal: false };
 
 /** `npm run test:long` tries many more; each starts a thread. */
-const RANDOM_PROGRAMS = process.env['FLEET_TEST_LONG'] === '1' ? 500 : 6;
+const RANDOM_PROGRAMS = isLong ? 500 : 4;
 
 keepJq();
 
@@ -205,17 +206,15 @@ describe.concurrent('one message a run', () => {
 const HASTY: JqOptions = { ...PIPE, clock: openQuickClock(10) };
 
 describe.concurrent('a program that does not end', () => {
-  test.each([['def f: f; f'], ['last(range(1e18))'], ['repeat(empty)'], ['[limit(1e9; repeat(1))] | empty']])(
-    '%s is ended by the signal',
-    async (program) => {
-      const jq = await openJq(program, HASTY);
-      const ending = new AbortController();
-      const run = jq.run(['1'], { signal: ending.signal });
-      setTimeout(() => ending.abort(new FleetError('interrupted', 'interrupted')), 50);
-      await expect(run).rejects.toMatchObject({ kind: 'interrupted' });
-      await jq.close();
-    },
-  );
+  const ENDLESS = ['def f: f; f', 'last(range(1e18))', 'repeat(empty)', '[limit(1e9; repeat(1))] | empty'];
+  test.each(mostly(ENDLESS, (_, index) => index < 2))('%s is ended by the signal', async (program) => {
+    const jq = await openJq(program, HASTY);
+    const ending = new AbortController();
+    const run = jq.run(['1'], { signal: ending.signal });
+    setTimeout(() => ending.abort(new FleetError('interrupted', 'interrupted')), 50);
+    await expect(run).rejects.toMatchObject({ kind: 'interrupted' });
+    await jq.close();
+  });
 
   test('a run behind one that was stopped by the same signal ends with it, and another signal finds jq again', async () => {
     const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
@@ -261,22 +260,26 @@ test('what the program says by debug goes where it is told', async () => {
 });
 
 describe.concurrent('item by item', () => {
-  test.each([
-    ['.[] | .a'],
-    [' .[]|.a, .b'],
-    ['.[] | select(.a > 1) | [.a, .b] | @csv'],
-    ['.[] | . as {$a} | $a'],
-    ['.[] | def f: .b; f'],
-    ['.[] | (.a, .b) // "none"'],
-    ['.[] | path(.a)'],
-    ['.[] | first(.a, .b)'],
-    ['.[]\n|\n{a}'],
-  ])('%j makes the same of the items as of the array', async (program) => {
-    const items = ['{"a":1,"b":"x"}', '{"a":2,"b":null}', '{"a":null,"b":[3]}'];
-    const jq = await openJq(program, PIPE);
-    expect(textOf((await jq.runItems?.(items)) ?? [])).toBe(textOf(await jq.run([`[${items.join(',')}]`])));
-    expect(await jq.runItems?.([])).toEqual([]);
-  });
+  const PROGRAMS = [
+    '.[] | .a',
+    ' .[]|.a, .b',
+    '.[] | select(.a > 1) | [.a, .b] | @csv',
+    '.[] | (.a, .b) // "none"',
+    '.[] | . as {$a} | $a',
+    '.[] | def f: .b; f',
+    '.[] | path(.a)',
+    '.[] | first(.a, .b)',
+    '.[]\n|\n{a}',
+  ];
+  test.each(mostly(PROGRAMS, (_, index) => index < 4))(
+    '%j makes the same of the items as of the array',
+    async (program) => {
+      const items = ['{"a":1,"b":"x"}', '{"a":2,"b":null}', '{"a":null,"b":[3]}'];
+      const jq = await openJq(program, PIPE);
+      expect(textOf((await jq.runItems?.(items)) ?? [])).toBe(textOf(await jq.run([`[${items.join(',')}]`])));
+      expect(await jq.runItems?.([])).toEqual([]);
+    },
+  );
 
   test.each([
     ['length'],
