@@ -81,9 +81,8 @@ export function sendText(
   { plain, packed, tag }: PreparedText,
   own: Readonly<Record<string, string>>,
 ): void {
-  const isPacked = /(?:^|[,\s])(?:gzip|\*)\s*(?:$|,|;\s*q=(?:1|0\.0*[1-9]))/i.test(
-    String(headers['accept-encoding'] ?? ''),
-  );
+  const accepted = String(headers['accept-encoding'] ?? '');
+  const isPacked = /(?:^|[,\s])(?:gzip|\*)\s*(?:$|,|;\s*q=(?:1|0\.0*[1-9]))/i.test(accepted);
   const etag = `"${tag}${isPacked ? '-gzip' : ''}"`;
   const known = (headers['if-none-match'] ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''));
   const shared = { ...own, ETag: etag, Vary: 'Accept-Encoding' };

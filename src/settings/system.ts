@@ -72,6 +72,9 @@ function parseDate(text: string): string | undefined {
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);
 
+/** Some days, hours or seasons: what a reader of opening hours can parse has at least one of these. */
+const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn)\b/;
+
 /** Each by its name in the feed; `feed_url` is ours: where the files will be read. */
 export const SYSTEM_FIELDS = {
   system_id: field('id of the system, which never changes', anything, { neededBy: ALWAYS, example: 'citybike_berlin' }),
@@ -81,7 +84,7 @@ export const SYSTEM_FIELDS = {
     example: 'en or de-CH',
   }),
   timezone: field('time zone of the system', parseTimezone, { neededBy: ALWAYS, example: 'Europe/Berlin' }),
-  opening_hours: field('when bicycles can be rented, as OpenStreetMap writes it', anything, {
+  opening_hours: field('when bicycles can be rented, as OpenStreetMap writes it', matching(OPENING_HOURS), {
     neededBy: ['3.0'],
     example: '24/7',
   }),

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
@@ -113,7 +113,8 @@ test('the settings, the file and --set say what the system is, and all that is m
     'url: ',
     'language: ',
     'feed_url: ',
-    'needs system_id, language, timezone, feed_url',
+    // What is there and wrong is not missing as well.
+    'needs system_id, timezone\n',
   ])
     expect(run.stderr).toContain(said);
   const last = (documents: Documents) => documents['system_information'].data.name[0].text;
@@ -446,7 +447,11 @@ test('--every keeps the feed current, --serve serves it with ETag and gzip, --me
     expect([fetched.status, fetched.headers.get('content-encoding')]).toEqual([200, 'gzip']);
     expect(((await fetched.json()) as Documents)['data'].vehicles).toHaveLength(3);
     expect((await fetch(file, { method: 'POST' })).status).toBe(405);
-    expect((await fetch(`${base}../secret`)).status).toBe(404);
+    const none = await fetch(`${base}../secret`);
+    expect([none.status, await none.text()]).toEqual([404, expect.stringContaining('/vehicle_status.json\n/')]);
+    const whole = request({ port: new URL(base).port, path: file }).end();
+    const [proxied] = (await once(whole, 'response')) as [IncomingMessage];
+    expect(proxied.resume().statusCode).toBe(200);
     const head = await fetch(file, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });
     expect([head.status, head.headers.get('content-encoding'), await head.text()]).toEqual([200, null, '']);
     // The tag is that of the text: asked again at once, nothing is sent, as long as it is the same feed.
@@ -553,7 +558,9 @@ test('a list that stays short, or cannot be read, is not published: the old feed
 });
 
 test.each([
-  [[], 'give --out DIR, or --serve PORT'],
+  [[], 'give --out DIR, or --serve PORT; a feed of version 3.0 needs system_id, name,'],
+  [['--out', 'x', '--set', 'opening_hours=24 hours'], 'opening_hours: "24 hours" does not fit'],
+  [['--out', 'x', '-o', 'csv'], 'gbfs writes lines'],
   [['--out', 'x', '--version', '4'], 'unknown version "4"'],
   [['--out', 'x', '--every', '20ms'], '--every takes 1s or more'],
   [['--out', 'x', '--metrics', '0'], '--metrics needs --every'],

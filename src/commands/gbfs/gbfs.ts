@@ -8,6 +8,7 @@ import { asFleetError, type ErrorKind, FleetError, reasonOf, usageError } from '
 import { makeFolder } from '../../folder.js';
 import type { System } from '../../settings/system.js';
 import { escapeJson } from '../../terminal/clean.js';
+import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
 import { keptKey } from '../shared/kept-key.js';
 import { writeWhole } from '../shared/list/target.js';
@@ -42,10 +43,11 @@ const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 export async function publishGbfs(context: Context, options: GbfsOptions): Promise<void> {
   const { out, every, serve, check } = options;
   const isLasting = (every ?? serve) !== undefined;
-  checkFlags(options, isLasting);
+  await chooseLines(context, 'gbfs');
+  const problems = checkFlags(options, isLasting);
   if (check === true) return checkAge(context, out ?? '');
   // What is missing is said before anything is sent or listened to.
-  const system = await readSystem(context, options);
+  const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context, {}) : context;
   const outlet = await openOutlet(context, options);
   if (outlet.origin !== undefined) await tell(context, { event: 'serving', url: `${outlet.origin}/gbfs.json` });
@@ -72,16 +74,13 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
 
 const LEAST_EVERY_MS = 1000;
 
-function checkFlags({ out, serve, check, every, metrics }: GbfsOptions, isLasting: boolean): void {
-  const isCheck = check === true;
-  if (out === undefined && (isCheck || serve === undefined))
-    throw usageError(
-      'no destination: --out or --serve is missing',
-      isCheck ? 'give --out DIR' : 'give --out DIR, or --serve PORT',
-    );
+/** What else is missing; throws what is wrong. */
+function checkFlags({ out, serve, check, every, metrics }: GbfsOptions, isLasting: boolean): string[] {
+  if (check === true && out === undefined) throw usageError('--check needs the folder of the feed', 'give --out DIR');
   if (every !== undefined && every < LEAST_EVERY_MS) throw usageError('--every takes 1s or more');
   if (metrics !== undefined && !isLasting)
     throw usageError('--metrics needs --every or --serve', 'a feed that is made once has no metrics');
+  return out === undefined && serve === undefined ? ['no destination: give --out DIR, or --serve PORT'] : [];
 }
 
 /** What makes the feed of now. */
@@ -151,10 +150,12 @@ async function tell({ io, notice }: Context, fields: { event: string; url?: stri
 
 function tellPublished(context: Context, published: Published): Promise<void> {
   const { vehicles, leftOut, source, updatedMs, ttlMs } = published;
-  const reasons = Object.entries(leftOut).map(([reason, count]) => `${count} ${reason.replaceAll('_', ' ')}`);
+  const counts = Object.entries(leftOut);
+  const reasons = counts.map(([reason, count]) => `${count} ${reason.replaceAll('_', ' ')}`);
   const left = reasons.length === 0 ? '' : `; left out: ${reasons.join(', ')}`;
   const message = `✓ published ${vehicles} vehicles from the ${source}${left}`;
   if (!context.io.isJson) return context.notice(message);
   const updated = new Date(updatedMs).toISOString();
-  return tell(context, { event: 'published', vehicles, left_out: leftOut, source, updated, ttl_s: ttlMs / 1000 });
+  const left_out = Object.fromEntries(counts.map(([reason, count]) => [reason.replace(/[^a-z]+/g, '_'), count]));
+  return tell(context, { event: 'published', vehicles, left_out, source, updated, ttl_s: ttlMs / 1000 });
 }

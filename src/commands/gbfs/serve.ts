@@ -55,14 +55,17 @@ function serveFiles(
 ) {
   return openHttpServer({ host: '127.0.0.1', port, flag: '--serve', idleMs: IDLE_MS }, (request, response) => {
     const [files, { updatedMs, ttlMs } = { updatedMs: 0, ttlMs: 0 }] = shown();
-    const file = files.get((request.url ?? '').split('?', 1)[0] ?? '');
+    // A proxy may ask for a whole address.
+    const [path = ''] = (request.url ?? '').replace(/^https?:\/\/[^/]*/i, '').split('?', 1);
+    const file = files.get(path);
     const refuse = (status: number, reason: string) =>
       void response.writeHead(status, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-store' }).end(`${reason}\n`);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       return refuse(405, 'only GET');
     }
-    if (file === undefined) return files.size === 0 ? refuse(503, 'no feed yet') : refuse(404, 'not found');
+    if (file === undefined)
+      return files.size === 0 ? refuse(503, 'no feed yet') : refuse(404, [...files.keys()].join('\n'));
     sendText(request, response, file, {
       'Content-Type': 'application/json; charset=utf-8',
       'Cache-Control': `public, max-age=${Math.max(0, Math.ceil((updatedMs + ttlMs - clock.wallMs()) / 1000))}`,

@@ -21,17 +21,22 @@ export interface SystemFlags {
   set?: Fields;
 }
 
-/** Throws a FleetError of kind `usage` that names all that is wrong or missing. A feed that is served need not say where it will be read. */
+/**
+ * Throws a FleetError of kind `usage` that names all that is wrong or missing, after what is wrong already. A feed that is served need not
+ * say where it will be read.
+ */
 export async function readSystem(
   { flags, io, ...context }: Context,
   { version, serve, system: file, set = {} }: SystemFlags,
+  problems: string[],
 ): Promise<System> {
   const system: { [Name in SystemName]?: string } = {};
-  const problems: string[] = [];
+  const refused = new Set<SystemName>();
   const stored = await loadStored(io.env);
   for (const name of SYSTEM_NAMES) {
     const { value, problem } = explainSetting(`gbfs.${name}`, flags, io.env, stored);
     if (problem !== undefined) problems.push(problem.message);
+    if (problem !== undefined) refused.add(name);
     if (typeof value === 'string') system[name] = value;
   }
   const take = (from: string, written: string, value: unknown) => {
@@ -41,8 +46,9 @@ export async function readSystem(
     if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
     if (typeof value !== 'string') return void problems.push(`${from}: ${name} is not a text`);
     const parsed = KEYS[`gbfs.${name}`].parse(value);
-    if ('value' in parsed) system[name] = parsed.value;
-    else problems.push(`${from}: ${name}: ${parsed.reason} (${parsed.hint})`);
+    if ('value' in parsed) return void (system[name] = parsed.value);
+    refused.add(name);
+    problems.push(`${from}: ${name}: ${parsed.reason} (${parsed.hint})`);
   };
   if (file !== undefined)
     for (const [name, value] of Object.entries(await readFields({ flags, io, ...context }, file)))
@@ -50,6 +56,7 @@ export async function readSystem(
   for (const [name, value] of Object.entries(set)) take('--set', name, value);
   const isMissing = (name: SystemName) =>
     system[name] === undefined &&
+    !refused.has(name) &&
     SYSTEM_FIELDS[name].neededBy.includes(version) &&
     !(name === 'feed_url' && serve !== undefined);
   const missing = SYSTEM_NAMES.filter(isMissing);
