@@ -46,7 +46,10 @@ export async function readSystem(
     if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
     if (typeof value !== 'string') return void problems.push(`${from}: ${name} is not a text`);
     const parsed = KEYS[`gbfs.${name}`].parse(value);
-    if ('value' in parsed) return void (system[name] = parsed.value);
+    if ('value' in parsed) {
+      system[name] = parsed.value;
+      return;
+    }
     refused.add(name);
     problems.push(`${from}: ${name}: ${parsed.reason} (${parsed.hint})`);
   };
