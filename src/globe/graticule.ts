@@ -75,18 +75,6 @@ function showDegrees(degrees: number, [plus, minus]: string, step: number, hasDe
   return `${text}${hasDegreeSign ? '°' : ''}${isZero ? '' : degrees > 0 ? plus : minus}`;
 }
 
-/** A point of the world as people write it, to a part of a dot: `52.52°N 13.41°E`. */
-export function showPoint(
-  x: number,
-  y: number,
-  { worldDots }: Pick<View, 'worldDots'>,
-  hasDegreeSign: boolean,
-): string {
-  const step = Math.min(0.1, Math.max(0.00001, 10 ** Math.floor(Math.log10(72 / worldDots))));
-  const latitude = showDegrees(latitudeOf(y), 'NS', step, hasDegreeSign);
-  return `${latitude} ${showDegrees(longitudeOf(x), 'EW', step, hasDegreeSign)}`;
-}
-
 export interface ScaleBar {
   readonly dots: number;
   /** `500 m`, `20 km`. */

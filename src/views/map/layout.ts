@@ -3,7 +3,7 @@
 // The grid is cut into bins. Where each bicycle of a bin finds a dot, at its place or near it, they are dots; all dots of a cell have one
 // state, for a cell has one colour. Else the bin is a cluster, whose label stays within it: so labels overlap neither dots nor each other.
 
-import { eastOf, type View } from '../../globe/projection.js';
+import { eastOf, toDots, type View } from '../../globe/projection.js';
 import { type BicyclePoint, MOST_STATES } from './scene.js';
 
 /** The cells of a drawing, and how many dots each has: 2 by 4 in Braille, 1 by 1 where a sign stands for a bicycle. */
@@ -35,9 +35,6 @@ export interface Cluster extends Block {
   readonly count: number;
   /** How many are in each state, by its index. */
   readonly byState: readonly number[];
-  /** The middle of its bicycles: a point of the world. */
-  readonly x: number;
-  readonly y: number;
   readonly members: readonly BicyclePoint[];
 }
 
@@ -63,34 +60,45 @@ const LEAST_CROWD = 4;
 
 /** Lays out the places that are in view. The result does not depend on the order of the bicycles. */
 export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Grid): Layout {
-  const { columns, rows, across, down, cell, bin } = grid;
-  const [scaleX, scaleY] = [(view.worldDots * across) / cell.width, (view.worldDots * down) / cell.height];
+  const { columns, rows, across, down, bin } = grid;
   const [toRight, toBottom] = [partsOf(columns, bin.columns), partsOf(rows, bin.rows)];
+  const dotOf = dotsOf(view, grid);
   const outside: BicyclePoint[] = [];
-  const bins = new Map<number, Dot[]>();
+  const bins = new Map<number, BicyclePoint[]>();
   for (const place of places) {
-    const x = Math.floor(eastOf(view, place.x) * scaleX + (columns * across) / 2);
-    const y = Math.floor((place.y - view.y) * scaleY + (rows * down) / 2);
+    const { x, y } = dotOf(place);
     if (x < 0 || y < 0 || x >= columns * across || y >= rows * down) outside.push(place);
     else {
       const index = toBottom.partOf(Math.floor(y / down)) * columns + toRight.partOf(Math.floor(x / across));
-      const found = bins.get(index) ?? [];
-      if (found.push({ place, x, y }) === 1) bins.set(index, found);
+      const found = bins.get(index);
+      if (found === undefined) bins.set(index, [place]);
+      else found.push(place);
     }
   }
   const dots: Dot[] = [];
   const clusters: Cluster[] = [];
   const steps = stepsWithin(grid.reachDots);
-  for (const [index, wanted] of bins) {
+  for (const [index, members] of bins) {
     const [column, width] = toRight.part(index % columns);
     const [row, height] = toBottom.part(Math.floor(index / columns));
     const block = { column, row, columns: width, rows: height };
-    const placed = placeDots(wanted, block, grid, steps);
-    if (placed === undefined) clusters.push(clusterOf(wanted, block, grid));
+    const hasRoom = members.length <= width * across * height * down;
+    const placed = hasRoom ? placeDots(members.map(dotOf), block, grid, steps) : undefined;
+    if (placed === undefined) clusters.push(clusterOf(members, block, view, grid));
     else for (const dot of placed) dots.push(dot);
   }
   clusters.sort((a, b) => b.count - a.count || a.row - b.row || a.column - b.column);
   return { dots, clusters, outside };
+}
+
+/** Finds the dot at which a bicycle is. */
+function dotsOf(view: View, { columns, rows, across, down, cell }: Grid) {
+  const [scaleX, scaleY] = [(view.worldDots * across) / cell.width, (view.worldDots * down) / cell.height];
+  return (place: BicyclePoint): Dot => {
+    const x = Math.floor(eastOf(view, place.x) * scaleX + (columns * across) / 2);
+    const y = Math.floor((place.y - view.y) * scaleY + (rows * down) / 2);
+    return { place, x, y };
+  };
 }
 
 /** Cuts a length into equal parts of `least` or more. */
@@ -118,7 +126,6 @@ function placeDots(wanted: readonly Dot[], block: Block, grid: Grid, steps: read
   const { across, down } = grid;
   const [left, right] = [block.column * across, (block.column + block.columns) * across];
   const [top, bottom] = [block.row * down, (block.row + block.rows) * down];
-  if (wanted.length > (right - left) * (bottom - top)) return undefined;
   const cellOf = (x: number, y: number) => Math.floor(y / down) * grid.columns + Math.floor(x / across);
   const sorted = [...wanted].sort((a, b) => a.y - b.y || a.x - b.x || a.place.state - b.place.state);
   const states = mainStates(sorted, grid, cellOf);
@@ -161,35 +168,37 @@ function mainStates(dots: readonly Dot[], { across, down }: Grid, cellOf: (x: nu
 }
 
 /** The bicycles of a block as one number, in the middle of where they are. */
-function clusterOf(dots: readonly Dot[], block: Block, grid: Grid): Cluster {
+function clusterOf(members: readonly BicyclePoint[], block: Block, view: View, grid: Grid): Cluster {
   const byState = new Array<number>(MOST_STATES).fill(0);
-  const from = dots[0]?.place.x ?? 0;
-  let [sumX, sumY, east, south] = [0, 0, 0, 0];
-  for (const { place, x, y } of dots) {
-    byState[place.state] = (byState[place.state] ?? 0) + 1;
-    sumX += x;
-    sumY += y;
+  const from = members[0]?.x ?? 0;
+  let [east, south] = [0, 0];
+  for (const { state, x, y } of members) {
+    byState[state] = (byState[state] ?? 0) + 1;
     // From one of them, the short way round: across the antimeridian the mean of the numbers is on the other side of the world.
-    east += place.x - from - Math.round(place.x - from);
-    south += place.y;
+    east += x - from - Math.round(x - from);
+    south += y;
   }
-  const count = dots.length;
+  const count = members.length;
+  const middleX = from + east / count;
+  const middle = { x: middleX - Math.floor(middleX), y: south / count };
+  const [left, top] = toDots(
+    view,
+    { width: grid.columns * grid.cell.width, height: grid.rows * grid.cell.height },
+    middle,
+  );
   const label = grid.labelOf(count);
   // A free column keeps the numbers of two labels apart.
   const columns = Math.min(label.columns, Math.max(1, block.columns - 1));
   const rows = Math.min(label.rows, block.rows);
-  const start = (middle: number, length: number, least: number, room: number) =>
-    Math.max(least, Math.min(least + room - length, Math.round(middle - length / 2)));
-  const x = from + east / count;
+  const start = (at: number, length: number, least: number, room: number) =>
+    Math.max(least, Math.min(least + room - length, Math.round(at - length / 2)));
   return {
-    column: start((sumX / count + 0.5) / grid.across, columns, block.column, Math.max(1, block.columns - 1)),
-    row: start((sumY / count + 0.5) / grid.down, rows, block.row, block.rows),
+    column: start(left / grid.cell.width, columns, block.column, Math.max(1, block.columns - 1)),
+    row: start(top / grid.cell.height, rows, block.row, block.rows),
     columns,
     rows,
     count,
     byState,
-    x: x - Math.floor(x),
-    y: south / count,
-    members: dots.map(({ place }) => place),
+    members,
   };
 }

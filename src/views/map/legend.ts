@@ -1,8 +1,8 @@
 // The legend beside or below a map of the terminal: states with their counts, the scale, and every bicycle that is not on it.
 
 import type { Bicycle } from '../../api/bicycle.js';
-import { scaleBar, showPoint } from '../../globe/graticule.js';
-import { eastOf, type View } from '../../globe/projection.js';
+import { scaleBar } from '../../globe/graticule.js';
+import type { View } from '../../globe/projection.js';
 import type { Ink } from '../../terminal/canvas.js';
 import { cut, pad, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
@@ -70,8 +70,8 @@ function scalePieces({ view, look }: LegendInput, columns: number): Piece[] {
   return [{ text: `${start}${line?.repeat(length - 2)}${end} ${label}`, ink: 'dim' }];
 }
 
-/** What is chosen, in words: `90 at 33.4°S 70.7°W: 53 available, 14 rented`, or the name of a bicycle and its state. */
-export function chosenPieces({ layout, states: names, view, look }: LegendInput, place: BicyclePoint): Piece[] {
+/** What is chosen, in words: `90: 53 available, 14 rented`, or the name of a bicycle and its state. */
+export function chosenPieces({ layout, states: names }: LegendInput, place: BicyclePoint): Piece[] {
   const cluster = layout.clusters.find(({ members }) => members.includes(place));
   const stateName = (state: number) => clean((names[state] ?? '').slice(0, 100));
   if (cluster === undefined) {
@@ -79,41 +79,15 @@ export function chosenPieces({ layout, states: names, view, look }: LegendInput,
     return [{ text: `${name} ${stateName(place.state)}  `, ink: 'bold' }];
   }
   const states = cluster.byState.flatMap((count, state) => (count === 0 ? [] : [`${count} ${stateName(state)}`]));
-  const where = showPoint(cluster.x, cluster.y, view, look.hasUnicode);
-  return [{ text: `${cluster.count} at ${where}: ${states.join(', ')}  `, ink: 'bold' }];
+  return [{ text: `${cluster.count}: ${states.join(', ')}  `, ink: 'bold' }];
 }
 
-interface Absence {
-  readonly count: number;
-  readonly label: string;
-  /** In which directions they are, or the first of their names. */
-  readonly detail: string;
-}
-
-/** What is not on the map, each kind with its number. */
-function absences({ layout: { outside }, unplaced, view }: LegendInput): Absence[] {
-  return [
-    ...(outside.length === 0
-      ? []
-      : [{ count: outside.length, label: 'outside the view', detail: directions(outside, view) }]),
-    ...unplaced.map(({ bicycles, label }) => ({
-      count: bicycles.length,
-      label,
-      detail: names(bicycles),
-    })),
-  ];
-}
-
-/** `12 west, 3 north`: where those outside are. */
-function directions(outside: readonly BicyclePoint[], view: View): string {
-  const counts = { west: 0, east: 0, north: 0, south: 0 };
-  for (const place of outside) {
-    const [east, south] = [eastOf(view, place.x), place.y - view.y];
-    if (Math.abs(east) >= Math.abs(south)) counts[east < 0 ? 'west' : 'east'] += 1;
-    else counts[south < 0 ? 'north' : 'south'] += 1;
-  }
-  const parts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
-  return parts.join(', ');
+/** What is not on the map, each kind with its number and the first of their names. */
+function absences({ layout: { outside }, unplaced }: LegendInput) {
+  const first = outside.slice(0, MOST_NAMES + 1).map(({ bicycle }) => bicycle);
+  const beyond = { label: 'outside the view', count: outside.length, detail: names(first) };
+  const nowhere = unplaced.map(({ bicycles, label }) => ({ label, count: bicycles.length, detail: names(bicycles) }));
+  return outside.length === 0 ? nowhere : [beyond, ...nowhere];
 }
 
 function names(bicycles: readonly Bicycle[]): string {
@@ -196,13 +170,12 @@ function widthOfPieces(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
 
-/** The panel at the right: states with bars of their own, the largest clusters with where they are, what is not on the map. */
+/** The panel at the right: states with their numbers, and what is not on the map. */
 export function panelLines(input: LegendInput, { columns, rows }: Room): Piece[][] {
   const total = input.counts.reduce((sum, { count }) => sum + count, 0);
   const foot = footLines(input, columns, rows - 1 - input.counts.length);
   const states = stateLines(input, columns, Math.max(1, rows - 1 - foot.length));
-  const head = [heading(`STATES of ${total}`, columns), ...states];
-  const lines = [...head, ...clusterLines(input, columns, rows - head.length - foot.length - 2)];
+  const lines = [heading(`STATES of ${total}`, columns), ...states];
   const fill = Math.max(0, rows - lines.length - foot.length);
   return [...lines, ...Array.from({ length: fill }, () => []), ...foot].slice(0, rows);
 }
@@ -233,21 +206,4 @@ function footLines(input: LegendInput, columns: number, rows: number): Piece[][]
     ...(hasDetails ? [[{ text: cut(`  ${detail}`, columns), ink: 'dim' as Ink }]] : []),
   ]);
   return [...(absent.length === 0 ? [] : [[], heading('NOT ON THE MAP', columns), ...lines]), [], scale];
-}
-
-function clusterLines({ layout, view, look }: LegendInput, columns: number, rows: number): Piece[][] {
-  const { clusters } = layout;
-  if (clusters.length === 0 || rows < 2) return [];
-  const shown = clusters.slice(0, clusters.length > rows ? rows - 1 : rows);
-  const digits = String(clusters[0]?.count ?? 0).length;
-  const lines: Piece[][] = shown.map(({ count, x, y }) => [
-    { text: String(count).padStart(digits) },
-    { text: `  ${cut(showPoint(x, y, view, look.hasUnicode), columns - digits - 2)}`, ink: 'dim' },
-  ]);
-  const rest = clusters.slice(shown.length);
-  if (rest.length > 0) {
-    const count = rest.reduce((sum, cluster) => sum + cluster.count, 0);
-    lines.push([{ text: cut(`${count} in ${rest.length} more`, columns), ink: 'dim' }]);
-  }
-  return [[], [{ text: 'CLUSTERS', ink: 'bold' }], ...lines];
 }

@@ -1,15 +1,7 @@
 // The map as a picture for a report: an SVG that needs nothing from elsewhere, the same for the same fleet.
 
 import { graticule, scaleBar } from '../../globe/graticule.js';
-import {
-  type Extent,
-  fitView,
-  latitudeOf,
-  longitudeOf,
-  metresPerDot,
-  toDots,
-  type View,
-} from '../../globe/projection.js';
+import { type Extent, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
 import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf, type StateLook } from '../bicycle.js';
@@ -73,7 +65,7 @@ export function drawSvg(input: SvgInput): string {
     ...(hasCoast(view) ? land(input.coast, view, map) : []),
     ...lines(view, map),
     ...layout.dots.map((dot) => mark(dot, input.states, view, map)),
-    ...layout.clusters.map((cluster) => badge(cluster, input, view)),
+    ...layout.clusters.map((cluster) => badge(cluster, input)),
     scale(view, map),
     '</g>',
     ...legend.marks(HEAD + map.height + MARGIN),
@@ -186,22 +178,13 @@ const OUTLINES: Readonly<Record<string, string>> = {
   '▲': 'M0 -1.2L1.1 0.8H-1.1Z',
   '◆': 'M0 -1.25L1.25 0L0 1.25L-1.25 0Z',
   '■': 'M-0.9 -0.9H0.9V0.9H-0.9Z',
-  '★': star(1.3),
+  '★': 'M0 -1.3L0.34 -0.47L1.24 -0.4L0.56 0.18L0.76 1.05L0 0.59L-0.76 1.05L-0.56 0.18L-1.24 -0.4L-0.34 -0.47Z',
 };
 /** Signs that are strokes. */
 const STROKES: Readonly<Record<string, string>> = {
   '×': 'M-0.9 -0.9L0.9 0.9M0.9 -0.9L-0.9 0.9',
   '+': 'M0 -1V1M-1 0H1',
 };
-
-function star(radius: number): string {
-  const points = Array.from({ length: 10 }, (_, index) => {
-    const length = index % 2 === 0 ? radius : radius * 0.45;
-    const angle = (index * Math.PI) / 5 - Math.PI / 2;
-    return `${(length * Math.cos(angle)).toFixed(6)} ${(length * Math.sin(angle)).toFixed(6)}`;
-  });
-  return `M${points.join('L')}Z`;
-}
 
 /** The sign of a state as a shape around 0, 0, so that it can be told without colour. */
 function shape({ sign, hex }: StateLook, radius: number): string {
@@ -218,28 +201,20 @@ function shape({ sign, hex }: StateLook, radius: number): string {
 }
 
 /** A cluster: its number in a ring of its states. */
-function badge(
-  { column, row, columns, rows, count, byState, x, y }: Cluster,
-  { states }: SvgInput,
-  view: View,
-): string {
+function badge({ column, row, columns, rows, count, byState }: Cluster, { states }: SvgInput): string {
   const radius = radiusOf(count);
   const [middleX, middleY] = [(column + columns / 2) * CELL, (row + rows / 2) * CELL];
-  const circumference = 2 * Math.PI * (radius - 2.5);
+  const ring = `r="${at(radius - 2.5)}" fill="none" stroke-width="5" pathLength="${count}" transform="rotate(-90)"`;
+  const parts = byState.map((number, state) => ({ number, state })).filter(({ number }) => number > 0);
   let start = 0;
-  const arcs = byState.flatMap((number, state) => {
-    if (number === 0) return [];
-    const length = (number / count) * circumference;
-    const arc = `<circle r="${at(radius - 2.5)}" fill="none" stroke="${lookOf(states[state]).hex}" stroke-width="5" stroke-dasharray="${at(length)} ${at(circumference)}" stroke-dashoffset="${at(-start)}" transform="rotate(-90)"/>`;
-    start += length;
-    return [arc];
+  const arcs = parts.map(({ number, state }) => {
+    const dashes = `stroke-dasharray="${number} ${count}" stroke-dashoffset="${-start}"`;
+    start += number;
+    return `<circle ${ring} stroke="${lookOf(states[state]).hex}" ${dashes}/>`;
   });
-  const where = `${latitudeOf(y).toFixed(4)}, ${longitudeOf(x).toFixed(4)}`;
-  const parts = byState.flatMap((number, state) => (number === 0 ? [] : [`${number} ${text(states[state] ?? '')}`]));
-  // Far out the middle of a cluster is no more exact than its circle.
-  const words = `${count} bicycles around ${metresPerDot(view) > 1_000 ? where.replace(/\d\d(?=,|$)/g, '') : where}: ${parts.join(', ')}`;
+  const words = parts.map(({ number, state }) => `${number} ${text(states[state] ?? '')}`).join(', ');
   return [
-    `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>`,
+    `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${count} bicycles: ${words}</title>`,
     `<circle r="${at(radius)}" fill="#fff" stroke="#fff" stroke-width="2"/>`,
     ...arcs,
     `<text y="4.5" text-anchor="middle" font-size="12" font-weight="600">${count}</text></g>`,

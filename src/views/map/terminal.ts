@@ -220,15 +220,16 @@ function drawCluster(frame: Frame, { column, row, columns, count, byState, membe
   }
 }
 
-/** Which state each of so many cells shows: every share rounded, the largest remainders first, in the order of the legend. */
+/** Which state each of so many cells shows, in the order of the legend: that of the bicycle in the middle of its share. */
 export function shareCells(byState: readonly number[], cells: number): number[] {
   const total = byState.reduce((sum, number) => sum + number, 0);
-  const exact = byState.map((number) => (number / total) * cells);
-  const shares = exact.map((share, state) => ({ state, cells: Math.floor(share), rest: share % 1 }));
-  const left = cells - shares.reduce((sum, share) => sum + share.cells, 0);
-  const largest = [...shares].sort((a, b) => b.rest - a.rest || a.state - b.state);
-  for (const share of largest.slice(0, left)) share.cells += 1;
-  return shares.flatMap((share) => new Array<number>(share.cells).fill(share.state));
+  return Array.from({ length: cells }, (_, cell) => {
+    let left = ((cell + 0.5) / cells) * total;
+    return byState.findIndex((number) => {
+      left -= number;
+      return left < 0;
+    });
+  });
 }
 
 /** Title, legend or panel, footer. */
