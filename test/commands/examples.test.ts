@@ -132,10 +132,40 @@ function plainWords(line: string): string[] | undefined {
   return program === 'fleet' ? words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2')) : undefined;
 }
 
+/** A step of a line, and whether what it prints goes to the next. */
+interface PlainStep {
+  words: string[];
+  isPiped: boolean;
+}
+
+/** The steps of a line of nothing but words, in which fleet alone is joined by `|` and `&&`; undefined when it takes a shell. */
+function plainSteps(line: string): PlainStep[] | undefined {
+  const alone = plainWords(line);
+  if (alone !== undefined) return [{ words: alone, isPiped: false }];
+  // A journal belongs into the folder that only a process can be in.
+  if (line.includes('--journal')) return undefined;
+  const pieces = line.split(/ (\||&&) /);
+  const steps = pieces.flatMap((piece, index) => {
+    const words = /['"]/.test(piece.replace(/'[^']*'|"[^"]*"/g, '')) ? undefined : plainWords(piece);
+    return index % 2 === 1 || words === undefined ? [] : [{ words, isPiped: pieces[index + 1] === '|' }];
+  });
+  return steps.length === (pieces.length + 1) / 2 ? steps : undefined;
+}
+
 /** Five seconds of `--for` are one. */
 const HURRY = 5;
 
-async function runInProcess(home: Home, words: readonly string[], { steps = [] }: RunOptions): Promise<Ended> {
+async function runInProcess(home: Home, plain: readonly PlainStep[], options: RunOptions): Promise<Ended> {
+  let ended = { code: 0, text: '', stdin: '' };
+  for (const { words, isPiped } of plain) {
+    const { code, text, stdout } = await runWords(home, words, ended.stdin, options);
+    ended = { code, text: ended.text + text, stdin: isPiped ? stdout : '' };
+    if (code !== 0) break;
+  }
+  return ended;
+}
+
+async function runWords(home: Home, words: readonly string[], stdin: string, { steps = [] }: RunOptions) {
   const signals = new EventEmitter();
   const left = [...steps];
   let text = '';
@@ -147,8 +177,9 @@ async function runInProcess(home: Home, words: readonly string[], { steps = [] }
     setImmediate(() => signals.emit(step.press, step.press));
   };
   const clock = words.includes('--for') ? { clock: openQuickClock(HURRY) } : {};
-  const { code } = await runFleet(words, { env: home.env, signals, onStdout: onText, onStderr: onText, ...clock });
-  return { code, text };
+  const options = { env: home.env, stdin, signals, onStdout: onText, onStderr: onText, ...clock };
+  const { code, stdout } = await runFleet(words, options);
+  return { code, text, stdout };
 }
 
 /** Whether a line can leave the service other than it was. */
@@ -208,9 +239,9 @@ async function tryInHome(line: string): Promise<void> {
 
 async function tryIn({ env, ...home }: Home, line: string): Promise<void> {
   const { code = 0, instead = line, ...options } = wayOf(line);
-  const words = options.isTerminal === true ? undefined : plainWords(instead);
+  const steps = options.isTerminal === true ? undefined : plainSteps(instead);
   const own = { ...home, env: { ...env, ...options.env } };
-  const ended = words === undefined ? await runLine(own, instead, options) : await runInProcess(own, words, options);
+  const ended = steps === undefined ? await runLine(own, instead, options) : await runInProcess(own, steps, options);
   expect({ line, ...ended }).toMatchObject({ line, code });
 }
 
