@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
+import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { eventually, type Running, runningOf } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -51,7 +52,7 @@ test.concurrent(
       const raised = new Set<string>();
       const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
       const runs: Running[] = [];
-      for (let round = 0; round < 4; round++) {
+      for (let round = 0; round < (isLong ? 4 : 3); round++) {
         const running = await start(sandbox, folder, args);
         runs.push(running);
         const beats = setInterval(raise, 7);
@@ -82,7 +83,7 @@ test.concurrent('alerts listen beside a sandbox that sends webhooks: killed and 
     const raised = new Set<string>();
     const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
     const runs: Running[] = [];
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < (isLong ? 3 : 2); round++) {
       const running = await start(sandbox, folder, args);
       runs.push(running);
       const beats = setInterval(raise, 30);

@@ -4,13 +4,10 @@ import { expect, test } from 'vitest';
 import { runCampaign } from '../support/campaign.js';
 
 test.concurrent.each([
-  { seed: 1, bicycles: 40, kills: 3, input: 'bicycles' },
-  { seed: 2, bicycles: 40, kills: 3, input: 'uuids' },
-] as const)(
-  'killed three times, seed $seed: none acted on twice, none wrongly done, all reported',
-  async (campaign) => {
-    const { wrong, kills } = await runCampaign(campaign);
-    expect(wrong).toEqual([]);
-    expect(kills).toBeGreaterThanOrEqual(3);
-  },
-);
+  { seed: 1, bicycles: 40, kills: 2, input: 'bicycles' },
+  { seed: 2, bicycles: 40, kills: 2, input: 'uuids' },
+] as const)('killed twice, seed $seed: none acted on twice, none wrongly done, all reported', async (campaign) => {
+  const { wrong, kills } = await runCampaign(campaign);
+  expect(wrong).toEqual([]);
+  expect(kills).toBeGreaterThanOrEqual(2);
+});

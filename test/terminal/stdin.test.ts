@@ -47,10 +47,8 @@ describe('a stdin that nothing can come from is a usage error that names the cau
   it.each([
     ['bicycles act - rent --yes', CAUSES],
     // These read it by the same function: each with one of the three, and with all of them in the long run.
-    ['bicycles act - rent', isLong ? CAUSES : [CAUSES[0]]],
     ['bicycles create --from - --yes', isLong ? CAUSES : [CAUSES[1]]],
-    ['api /bicycles/ --input -', isLong ? CAUSES : [CAUSES[2]]],
-    ['api /bicycles/ -F name=@-', isLong ? CAUSES : [CAUSES[0]]],
+    ['api /bicycles/ --input -', isLong ? CAUSES : [CAUSES[0]]],
     ['auth login --with-token --base-url http://127.0.0.1:9', isLong ? CAUSES : [CAUSES[1]]],
   ])('fleet %s', async (args, causes) => {
     for (const [redirection, cause] of causes) {
@@ -61,18 +59,18 @@ describe('a stdin that nothing can come from is a usage error that names the cau
   });
 
   it('an empty file and /dev/null are empty, which is another thing', async () => {
-    for (const redirection of ['< empty', '< /dev/null']) {
-      expect((await shell('bicycles act - rent --yes', redirection)).stderr).not.toContain('stdin cannot be read');
+    for (const redirection of ['< empty', '< /dev/null'])
       expect((await shell('api /bicycles/ --input -', redirection)).stderr).toContain('--input is not JSON');
-    }
   });
 });
 
 describe('after an error nobody is waited for', () => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
 
-  it.each(['bicycles act - rent', 'alerts act - resolve'])('who could go on writing: fleet %s', async (args) => {
-    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args.split(' ')], { env: { ...process.env, ...env } });
+  it('who could go on writing', async () => {
+    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'rent'], {
+      env: { ...process.env, ...env },
+    });
     child.stdin.write('no UUID\n');
     const ended = new Promise((resolve) => child.on('exit', resolve));
     expect(await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20_000, 'it waits'))])).toBe(2);
