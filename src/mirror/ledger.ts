@@ -50,7 +50,7 @@ export const CHANGE_COLUMNS: readonly string[] = [
 
 interface Entry extends Omit<RowFacts, 'raw'> {
   known: KnownBicycle;
-  /** Undefined when `known` has become another. */
+  /** Undefined when `known` has become another, and between batches. */
   raw: string | undefined;
   isDirty: boolean;
 }
@@ -60,8 +60,8 @@ type Recent = Pick<KnownBicycle, 'heard' | 'touchedMs' | 'loose'>;
 
 /** Of how many bicycles that is remembered: more than messages come while a page is in flight. */
 const RECENT_LIMIT = 50_000;
-/** Whose rows are kept from batch to batch, some 2 kB each. */
-const KEPT_LIMIT = 5_000;
+/** Whose rows are kept from batch to batch, some 6 kB each with what waits for the garbage collector. */
+const KEPT_LIMIT = 2_000;
 
 const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
 
@@ -198,6 +198,7 @@ export class Ledger implements FleetStore {
         bicycles.push(bicycleRow(known.bicycle, { ...entry, raw: entry.raw }));
         entry.isDirty = false;
       }
+      entry.raw = undefined;
       this.#kept.delete(uuid);
       if (known.heard > 0) this.#kept.set(uuid, entry);
     }

@@ -80,7 +80,7 @@ function lean(dialect: Dialect): string[] {
   const postgres = [
     'ALTER TABLE bicycles SET (fillfactor = 70)',
     'DROP INDEX IF EXISTS changes_at',
-    'ALTER TABLE changes DROP CONSTRAINT changes_pkey',
+    'ALTER TABLE changes DROP CONSTRAINT IF EXISTS changes_pkey',
     'ALTER TABLE changes ADD PRIMARY KEY (at, id)',
   ];
   return ['DROP INDEX bicycles_modified', ...(dialect === DIALECTS.postgres ? postgres : []), ...replaceViews(dialect)];

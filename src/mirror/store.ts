@@ -282,8 +282,8 @@ export async function prune(database: Database, writer: Writer, beforeMs: number
   return database.transaction(async () => {
     await keepLease(database, writer);
     const rows = await database.all(
-      `DELETE FROM changes WHERE id IN (SELECT id FROM changes WHERE at < ? ORDER BY at LIMIT ${PRUNED_ROWS}) RETURNING 1 AS one`,
-      [before],
+      `DELETE FROM changes WHERE at < ? AND (at, id) IN (SELECT at, id FROM changes WHERE at < ? ORDER BY at, id LIMIT ${PRUNED_ROWS}) RETURNING 1 AS one`,
+      [before, before],
     );
     await database.all('DELETE FROM gaps WHERE ended < ?', [before]);
     await writeMeta(database, { kept_since: before });

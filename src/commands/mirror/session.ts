@@ -80,8 +80,8 @@ interface Written {
 const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
 /** Messages are gathered for so long before they are written. */
 const GATHER_MS = 100;
-/** Events of a batch that are read at once. */
-const PART_EVENTS = 100;
+/** Events of a batch that are read at once: what is known of them is one question to the database. */
+const PART_EVENTS = 500;
 const TICK_MS = 1_000;
 /** A list waits for so long before it is taken: messages about what it shows may be on their way, and come first. */
 const OVERTAKING_MS = 500;

