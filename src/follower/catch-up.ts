@@ -57,7 +57,7 @@ interface Reading {
   readonly mark: Mark | undefined;
   readonly sinceWallMs: number | undefined;
   readonly mostPages: number;
-  readonly found: { pages: number; changes: number; unknown: number };
+  readonly found: { pages: number; changes: number; unknown: number; isBoundReached: boolean };
   readonly totals: Map<string, number | undefined>;
   /** How often the lists were read from their beginning. */
   attempt: number;
@@ -66,7 +66,6 @@ interface Reading {
   askedAt: number;
   /** Why it proves nothing, however often it is read. */
   incomplete: string | undefined;
-  isBoundReached: boolean;
 }
 
 /** One time through the lists. */
@@ -189,11 +188,10 @@ export class CatchUp {
       sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
       attempt: 1,
       pass: this.#beginPass(mark),
-      found: { pages: 0, changes: 0, unknown: 0 },
+      found: { pages: 0, changes: 0, unknown: 0, isBoundReached: false },
       totals: new Map(),
       askedAt: 0,
       incomplete: undefined,
-      isBoundReached: false,
     };
     this.#reading = next;
     this.#ask(next, undefined, now);
@@ -320,7 +318,7 @@ export class CatchUp {
       if (mark?.isProven === false && !this.#known.isWhole)
         reading.incomplete ??= 'the time at the service is not known';
     } else {
-      reading.isBoundReached = true;
+      reading.found.isBoundReached = true;
       reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : 'more may have changed further down';
     }
     this.#endList(reading, now);
@@ -338,7 +336,7 @@ export class CatchUp {
   }
 
   #end(reading: Reading, now: Moment) {
-    const { mark, sinceWallMs, attempt, pass, isBoundReached, totals, askedAt, found } = reading;
+    const { mark, sinceWallMs, attempt, pass, totals, askedAt, found } = reading;
     const absent = this.#absent(reading);
     const isAgain = pass.unsound !== undefined || (mark !== undefined && absent.length > 0);
     const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
@@ -352,7 +350,7 @@ export class CatchUp {
     const reason = pass.unsound ?? reading.incomplete;
     const isComplete = reason === undefined && missing.length === 0;
     this.#cover(reading);
-    const report = { sinceWallMs, ...found, gone, isComplete, reason, isBoundReached, missing };
+    const report = { sinceWallMs, ...found, gone, isComplete, reason, missing };
     if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: 0 });
     this.#onEnd({ report, mark, totals, askedAt }, now);
   }
@@ -367,10 +365,10 @@ export class CatchUp {
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
-  #absent({ pass, isBoundReached, totals }: Reading): string[] {
+  #absent({ pass, found, totals }: Reading): string[] {
     const { missing } = pass;
     // A list that does not say how many it has may have lost one between its pages.
-    const isListProof = !isBoundReached && ![...totals.values()].includes(undefined);
+    const isListProof = !found.isBoundReached && ![...totals.values()].includes(undefined);
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
     return [...missing].filter((uuid) => {
       const entry = this.#known.store.get(uuid);

@@ -36,28 +36,21 @@ const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: FilterOptions) {
   const known = { lastEventId, firstId: undefined as string | undefined, retryMs: undefined as number | undefined };
   const read = openReader();
-  /** The event whose end has not come: the lines that are handed on, none of them once it is too big. */
-  let event = '';
-  let eventBytes = 0;
-  let eventName = '';
-  let id: string | undefined;
+  let event = newEvent();
   /** The line that has not ended; nothing of it once it is too big, or a comment. */
   let line = '';
   let lineBytes = 0;
   let isComment = false;
 
   const endEvent = (): string => {
-    const whole = event === '' ? '' : `${event}\n`;
-    if (eventBytes > limitBytes) onTooBig(eventBytes + 1);
-    else if (eventName !== '') onName(Buffer.from(eventName, 'latin1').toString('utf8'));
+    const { text, bytes, name, id } = event;
+    if (bytes > limitBytes) onTooBig(bytes + 1);
+    else if (name !== '') onName(Buffer.from(name, 'latin1').toString('utf8'));
     // The id of what is passed over counts all the same, or a service that repeats from there would send it for ever.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
-    event = '';
-    eventBytes = 0;
-    eventName = '';
-    id = undefined;
-    return whole;
+    event = newEvent();
+    return text === '' ? '' : `${text}\n`;
   };
 
   /** Whether a line is handed on. Those of unknown names are not: the parser makes an error of each. */
@@ -67,9 +60,9 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
     if (name === 'retry' && /^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
     if (name === 'retry' || name === '') return false;
     // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
-    if (name === 'id' && !text.includes('\0')) id = value;
-    if (name === 'event') eventName = value;
-    eventBytes += text.length + 1;
+    if (name === 'id' && !text.includes('\0')) event.id = value;
+    if (name === 'event') event.name = value;
+    event.bytes += text.length + 1;
     return name === 'data' || name === 'event' || name === 'id';
   };
 
@@ -77,9 +70,9 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
   const endLine = (text: string): string => {
     if (text === '\n') return endEvent();
     const isData = text.startsWith('data:');
-    if (isData) eventBytes += text.length;
-    if ((isData || learn(text.slice(0, -1))) && eventBytes <= limitBytes) event += text;
-    else if (eventBytes > limitBytes) event = '';
+    if (isData) event.bytes += text.length;
+    if ((isData || learn(text.slice(0, -1))) && event.bytes <= limitBytes) event.text += text;
+    else if (event.bytes > limitBytes) event.text = '';
     return '';
   };
 
@@ -90,17 +83,14 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
     line = isComment || lineBytes > limitBytes ? '' : line + piece;
     if (!piece.endsWith('\n')) return '';
     const whole = line;
-    if (!isComment && lineBytes > limitBytes) {
-      eventBytes += lineBytes;
-      event = '';
-    }
+    if (!isComment && lineBytes > limitBytes) event = { ...event, text: '', bytes: event.bytes + lineBytes };
     line = '';
     lineBytes = 0;
     return whole === '' ? '' : endLine(whole);
   };
 
   return {
-    known: (): StreamPosition => ({ ...known, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
+    known: (): StreamPosition => ({ ...known, partialBytes: event.bytes + (isComment ? 0 : lineBytes) }),
     /** Takes bytes as they came; returns the events that are whole now, with LF line ends and known fields alone. */
     take(chunk: Buffer): string {
       const text = read(chunk);
@@ -114,6 +104,11 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
       return events;
     },
   };
+}
+
+/** An event whose end has not come: the lines that are handed on, none of them once it is too big. */
+function newEvent() {
+  return { text: '', bytes: 0, name: '', id: undefined as string | undefined };
 }
 
 /** A line without its end as name and value; a comment has no name. */
