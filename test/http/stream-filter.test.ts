@@ -44,21 +44,13 @@ describe('a stream of events in any split', () => {
     test(`${name}: cut in two at each of ${bytes.length} places`, () => {
       for (let at = 0; at <= bytes.length; at++) {
         const { text, id, retryMs, partialBytes } = feed([bytes.subarray(0, at), bytes.subarray(at)]);
-        expect({ at, text, id, retryMs, partialBytes }).toEqual({
-          at,
-          text: eventsAlone(whole),
-          id: '2',
-          retryMs: 70,
-          partialBytes: 0,
-        });
+        const wanted = { text: eventsAlone(whole), id: '2', retryMs: 70, partialBytes: 0 };
+        expect({ at, text, id, retryMs, partialBytes }).toEqual({ at, ...wanted });
       }
     });
     test(`${name}: one byte at a time`, () => {
-      expect(feed(Array.from(bytes, (byte) => Buffer.of(byte)))).toMatchObject({
-        text: eventsAlone(whole),
-        id: '2',
-        partialBytes: 0,
-      });
+      const got = feed(Array.from(bytes, (byte) => Buffer.of(byte)));
+      expect(got).toMatchObject({ text: eventsAlone(whole), id: '2', partialBytes: 0 });
     });
   }
 });
@@ -78,11 +70,8 @@ test.each([
   ['a retry', 'retry: 1\n', 0],
   ['nothing', '', 0],
 ])('a stream that ends inside %s', (_what, rest, partialBytes) => {
-  expect(feed([`id: 8\ndata: whole\n\n${rest}`])).toMatchObject({
-    text: 'id: 8\ndata: whole\n\n',
-    id: '8',
-    partialBytes,
-  });
+  const whole = 'id: 8\ndata: whole\n\n';
+  expect(feed([whole + rest])).toMatchObject({ text: whole, id: '8', partialBytes });
 });
 
 test.each([

@@ -3,87 +3,54 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { STREAM_HEAD, sendStream } from '../support/misbehaving.js';
-import { follow, told, withPush } from '../support/stream.js';
+import { type Followed, follow, told, withPush } from '../support/stream.js';
 
 /** Ends each case, so that what must not be dispatched shows by its absence. */
 const LAST = '\n\ndata: last\n\n';
 
-const CASES: readonly (readonly [
-  name: string,
-  body: string,
-  messages: readonly (readonly [name: string, data: string])[],
-])[] = [
-  [
-    'format-bom',
-    '\uFEFFdata:1\n\n\uFEFFdata:2\n\ndata:3',
-    [
-      ['message', '1'],
-      ['message', '3'],
-    ],
-  ],
-  [
-    'format-bom-2',
-    '\uFEFF\uFEFFdata:1\n\ndata:2\n\ndata:3',
-    [
-      ['message', '2'],
-      ['message', '3'],
-    ],
-  ],
+/** What comes: the data, behind the name of the event where it has one. */
+const CASES: readonly [name: string, body: string, messages: readonly string[]][] = [
+  ['format-bom', '\uFEFFdata:1\n\n\uFEFFdata:2\n\ndata:3', ['1', '3']],
+  ['format-bom-2', '\uFEFF\uFEFFdata:1\n\ndata:2\n\ndata:3', ['2', '3']],
   [
     'format-comments',
     `data:1\r:\0\n:\r\ndata:2\n:${'x'.repeat(2048)}\rdata:3\n:data:fail\r:${'x'.repeat(2048)}\ndata:4`,
-    [['message', '1\n2\n3\n4']],
+    ['1\n2\n3\n4'],
   ],
-  [
-    'format-field-data',
-    'data:\n\ndata\ndata\n\ndata:test',
-    [
-      ['message', ''],
-      ['message', '\n'],
-      ['message', 'test'],
-    ],
-  ],
-  [
-    'format-field-event',
-    'event:test\ndata:x\n\ndata:x',
-    [
-      ['test', 'x'],
-      ['message', 'x'],
-    ],
-  ],
-  ['format-field-event-empty', 'event: \ndata:data', [['message', 'data']]],
-  [
-    'format-field-event open',
-    'event: open\ndata:1\n\nevent: error\ndata:2',
-    [
-      ['open', '1'],
-      ['error', '2'],
-    ],
-  ],
+  ['format-field-data', 'data:\n\ndata\ndata\n\ndata:test', ['', '\n', 'test']],
+  ['format-field-event', 'event:test\ndata:x\n\ndata:x', ['test: x', 'x']],
+  ['format-field-event-empty', 'event: \ndata:data', ['data']],
+  ['format-field-event open', 'event: open\ndata:1\n\nevent: error\ndata:2', ['open: 1', 'error: 2']],
   [
     'format-field-parsing',
     'data:\0\ndata:  2\rData:1\ndata\0:2\ndata:1\r\0data:4\nda-ta:3\rdata_5\ndata:3\rdata:\r\n data:32\ndata:4',
-    [['message', '\0\n 2\n1\n3\n\n4']],
+    ['\0\n 2\n1\n3\n\n4'],
   ],
   [
     'format-field-unknown',
     'data:test\n data\ndata\nfoobar:xxx\njustsometext\n:thisisacommentyay\ndata:test',
-    [['message', 'test\n\ntest']],
+    ['test\n\ntest'],
   ],
-  ['format-leading-space', 'data:\ttest\rdata: \ndata:test', [['message', '\ttest\n\ntest']]],
-  ['format-newlines', 'data:test\r\ndata\ndata:test\r\n\r', [['message', 'test\n\ntest']]],
-  ['format-null-character', 'data:\0', [['message', '\0']]],
-  ['format-utf-8', 'data:ok…', [['message', 'ok…']]],
+  ['format-leading-space', 'data:\ttest\rdata: \ndata:test', ['\ttest\n\ntest']],
+  ['format-newlines', 'data:test\r\ndata\ndata:test\r\n\r', ['test\n\ntest']],
+  ['format-null-character', 'data:\0', ['\0']],
+  ['format-utf-8', 'data:ok…', ['ok…']],
   ['only comments and blank lines', ':\n\n\n\n:a\n\n', []],
 ];
+
+/** The messages that came, each behind its name where it has one. */
+function messagesOf({ events }: Followed): string[] {
+  return events.flatMap((event) =>
+    event.type === 'message' ? [`${event.name === 'message' ? '' : `${event.name}: `}${event.data}`] : [],
+  );
+}
 
 test.each(CASES)('%s', async (_name, body, messages) => {
   await withPush(
     (socket) => sendStream(socket, body + LAST),
     async (server) => {
-      const { events } = await follow(server.url, { until: ({ data }) => data.at(-1) === 'last' });
-      const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
-      expect(got).toEqual([...messages, ['message', 'last']]);
+      const got = await follow(server.url, { until: ({ data }) => data.at(-1) === 'last' });
+      expect(messagesOf(got)).toEqual([...messages, 'last']);
     },
   );
 });
@@ -133,16 +100,8 @@ test('a name whose event ends in a later piece is listened for all the same, and
       }
     },
     async (server) => {
-      const { events } = await follow(server.url, {
-        clock: systemClock(),
-        until: ({ data }) => data.at(-1) === 'last',
-      });
-      const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
-      expect(got).toEqual([
-        ['odd', '1'],
-        ['even', '2'],
-        ['message', 'last'],
-      ]);
+      const got = await follow(server.url, { clock: systemClock(), until: ({ data }) => data.at(-1) === 'last' });
+      expect(messagesOf(got)).toEqual(['odd: 1', 'even: 2', 'last']);
     },
   );
 });

@@ -27,6 +27,7 @@ import {
   runLoop,
   withSession,
 } from '../shared/follow/loop.js';
+import type { Form } from '../shared/follow/print.js';
 import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
 import { openCounters } from './counters.js';
 import {
@@ -101,8 +102,8 @@ export async function withMirrorSession(
   use: (session: MirrorSession) => Promise<void>,
 ): Promise<void> {
   const { output } = await context.settings();
-  const isJson = output.value === 'json' || output.value === 'jsonl';
-  const follow = { isJson, topics: [...options.topics.keys()], ends: {}, limitCharacters: QUEUE_LIMIT_CHARACTERS };
+  const form: Form = output.value === 'json' || output.value === 'jsonl' ? 'json' : 'lines';
+  const follow = { form, topics: [...options.topics.keys()], ends: {}, limitCharacters: QUEUE_LIMIT_CHARACTERS };
   await withSession<SessionEvent>(context, follow, async (following, queue) =>
     use({ ...following, queue, ...(await openSession(context, options, following)) }),
   );

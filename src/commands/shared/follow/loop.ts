@@ -87,7 +87,7 @@ export interface Session<Event> extends EventSink<Event> {
 }
 
 export interface SessionOptions {
-  isJson: boolean;
+  form: Form;
   /** The terminal is drawn on by something else. */
   isMuted?: boolean;
   topics: readonly string[];
@@ -96,17 +96,14 @@ export interface SessionOptions {
   limitCharacters?: number;
 }
 
-export interface FollowOptions extends Omit<SessionOptions, 'isJson'> {
-  form: Form;
-}
-
 /** Opens what everything that follows needs, and closes it when `use` has ended, whatever the reason. */
 export async function withSession<Event>(
   context: Context,
-  { isJson, isMuted = false, topics, ends, limitCharacters }: SessionOptions,
+  { form, isMuted = false, topics, ends, limitCharacters }: SessionOptions,
   use: (session: Session<Event>, queue: Queue<Event | CommonEvent>, close: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const { flags, io } = context;
+  const isJson = form === 'json';
   // Logs keep the topic, which is exact.
   const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
   const titleOf = isJson || !isSeen ? undefined : await titleTopics(context, topics);
@@ -142,10 +139,10 @@ export async function withSession<Event>(
 /** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function follow<Event, Effect extends { readonly type: string }, Item>(
   context: Context,
-  { form, ...options }: FollowOptions,
+  options: SessionOptions,
   open: (session: Session<Event>) => Promise<Machine<Event, Effect, Item>>,
 ): Promise<void> {
-  await withSession<Event>(context, { ...options, isJson: form === 'json' }, async (session, queue, close) => {
+  await withSession<Event>(context, options, async (session, queue, close) => {
     const machine = await open(session);
     const result = await runLoop(context, queue, session, machine);
     await close();
