@@ -128,10 +128,10 @@ interface Try {
 async function attempt(options: StreamOptions, subscription: Subscription, one: Try): Promise<ConnectionEnd> {
   const { signal } = one;
   try {
-    const token = await inTime(options, signal, options.tokens.get());
+    const token = await options.tokens.get();
     const ending = await connect(options, subscription, one, token);
     if (ending.answer?.status !== 401 || signal.aborted) return ending;
-    const newer = await inTime(options, signal, options.tokens.renew(token));
+    const newer = await options.tokens.renew(token);
     return newer === undefined ? ending : await connect(options, subscription, one, newer);
   } catch (thrown) {
     return { cause: 'token', error: asTokenFailure(thrown) };
@@ -164,21 +164,6 @@ async function connect(
   let ending = await open(first);
   for (const target of others) if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
   return ending;
-}
-
-/** A source that keeps the time itself gives a better error than we do: it gets this much more. */
-const TOKEN_GRACE_MS = 500;
-
-/** Rejects when no token came in time. */
-function inTime<T>({ clock, timeoutMs }: StreamOptions, signal: AbortSignal, token: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const hint = 'look at the token command or file with "fleet auth status", or give more time with --timeout';
-    const late = new FleetError('config', `no token came within ${timeoutMs / 1000} s`, { hint });
-    const cancel = clock.after(timeoutMs + TOKEN_GRACE_MS, () => reject(late));
-    // What hangs must not hold the program.
-    signal.addEventListener('abort', cancel, { once: true });
-    token.then(resolve, reject).finally(cancel);
-  });
 }
 
 function asTokenFailure(thrown: unknown): FleetError {

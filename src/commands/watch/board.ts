@@ -6,7 +6,7 @@ import type { Key } from '../../terminal/keys.js';
 import { readTime } from '../../terminal/time.js';
 import { type BoardView, SORTS } from '../../views/board.js';
 import type { ShownEntry } from '../../views/change.js';
-import { type MapSeen, mapKey, neighbourOf, START_OF_MAP } from './map-view.js';
+import { type MapSeen, mapKey, START_OF_MAP } from './map-view.js';
 import type { WatchEffect } from './state.js';
 
 /** What the last frame showed: keys are about that. */
@@ -65,7 +65,8 @@ export class Board {
     } else if (panel.type === 'map') this.#pressOnMap(key, seen.map);
     else if (panel.type === 'fleet') this.#pressOnFleet(key, seen);
     else if (key === 'escape' || key === 'enter') this.#change({ panel: { type: home } });
-    else if (panel.type === 'card') this.#pressOnCard(key, seen, panel);
+    else if (panel.type === 'card')
+      this.#change({ panel: { ...panel, scroll: Math.max(0, panel.scroll + stepOf(key, seen.rows)) } });
   }
 
   #change(changes: Partial<BoardView>) {
@@ -81,15 +82,6 @@ export class Board {
     const { state, open } = mapKey(this.map, key, seen);
     this.map = state;
     if (open !== undefined) this.#open(open);
-  }
-
-  #pressOnCard(key: Key, { map, rows }: BoardSeen, panel: BoardView['panel'] & { type: 'card' }) {
-    if (map !== undefined && this.view.home === 'map' && (key === 'tab' || key === 'back-tab')) {
-      const chosen = neighbourOf(panel.uuid, map, key === 'tab' ? 1 : -1);
-      this.map = { ...this.map, chosen };
-      return this.#open(chosen);
-    }
-    this.#change({ panel: { ...panel, scroll: Math.max(0, panel.scroll + stepOf(key, rows)) } });
   }
 
   #pressOnFleet(key: Key, { uuids, first, rows, matching }: BoardSeen) {

@@ -96,10 +96,3 @@ function nearestToMiddle({ view, targets }: MapSeen): MapTarget | undefined {
   for (const target of targets()) if (nearest === undefined || distance(target) < distance(nearest)) nearest = target;
   return nearest;
 }
-
-/** The bicycle behind or before one in its heap; itself where it is alone. */
-export function neighbourOf(uuid: string, seen: MapSeen, step: number): string {
-  const uuids = seen.find(uuid)?.uuids ?? [];
-  const at = uuids.indexOf(uuid);
-  return uuids[(at + step + uuids.length) % Math.max(1, uuids.length)] ?? uuid;
-}
