@@ -3,11 +3,12 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { liveScreens } from './live.js';
 import { median } from './measure.js';
 
 const BICYCLES = 100_000;
 const ROUNDS = 20;
-const MOST_MS = 150;
+const MOST_MS = 100;
 const STATES = ['available', 'rented', 'in_maintenance', 'lost', 'reserved', 'unrecoverable', 'retired'];
 const CITIES = [
   [52.52, 13.405],
@@ -45,7 +46,8 @@ function fleetOf(cities) {
 }
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
-export async function* benchMap() {
+export async function* benchMap(url) {
+  yield* liveScreens(url);
   const source = [
     "export { openLiveMap } from './src/commands/watch/live-map.ts';",
     "export { canvasLines } from './src/terminal/canvas.ts';",
@@ -66,11 +68,12 @@ export async function* benchMap() {
     const { openLiveMap, canvasLines, loadPaint } = await import(BUNDLE);
     const paint = await loadPaint(1);
     const frame = (map, bicycles, look) => {
-      const startedAt = performance.now();
+      const before = process.cpuUsage();
       const state = { view: undefined, chosen: undefined };
       const { canvas } = map.frame({ state, bicycles, isWhole: true, title: '', moment: '', footer: [], look });
       canvasLines(canvas, paint);
-      return performance.now() - startedAt;
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000;
     };
     for (const [cities, width, height] of [
       [5, 80, 24],
@@ -83,7 +86,7 @@ export async function* benchMap() {
       const times = Array.from({ length: ROUNDS + 1 }, () => frame(map, bicycles, look)).slice(1);
       const figure = median(times);
       yield {
-        what: `a frame of 100,000 bicycles in ${cities === 1 ? 'one city' : 'five cities'}, ${width} by ${height}`,
+        what: `processor time of a frame of 100,000 bicycles in ${cities === 1 ? 'one city' : 'five cities'}, ${width} by ${height}`,
         figure: `${Math.round(figure)} ms, slowest ${Math.round(Math.max(...times))}`,
         peer: `at most ${MOST_MS} ms`,
         ratio: figure / MOST_MS,

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { liveTabs } from './live.js';
 import { environment, median, milliseconds, run } from './measure.js';
 
 const TOTAL = 100_000;
@@ -11,6 +12,7 @@ const PAINT_LIMIT_SECONDS = 3;
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
 export async function* benchPage(url) {
+  yield* liveTabs(url);
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   const path = join(folder, 'fleet.html');
   try {

@@ -85,7 +85,7 @@ describe('100,000 bicycles', () => {
       clear: await took("document.querySelector('.reset').click()"),
       state: await took("document.querySelector('.bar[data-word=lost]').click()"),
       name: await took("document.querySelector('.cell-name .sort').click()"),
-      scroll: await took("document.querySelector('.table-body').scrollTop = 200000"),
+      scroll: await took("document.querySelector('.table').scrollTop = 200000"),
       zoom: await took("document.querySelector('#nearer').click()"),
     };
     context.annotate(JSON.stringify(times));

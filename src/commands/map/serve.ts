@@ -79,15 +79,17 @@ function followPage(
   const { clock } = context;
   let cancelFlush = () => {};
   let isDue = false;
+  let flushedMs = Number.NEGATIVE_INFINITY;
   const flush = () => {
     isDue = false;
+    flushedMs = clock.monotonicMs();
     const update = feed.flush(clock.wallMs());
     if (update !== undefined) server.send(update);
   };
   const wantFlush = () => {
     if (isDue || over.aborted) return;
     isDue = true;
-    cancelFlush = clock.after(FLUSH_MS, flush);
+    cancelFlush = clock.after(Math.max(0, flushedMs + FLUSH_MS - clock.monotonicMs()), flush);
   };
 
   let isTold = false;
