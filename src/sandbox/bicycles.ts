@@ -27,15 +27,7 @@ import { Problem, refuse, refuseField, refuseRole, refuseThrottled, refuseUnknow
 import { readBox } from './query.js';
 import { isVisible, selectBicycles } from './selection.js';
 import type { Viewer } from './token.js';
-import {
-  AUTOMATIC_TRANSITIONS,
-  allowsTransition,
-  availableTransitions,
-  OBSERVED_TRANSITIONS,
-  OWN_TRANSITIONS,
-  RENTER_TRANSITIONS,
-  type ServedTransition,
-} from './transitions.js';
+import { allowsTransition, availableTransitions, type ServedTransition, TRANSITION_TABLE } from './transitions.js';
 
 /** Adds the routes; those that interface.md does not name only when they are wanted. */
 export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): void {
@@ -165,20 +157,21 @@ function readTransition(body: { [field: string]: unknown }, isObserved: boolean)
   const { type } = body;
   if (type === undefined) throw refuseField('type', 'This field is required.', 'required');
   const transition = TRANSITIONS.find((name) => name === type);
-  if (transition !== undefined && (isObserved || !OBSERVED_TRANSITIONS.includes(transition))) return transition;
+  if (transition !== undefined && (isObserved || !TRANSITION_TABLE[transition].isObserved)) return transition;
   if (isObserved) throw refuseUnknown();
   throw refuseField('type', `"${String(type)}" is not a valid choice.`, 'invalid_choice');
 }
 
 /** Throws a 403 Problem when the viewer may not run the transition on this bicycle. */
 function checkPermission(fleet: ServedFleet, row: BicycleRow, transition: ServedTransition, viewer: Viewer): void {
-  if (AUTOMATIC_TRANSITIONS.includes(transition)) {
+  const { by, isOwn } = TRANSITION_TABLE[transition];
+  if (by === 'service') {
     throw refuseRole(`The action '${transition}' is automatic: the service runs it by itself.`);
   }
   const isForeign = row.rider !== undefined && row.rider !== viewer.subject;
-  if (fleet.isObserved && isForeign && OWN_TRANSITIONS.includes(transition)) throw refuseRole();
+  if (fleet.isObserved && isForeign && isOwn) throw refuseRole();
   if (viewer.role !== 'renter') return;
-  if (!RENTER_TRANSITIONS.includes(transition)) throw refuseRole();
+  if (by !== 'renter') throw refuseRole();
   // Assumed: what one renter has reserved is not for another one.
   if (row.body.state === 'reserved' && isForeign) throw refuseRole('The bicycle is reserved by another user.');
 }

@@ -2,13 +2,7 @@
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import type { ServedBox } from './geometry.js';
-import {
-  ANNOUNCED_TRANSITIONS,
-  allowsTransition,
-  type ServedTransition,
-  TRANSITION_TABLE,
-  usualTransitionInto,
-} from './transitions.js';
+import { allowsTransition, type ServedTransition, TRANSITION_TABLE, usualTransitionInto } from './transitions.js';
 
 export interface Organization {
   uuid: string;
@@ -226,7 +220,7 @@ function touchBicycle(
   // Assumed: what interface.md leaves open is that leaving "available" is announced. Either way it comes before the update,
   // so that a client that merges messages ends up with the new state.
   const isAnnounced = fleet.isObserved
-    ? transition !== undefined && ANNOUNCED_TRANSITIONS.includes(transition)
+    ? transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true
     : from === 'available' && row.body.state !== from;
   if (isAnnounced) {
     fleet.publish({
@@ -278,15 +272,6 @@ export function nextIndex({ bicycles }: ServedFleet): number {
   return (bicycles.at(-1)?.index ?? -1) + 1;
 }
 
-/** What a client may say of a new bicycle, links already resolved (section 4.2). */
-export interface NewBicycleFields {
-  name: string;
-  model?: string;
-  lock?: string;
-  serial_number?: string;
-  description?: string;
-}
-
 /** Takes a bicycle out of all lists; nothing is pushed (assumed). */
 export function removeBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.bicycles.splice(fleet.bicycles.indexOf(row), 1);
@@ -299,7 +284,7 @@ export function createBicycle(
   fleet: ServedFleet,
   organization: string,
   uuid: string,
-  fields: NewBicycleFields,
+  fields: { name: string; [field: string]: string },
 ): BicycleRow {
   const moment = nextMoment(fleet);
   const created = timeText(fleet, moment);

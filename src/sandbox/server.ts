@@ -35,16 +35,7 @@ export interface RecordedRequest {
 }
 
 /** One line of the log that `fleet sandbox` prints; never the headers, since one of them is the token. */
-export interface RequestLine {
-  server: 'api' | 'push';
-  method: string;
-  /** The raw request target, query included. */
-  path: string;
-  /** 0 when the connection was cut instead of answered. */
-  status: number;
-  milliseconds: number;
-  requestId: string;
-}
+export type RequestLine = Pick<RecordedRequest, 'method' | 'url' | 'status'>;
 
 /** A request on its way through the sandbox. */
 export interface Exchange {
@@ -129,14 +120,12 @@ function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoin
     status: 0,
   };
   options.remember(record);
-  const startedAt = performance.now();
   let reported = false;
   const answered = (status: number) => {
     if (reported) return;
     reported = true;
     record.status = status;
-    const { server, method, url: path, requestId } = record;
-    options.onRequest?.({ server, method, path, status, milliseconds: performance.now() - startedAt, requestId });
+    options.onRequest?.({ method: record.method, url: record.url, status });
   };
   // Whoever gives up waiting is in the log too.
   outgoing.once('close', () => answered(outgoing.headersSent ? outgoing.statusCode : 0));

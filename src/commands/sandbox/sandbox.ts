@@ -10,7 +10,6 @@ import {
   type Recorded,
   type Sandbox,
   type SandboxOptions,
-  type ServiceKind,
   startSandbox,
 } from '../../sandbox/index.js';
 import { findPlace, type SettingsFolder } from '../../settings/folder.js';
@@ -19,15 +18,10 @@ import { readExpiry } from '../../settings/token.js';
 import { setVariables } from '../../shell-words.js';
 import { drawList } from '../../terminal/list.js';
 
-export interface SandboxFlags {
-  port: number;
-  ssePort: number;
-  bicycles: number;
-  seed: number;
-  rate: number;
-  pageSize: number;
+type Served = 'port' | 'ssePort' | 'bicycles' | 'seed' | 'rate' | 'pageSize' | 'service';
+
+export interface SandboxFlags extends Required<Pick<SandboxOptions, Served>> {
   fault?: string[];
-  service: ServiceKind;
   webhook?: string;
   webhookSecret?: string;
   /** The database whose history is served. */
@@ -96,8 +90,8 @@ async function start(context: Context, options: Parameters<typeof startSandbox>[
     return await startSandbox({
       ...options,
       now: context.clock.wallMs,
-      onRequest: ({ method, path, status }) => {
-        if (context.flags.verbose === true) void context.notice(`${method} ${path} ${status}`);
+      onRequest: ({ method, url, status }) => {
+        if (context.flags.verbose === true) void context.notice(`${method} ${url} ${status}`);
       },
     });
   } catch (error) {
