@@ -5,7 +5,6 @@ import { type Bounds, boundsOf, latitudeOf, type Point, toDots, worldX } from '.
 import type { Town } from '../globe/towns.js';
 import { gather, type PageCluster } from './clusters.js';
 import { oncePerFrame } from './dom.js';
-import type { PageFilter } from './filter.js';
 import { isPlaced, mercatorY, type PageBicycle, type PageFleet } from './fleet.js';
 import { paintLand, styleOf } from './land.js';
 import { bubbleOf, drawOverlay, type PageMapState } from './overlay.js';
@@ -70,7 +69,7 @@ export function openMap(fleet: PageFleet, options: PageMapOptions) {
     zoom(levels: number) {
       map.zoomTo(map.getZoom() + levels);
     },
-    view(): PageFilter {
+    view(): Bounds {
       const bounds = map.getBounds();
       return {
         west: worldX(bounds.getWest()),
@@ -88,6 +87,7 @@ function openMapLibre(fleet: PageFleet, { container, tiles }: PageMapOptions): M
     container,
     style: styleOf(tiles),
     attributionControl: false,
+    boxZoom: false,
     dragRotate: false,
     pitchWithRotate: false,
     touchPitch: false,
