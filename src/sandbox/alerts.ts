@@ -5,6 +5,7 @@ import {
   type BicycleRow,
   linkTo,
   nextMoment,
+  type ServedAlert,
   type ServedFleet,
   serialise,
   timeText,
@@ -34,52 +35,30 @@ const ALERT_MESSAGES: { [alertType: string]: string } = {
   'zone.low_threshold': 'Fewer bicycles than wanted',
 };
 
-/** What every description of an alert needs. */
-export interface AlertInput {
-  uuid: string;
-  alertType: string;
-  state: string;
-  roles: string[];
-  created: string;
-  modified: string;
-}
+/** What is chosen of an alert; the rest follows from its bicycle. */
+type AlertInput = Pick<ServedAlert, 'uuid' | 'alert_type' | 'state' | 'roles' | 'created' | 'modified'>;
 
 /** What an alert is about. */
-interface Subject {
-  name: string;
-  user: string | null;
-  causality: string;
-  extra: { [property: string]: unknown };
-  bicycle: string | null;
-}
+type Subject = Pick<ServedAlert, 'user' | 'causality' | 'extra' | 'bicycle' | 'message'>;
 
 /** An alert about a bicycle, or about the zone of its organization; `modifiedAt` in microseconds since the epoch. */
 export function makeAlert(
   fleet: ServedFleet,
   row: BicycleRow,
-  { uuid, alertType, state, roles, created, modified }: AlertInput,
+  input: AlertInput,
   place: { index: number; modifiedAt: number },
 ): AlertRow {
   const { organization } = row;
-  const zone = alertType.startsWith('zone.')
-    ? fleet.zones.find((each) => each.organization === organization)
-    : undefined;
-  const subject = zone === undefined ? bicycleSubject(fleet, row, alertType) : zoneSubject(fleet, zone);
-  const { name, user, causality, extra, bicycle } = subject;
+  const type = input.alert_type;
+  const isOfZone = type.startsWith('zone.');
+  const zone = isOfZone ? fleet.zones.find((each) => each.organization === organization) : undefined;
+  const subject = zone === undefined ? bicycleSubject(fleet, row, type) : zoneSubject(fleet, zone);
   const body = {
-    uuid,
-    created,
-    modified,
-    roles,
-    user,
-    causality,
-    alert_type: alertType,
-    message: `${ALERT_MESSAGES[alertType] ?? alertType}: ${name}`,
-    extra,
-    bicycle,
+    ...input,
+    ...subject,
+    message: `${ALERT_MESSAGES[type] ?? type}: ${subject.message}`,
     organization: linkTo(fleet, 'organizations', organization),
-    url: linkTo(fleet, 'alerts', uuid),
-    state,
+    url: linkTo(fleet, 'alerts', input.uuid),
   };
   return { ...place, organization, bicycle: zone === undefined ? row.body.uuid : undefined, body, json: undefined };
 }
@@ -91,7 +70,7 @@ function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string):
   const isOfLock = alertType.startsWith('lock.') && typeof lock === 'string';
   const hasPosition = typeof latitude === 'number' && typeof longitude === 'number';
   return {
-    name,
+    message: name,
     user: row.rider === undefined ? null : linkTo(fleet, 'users', row.rider),
     causality: isOfLock ? lock : bicycle,
     extra: {
@@ -123,20 +102,21 @@ function observedExtra({ body }: BicycleRow): { [property: string]: unknown } {
 /** Observed: an alert about a zone belongs to no bicycle. */
 function zoneSubject(fleet: ServedFleet, { uuid, name }: Zone): Subject {
   const extra = { zone_uuid: uuid, zone_name: name };
-  return { name, user: null, causality: linkTo(fleet, 'zones', uuid), extra, bicycle: null };
+  return { message: name, user: null, causality: linkTo(fleet, 'zones', uuid), extra, bicycle: null };
 }
 
 /** Raises an alert about a bicycle now, in the state "new". */
 export function raiseAlert(
   fleet: ServedFleet,
   row: BicycleRow,
-  input: { uuid: string; alertType: string; roles: string[]; changes?: Partial<Alert> },
+  input: Pick<ServedAlert, 'uuid' | 'alert_type' | 'roles'>,
+  changes: Partial<Alert> = {},
 ): AlertRow {
   const modifiedAt = nextMoment(fleet);
   const created = timeText(fleet, modifiedAt);
   const whole = { ...input, state: 'new', created, modified: created };
   const alert = makeAlert(fleet, row, whole, { index: fleet.alerts.length, modifiedAt });
-  Object.assign(alert.body, input.changes);
+  Object.assign(alert.body, changes);
   fleet.alerts.push(alert);
   publishAlert(fleet, alert, 'alert-raised', undefined);
   return alert;

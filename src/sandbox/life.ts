@@ -86,7 +86,7 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
   } else if (event === 'alert') {
     const alertType = pick(random, alertTypesOf(fleet.isObserved));
     const row = findFitting(fleet, random, alertType);
-    const input = { uuid: randomUuid(random), alertType, roles: pick(random, ALERT_ROLES) };
+    const input = { uuid: randomUuid(random), alert_type: alertType, roles: pick(random, ALERT_ROLES) };
     if (row !== undefined) raiseAlert(fleet, row, input);
   } else {
     // Section 3.2: stopped is reached "automatically only", when "the condition that raised the alert is gone".

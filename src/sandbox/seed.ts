@@ -240,7 +240,7 @@ function seedAlert(random: Random, fleet: ServedFleet, index: number, start: num
   const modifiedAt = state === 'new' ? createdAt : start - randomInteger(random, 1, DAY_MICROSECONDS);
   const input = {
     uuid: randomUuid(random),
-    alertType,
+    alert_type: alertType,
     state: state ?? ALERT_STATES[0],
     roles: ALERT_ROLES[index % ALERT_ROLES.length] ?? [],
     created: timeText(fleet, createdAt),

@@ -77,9 +77,8 @@ export function createSteering({
       return structuredClone(row.body);
     },
     raiseAlert: (bicycle, alertType, changes) => {
-      const roles = ['fleet_operator', 'admin'];
-      const input = { uuid: nextUuid(), alertType, roles, ...(changes === undefined ? {} : { changes }) };
-      return structuredClone(raiseAlert(fleet, bicycleRow(bicycle), input).body);
+      const input = { uuid: nextUuid(), alert_type: alertType, roles: ['fleet_operator', 'admin'] };
+      return structuredClone(raiseAlert(fleet, bicycleRow(bicycle), input, changes).body);
     },
     changeAlert: (uuid, changes) => {
       const row = alertRow(uuid);
