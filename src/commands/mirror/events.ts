@@ -8,7 +8,6 @@ import { needsExactReading, readExact } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { admittedUuid, storableJson } from '../../mirror/admit.js';
 import type { Stop } from '../shared/follow/ending.js';
-import type { Counters } from './counters.js';
 
 /** What waits to be written. */
 export type SessionEvent = StreamEvent | FollowerEvent | Stop;
@@ -39,13 +38,6 @@ export function readMessage(event: Message): ReadEvent {
   } catch (error) {
     return { type: 'unreadable', event, reason: error instanceof JsonError ? error.message : String(error) };
   }
-}
-
-export function countEvent(counters: Counters, event: ReadEvent): void {
-  if (event.type === 'heard') counters.messages++;
-  else if (event.type === 'unreadable') counters.unreadable++;
-  else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
-  else if (event.type === 'open' && event.isReturn) counters.reconnects++;
 }
 
 /** The bicycles whose rows have to be loaded. */

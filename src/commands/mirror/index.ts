@@ -33,11 +33,18 @@ One can run for each organization; in SQLite, one for each database.`;
 const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
 happened in between is a gap: its end is recorded, not each step.`;
 
-/** What run and once share. */
-function addWriter(mirror: Command, name: string) {
+/** A verb of the mirror, whose database `--to` names. */
+function addVerb(mirror: Command, name: string, summary: string, description: string) {
   return mirror
     .command(name)
-    .option(...TO, readTo)
+    .summary(summary)
+    .description(description)
+    .option(...TO, readTo);
+}
+
+/** What run and once share. */
+function addWriter(mirror: Command, name: string, summary: string, description: string) {
+  return addVerb(mirror, name, summary, description)
     .option(
       '--organization <uuid|name>',
       'mirror this organization (repeatable; default: from the settings, else all in the token)',
@@ -53,9 +60,7 @@ function addWriter(mirror: Command, name: string) {
 function addRun(mirror: Command, run: Run): void {
   const command = addRoleFlag(
     addIdleFlag(
-      addWriter(mirror, 'run')
-        .summary('keep the mirror current until Ctrl-C')
-        .description(RUN)
+      addWriter(mirror, 'run', 'keep the mirror current until Ctrl-C', RUN)
         .option(
           '--metrics <port>',
           'serve /metrics (Prometheus) and /healthz on this port, on loopback only',
@@ -79,10 +84,8 @@ function addRun(mirror: Command, run: Run): void {
 }
 
 function addOnce(mirror: Command, run: Run): void {
-  const command = addWriter(mirror, 'once')
-    .summary('bring the mirror up to date and exit')
-    .description(ONCE)
-    .action(run(async () => (await import('./run.js')).mirrorOnce));
+  const command = addWriter(mirror, 'once', 'bring the mirror up to date and exit', ONCE);
+  command.action(run(async () => (await import('./run.js')).mirrorOnce));
   examples(
     command,
     ['every ten minutes, by cron', 'fleet mirror once --quiet'],
@@ -90,15 +93,12 @@ function addOnce(mirror: Command, run: Run): void {
   );
 }
 
+const STATUS =
+  'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.';
+
 function addStatus(mirror: Command, run: Run): void {
-  const status = mirror
-    .command('status')
-    .summary('show how old and how complete the mirror is')
-    .description(
-      'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.',
-    )
-    .option(...TO, readTo)
-    .action(run(async () => (await import('./status.js')).showMirrorStatus));
+  const status = addVerb(mirror, 'status', 'show how old and how complete the mirror is', STATUS);
+  status.action(run(async () => (await import('./status.js')).showMirrorStatus));
   examples(
     status,
     ['how old, how complete, which gaps', 'fleet mirror status'],
@@ -106,18 +106,12 @@ function addStatus(mirror: Command, run: Run): void {
   );
 }
 
+const QUERY = `Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the
+columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.`;
+
 function addQuery(mirror: Command, run: Run): void {
-  const query = mirror
-    .command('query')
-    .summary('query the mirror in SQL')
-    .description(
-      [
-        'Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the',
-        'columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.',
-      ].join('\n'),
-    )
+  const query = addVerb(mirror, 'query', 'query the mirror in SQL', QUERY)
     .argument('<sql>', 'the statement, or - for stdin')
-    .option(...TO, readTo)
     .action(run(async () => (await import('./query.js')).runQuery));
   examples(
     query,
@@ -133,11 +127,7 @@ const REPLAY = `Play the recorded changes as "fleet watch" would have shown them
 the board with --live. Changes found in the list after a gap are played when they were found.`;
 
 function addReplay(mirror: Command, run: Run): void {
-  const replay = mirror
-    .command('replay')
-    .summary('play what was recorded, at any speed')
-    .description(REPLAY)
-    .option(...TO, readTo)
+  const replay = addVerb(mirror, 'replay', 'play what was recorded, at any speed', REPLAY)
     .option('--since <time>', 'start at this time, or an age such as 2h (default: at the beginning)')
     .option('--until <time>', 'stop at this time, or an age such as 1h (default: at the end)')
     .option(
@@ -158,12 +148,8 @@ function addReplay(mirror: Command, run: Run): void {
 }
 
 function addUpgrade(mirror: Command, run: Run): void {
-  const upgrade = mirror
-    .command('upgrade')
-    .summary('bring the mirror of an older fleet up to date')
-    .description(UPGRADE)
-    .option(...TO, readTo)
-    .action(run(async () => (await import('./upgrade.js')).upgradeMirror));
+  const upgrade = addVerb(mirror, 'upgrade', 'bring the mirror of an older fleet up to date', UPGRADE);
+  upgrade.action(run(async () => (await import('./upgrade.js')).upgradeMirror));
   examples(
     upgrade,
     ['the mirror of the profile in use', 'fleet mirror upgrade'],

@@ -30,15 +30,7 @@ import {
 import type { Form } from '../shared/follow/print.js';
 import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
 import { openCounters } from './counters.js';
-import {
-  countEvent,
-  type Heard,
-  isOfStream,
-  type ReadEvent,
-  readMessage,
-  type SessionEvent,
-  uuidsOf,
-} from './events.js';
+import { type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
 import { openHeld } from './held.js';
 import { openKeeper } from './keeper.js';
 import { openMirrorReport } from './messages.js';
@@ -244,10 +236,11 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
   const { gap } = follower;
   if (event.type === 'stop') return [{ ...event, type: 'end' }];
   if (event.type === 'message') return [];
-  countEvent(counters, event);
   if (event.type === 'heard') hear(session, event);
   else if (event.type === 'unreadable') takeUnreadable(session, event, now);
   else follower.take(event, now);
+  if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
+  else if (event.type === 'open' && event.isReturn) counters.reconnects++;
   if (gap === undefined && follower.gap !== undefined) counters.gaps++;
   if (!isOfStream(event)) return [];
   const shown: CommonEffect = { type: 'stream', event };
@@ -255,8 +248,9 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
 }
 
 /** Merges a message. */
-function hear({ follower, ledger, heldUntilMs }: MirrorSession, { event, envelope, uuid }: Heard): void {
+function hear({ follower, ledger, heldUntilMs, counters }: MirrorSession, { event, envelope, uuid }: Heard): void {
   const { sender, message } = envelope;
+  counters.messages++;
   if (!isObject(message) || uuid === undefined) return;
   if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
   if (sender !== 'bicycle') return;
@@ -269,11 +263,12 @@ function hear({ follower, ledger, heldUntilMs }: MirrorSession, { event, envelop
 }
 
 function takeUnreadable(
-  { follower, report }: MirrorSession,
+  { follower, report, counters }: MirrorSession,
   { event, reason }: ReadEvent & { type: 'unreadable' },
   now: Moment,
 ): void {
   const message = `a message of ${event.data.length} characters cannot be read: ${reason}`;
+  counters.unreadable++;
   report.effect({ type: 'notice', event: 'unreadable', message });
   follower.takeUnreadable(event, message, now);
 }
