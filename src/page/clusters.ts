@@ -8,12 +8,6 @@ export interface PageCluster extends Point, Bounds {
   readonly bicycles: readonly PageBicycle[];
 }
 
-export interface Clustering {
-  readonly clusters: readonly PageCluster[];
-  /** What is drawn as points, in the order it came. */
-  readonly points: readonly PageBicycle[];
-}
-
 const CELL_PIXELS = 32;
 /** A larger area is drawn as single points, however many. */
 const WIDEST_PIXELS = 54;
@@ -23,8 +17,8 @@ const NEAREST_PIXELS = 46;
 /** More cells than a column of the world has at the highest zoom. */
 const ROW = 2 ** 25;
 
-/** `worldPixels`: how wide the whole world is. Bicycles without a position are in neither. */
-export function gather(bicycles: readonly PageBicycle[], worldPixels: number): Clustering {
+/** Clusters, and what is drawn as points, in the order it came; `worldPixels`: how wide the whole world is. Bicycles without a position are in neither. */
+export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
   // The world is cut open at the end of the widest stretch without bicycles.
   const seam = placed.length === 0 ? 0 : boundsOf(placed).west;

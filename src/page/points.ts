@@ -72,14 +72,9 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
   };
 }
 
-interface Drawing {
-  readonly gl: WebGL2RenderingContext;
-  readonly program: WebGLProgram;
-  readonly buffer: WebGLBuffer;
-  readonly array: WebGLVertexArrayObject;
-}
+type Drawing = ReturnType<typeof openDrawing>;
 
-function openDrawing(gl: WebGL2RenderingContext): Drawing {
+function openDrawing(gl: WebGL2RenderingContext) {
   const program = linkShaders(gl);
   const [buffer, array] = [gl.createBuffer(), gl.createVertexArray()];
   gl.bindVertexArray(array);

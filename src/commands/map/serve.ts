@@ -9,7 +9,6 @@ import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';
 import { keptKey } from '../shared/kept-key.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
-import type { Watch } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import { TabFeed } from './feed.js';
 import { type HtmlOptions, readTemplate } from './html.js';
@@ -41,16 +40,13 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   const template = await readTemplate();
   const key = await keptKey(context, 'page.key', 'the address is');
   const openDisplay = async (live: LiveOptions) => {
-    const { offsetMinutes } = live;
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
     if (past !== undefined) live.atEnd(past.close);
-    const pastFromMs = past?.fromMs ?? null;
-    const shownTiles = tiles === undefined ? null : tilesOf(tiles, attribution);
     const feed = new TabFeed({
       ...part,
-      tiles: shownTiles,
-      offsetMinutes,
-      pastFromMs,
+      tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
+      offsetMinutes: live.offsetMinutes,
+      pastFromMs: past?.fromMs ?? null,
       startMs: context.clock.wallMs(),
     });
     const server = await openPageServer({
@@ -111,21 +107,17 @@ function followPage(
     }
   };
   let isRead = false;
-  const firstAlerts = ({ known }: Watch) => {
-    if (isRead || !known.isWhole) return;
-    isRead = true;
-    flush();
-    void readAlerts();
-  };
-
   every(clock, ALERTS_PAUSE_MS, over, readAlerts);
   every(clock, BEAT_PAUSE_MS, over, server.beat);
   atEnd(() => cancelFlush());
   return {
     take(effects, watch) {
       feed.take(effects, watch);
-      firstAlerts(watch);
       wantFlush();
+      if (isRead || !watch.known.isWhole) return;
+      isRead = true;
+      flush();
+      void readAlerts();
     },
   };
 }
