@@ -10,18 +10,9 @@ import type { Moment } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
 import { readTime } from '../terminal/time.js';
-import type { AnswerOf, Emit, Report } from './events.js';
+import type { AnswerOf, Emit, FollowerOptions, Report } from './events.js';
 import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
 import { isHidden } from './store.js';
-
-export interface CatchUpOptions {
-  /** Organizations whose lists are read. */
-  readonly organizations: readonly string[];
-  /** The bicycles that are followed by name, each read at its own address first; undefined when all are followed. */
-  readonly bicycles: ReadonlySet<string> | undefined;
-  /** Whether the lists show every bicycle to this token; undefined: as they let see. */
-  seesAll?(): boolean | undefined;
-}
 
 /** A reading that ended, for the follower. */
 export interface EndedReading {
@@ -98,7 +89,7 @@ const NO_ORDER = 'the list is not in the order of "modified"';
 
 export class CatchUp {
   readonly #known: KnownFleet;
-  readonly #options: CatchUpOptions;
+  readonly #options: FollowerOptions;
   readonly #emit: Emit;
   readonly #onEnd: (ended: EndedReading, now: Moment) => void;
   /** What was known when the stream went silent, until a reading makes up for it. */
@@ -118,7 +109,7 @@ export class CatchUp {
 
   constructor(
     known: KnownFleet,
-    options: CatchUpOptions,
+    options: FollowerOptions,
     emit: Emit,
     onEnd: (ended: EndedReading, now: Moment) => void,
   ) {

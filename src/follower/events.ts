@@ -8,6 +8,21 @@ import type { Change } from './known-fleet.js';
 import type { ClosedGap } from './open-gap.js';
 import type { Meeting } from './store.js';
 
+export interface FollowerOptions {
+  /** The organization of each topic; none: lists alone are read, once. */
+  readonly topics: ReadonlyMap<string, string>;
+  /** Organizations whose lists can tell what was missed. */
+  readonly organizations: readonly string[];
+  /** The bicycles that are followed by name; undefined when all of an organization are. */
+  readonly bicycles: ReadonlySet<string> | undefined;
+  /** Most pages of one organization in one catch-up; 0: no list is read. */
+  readonly mostPages: number;
+  /** Whether every bicycle has to be known, from the start. */
+  readonly isWhole: boolean;
+  /** Whether the lists show every bicycle to this token; undefined where nothing says so. */
+  seesAll?(): boolean | undefined;
+}
+
 /** What is asked of the service; `id` is the number of the reading that asks. */
 export type FollowerRequest = { readonly id: number } & (
   | { readonly type: 'read-page'; readonly organization: string; readonly next: Query | undefined }

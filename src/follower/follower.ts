@@ -7,27 +7,12 @@ import type { Bicycle } from '../api/bicycle.js';
 import { type Moment, momentAt } from '../clock.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
 import { CatchUp, type EndedReading } from './catch-up.js';
-import type { AnswerOf, Emit, FollowerEvent, ProvenList, Report, Resumed } from './events.js';
+import type { AnswerOf, Emit, FollowerEvent, FollowerOptions, ProvenList, Report, Resumed } from './events.js';
 import { type Change, KnownFleet } from './known-fleet.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
 import { type FleetStore, KNOWN_LIMIT } from './store.js';
 import { WholeList, type WholeResult } from './whole-list.js';
-
-export interface FollowerOptions {
-  /** The organization of each topic; none: lists alone are read, once. */
-  readonly topics: ReadonlyMap<string, string>;
-  /** Organizations whose lists can tell what was missed. */
-  readonly organizations: readonly string[];
-  /** The bicycles that are followed by name; undefined when all of an organization are. */
-  readonly bicycles: ReadonlySet<string> | undefined;
-  /** Most pages of one organization in one catch-up; 0: no list is read. */
-  readonly mostPages: number;
-  /** Whether every bicycle has to be known, from the start. */
-  readonly isWhole: boolean;
-  /** Whether the lists show every bicycle to this token; undefined where nothing says so. */
-  seesAll?(): boolean | undefined;
-}
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
 export const CHECK_MS = 5 * 60_000;

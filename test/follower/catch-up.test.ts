@@ -43,7 +43,7 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
   const knowledge = new KnownFleet(new MemoryStore(), new ServiceTime(at(0)));
   const log: Output[] = [];
   const emit = (output: Output) => void log.push(output);
-  const options = { organizations: ['o'], bicycles };
+  const options = { topics: new Map(), organizations: ['o'], bicycles, mostPages, isWhole: false };
   const machine = new CatchUp(knowledge, options, emit, ({ report }) => emit({ type: 'read', report }));
   const step = (input: Input, seconds: number): Output[] => {
     const before = log.length;
