@@ -59,17 +59,7 @@ function databaseOf(engine: Engine, signal: AbortSignal): Database {
   };
   const read = async (sql: string, values: readonly Value[], isQuery: boolean): Promise<Answer> => {
     const { columns, chunks } = await ask(() => engine.read(sql, values), isQuery);
-    async function* understood() {
-      try {
-        for await (const rows of chunks) {
-          if (isQuery) refuseLong(rows);
-          yield rows;
-        }
-      } catch (error) {
-        throw understand(error, isQuery);
-      }
-    }
-    return { columns, chunks: understood() };
+    return { columns, chunks: understood(chunks, (error) => understand(error, isQuery)) };
   };
   const transaction = <T>(work: () => Promise<T>): Promise<T> =>
     inTurn(async () => {
@@ -109,9 +99,17 @@ function databaseOf(engine: Engine, signal: AbortSignal): Database {
   };
 }
 
-function refuseLong(rows: readonly (readonly Value[])[]): void {
-  for (const row of rows)
-    for (const value of row) if (typeof value === 'string' && value.length > MOST_VALUE_CHARACTERS) throw tooLong();
+/** Chunks of rows, whose values can be held, and what an error means that comes between them. */
+async function* understood(chunks: Answer['chunks'], understand: (error: unknown) => unknown) {
+  try {
+    for await (const rows of chunks) {
+      for (const row of rows)
+        for (const value of row) if (typeof value === 'string' && value.length > MOST_VALUE_CHARACTERS) throw tooLong();
+      yield rows;
+    }
+  } catch (error) {
+    throw understand(error);
+  }
 }
 
 /** Runs one thing after another. */

@@ -81,18 +81,8 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
       return { names, rows: [] };
     },
     read: async (sql, values) => read(opened, sql, values),
-    async insert(table, columns, rows, conflict) {
-      // Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept.
-      const most = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length));
-      const row = `(${columns.map(() => '?').join(', ')})`;
-      for (let from = 0; from < rows.length; ) {
-        const count = rows.length - from >= most ? most : 1;
-        const into = `insert into ${table} (${columns.join(', ')}) values `;
-        const statement = prepare(into + Array(count).fill(row).join(', ') + conflict);
-        statement.run(rows.slice(from, from + count).flatMap(bind));
-        from += count;
-      }
-    },
+    insert: async (table, columns, rows, conflict) =>
+      insertRows(prepare, `${table} (${columns.join(', ')})`, rows, conflict),
     async begin() {
       refuseReplaced();
       for (let left = MOST_BUSY_TRIES; ; left -= 1) {
@@ -117,6 +107,24 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
       }
     },
   };
+}
+
+/** Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept. */
+function insertRows(
+  prepare: (sql: string) => Statement,
+  into: string,
+  rows: readonly (readonly Value[])[],
+  conflict: string,
+): void {
+  const width = rows[0]?.length ?? 1;
+  const most = Math.max(1, Math.floor(MOST_PARAMETERS / width));
+  const row = `(${Array(width).fill('?').join(', ')})`;
+  for (let from = 0; from < rows.length; ) {
+    const count = rows.length - from >= most ? most : 1;
+    const statement = prepare(`insert into ${into} values ${Array(count).fill(row).join(', ')}${conflict}`);
+    statement.run(rows.slice(from, from + count).flatMap(bind));
+    from += count;
+  }
 }
 
 /** The address of a file that SQLite only reads: otherwise it would make its own beside it. */
