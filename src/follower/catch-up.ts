@@ -259,15 +259,17 @@ export class CatchUp {
       reading.pass.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
-      if (uuid === undefined && list.looks > 1) continue;
-      if (uuid === undefined) list.nameless++;
-      else list.met.add(uuid);
       const modifiedMs = readTime(value.modified);
+      // A later look is for what moved to the head since; of the same second nobody knows which of two replicas is right.
+      const isMet = uuid === undefined || list.met.has(uuid);
+      const isSeen = list.looks > 1 && isMet && (modifiedMs ?? 0) <= list.floorMs;
+      if (uuid !== undefined) list.met.add(uuid);
+      else if (list.looks === 1) list.nameless++;
       list.headMs ??= modifiedMs;
       // Once out of order, always out of order: then nothing proves that the rest is older.
       list.lastMs =
         modifiedMs === undefined || list.lastMs === undefined || modifiedMs > list.lastMs ? undefined : modifiedMs;
-      if (missing === undefined || missing.delete(uuid ?? '')) this.#takeItem(reading, value, now);
+      if (!isSeen && (missing === undefined || missing.delete(uuid ?? ''))) this.#takeItem(reading, value, now);
     }
     this.#decide(reading, page.next, now);
   }
