@@ -16,13 +16,13 @@ const FLAGS: readonly (readonly [typed: string, meant: string, values?: string])
   ['-l', '--limit', '#'],
   ['-n|-L|--max|--first|--take|--head|--per-page', '--limit'],
   ['-o|--output|--format', '-o xlsx --file fleet.xlsx', 'excel|xls|Excel'],
-  ['-o|--output|--format', '-o xlsx --file $', '*.xlsx'],
-  ['-o|--output|--format', '-o html --file $', '*.html|*.htm'],
-  ['-o|--output|--format', '-o svg --file $', '*.svg'],
-  ['-o|--output|--format', '-o csv --file $', '*.csv'],
-  ['-o|--output|--format', '-o json --file $', '*.json'],
+  ['-o|--output|--format|--export', '-o xlsx --file $', '*.xlsx'],
+  ['-o|--output|--format|--export', '-o html --file $', '*.html|*.htm'],
+  ['-o|--output|--format|--export', '-o svg --file $', '*.svg'],
+  ['-o|--output|--format|--export', '-o csv --file $', '*.csv'],
+  ['-o|--output|--format|--export', '-o json --file $', '*.json'],
   ['--format|--out', '--output'],
-  ['--csv', '-o csv'],
+  ['--csv|--export', '-o csv'],
   ['--tsv', '-o tsv'],
   ['--yaml', '-o yaml'],
   ['--geojson', '-o geojson'],
@@ -35,7 +35,11 @@ const FLAGS: readonly (readonly [typed: string, meant: string, values?: string])
   ['--interval|--poll', '--every'],
   ['--user|--username', '--email'],
   ['--bikes', '--bicycles'],
-  ['--low-battery|--low-charge', '--where charge<20'],
+  ['--battery|--charge-below|--battery-below|--max-charge', '--where charge<$', '#'],
+  ['--battery|--low-battery|--low-charge', '--where charge<20'],
+  ['--today', '--where created>-1d'],
+  ['--days', '--where created>-$d', '#'],
+  ['--desc|--descending|--reverse', '--ordering=-created'],
   ['--state', '--where state=$'],
   ['--since', '--where created>-$', '*s|*m|*h|*d'],
   ['--since', '--where created>$'],
@@ -86,16 +90,18 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   [`${BICYCLES} history X --state X`, 'bicycles history $3 --field state'],
   [`${BICYCLES} history X --state`, 'bicycles history $3 --field state'],
   [`${BICYCLES} list|ls --watch|-w ...`, 'watch $4'],
+  [`${BICYCLES} list|ls --open`, 'map --serve'],
+  [
+    `${BICYCLES}|${ALERTS} list|ls --sort|--sort-by|--order-by|--ordering X --desc|--reverse ...`,
+    '$1 list --ordering=-$4 $6',
+  ],
   [`get ${BICYCLES} --watch|-w ...`, 'watch $4'],
   [`${ALERTS} list|ls --watch|-w ...`, 'alerts watch $4'],
   ['watch --watch|-w ...', 'watch $3'],
-  ['watch --interval X ...', 'watch $4'],
   ['watch --since X ...', 'mirror replay --since $3 $4'],
   ['watch X --since X', 'mirror replay --since $4'],
-  [`${ALERTS} list --severity X`, 'alerts list --help'],
   [`${BICYCLES} create|import -f|--filename X ...`, 'bicycles create --from $4 $5'],
   ['create|apply|import -f|--filename X ...', 'bicycles create --from $3 $4'],
-  ['doctor --fix', 'doctor'],
   [`${BICYCLES} import X`, 'bicycles create --from $3'],
   ['import X', 'bicycles create --from $2'],
   [`get|list|ls ${BICYCLES}`, 'bicycles list'],
@@ -143,8 +149,12 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   [`${BICYCLES} summary|status|top|report`, 'bicycles stats'],
   ['tail|logs|log|events|follow|stream|listen ...', 'watch $2'],
   ['stats|top|summary|count', 'bicycles stats'],
-  [`${NAMED} ls|get|all|show`, '$1 list'],
+  [`${NAMED} ls|get|all|show|view ...`, '$1 list'],
+  ['orgs|organisations|org|organization', 'organizations list'],
   ['orgs|organisations|org|organization ls|list|get', 'organizations list'],
+  ['zone', 'zones list'],
+  ['zone ls|list|get ...', 'zones list'],
+  ['profile|profiles add|create|new X', 'auth login --profile $3'],
   [`${ALERTS} ls|get`, 'alerts list'],
   [`${ALERTS} ${ALERT_ACTIONS.join('|')} X...`, 'alerts act $3 $2'],
   [`${ALERTS} ${ALERT_ACTIONS.join('|')}`, 'alerts act $2'],
@@ -176,8 +186,6 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['sql', 'mirror query --help'],
   ['mirror sql', 'mirror query --help'],
   ['mirror start|sync|up', 'mirror run'],
-  ['mirror stop|down', 'mirror run --help'],
-  ['sandbox stop|down', 'sandbox --help'],
   ['journal list|ls', 'journal show --help'],
   ['upgrade|self-update', 'help install'],
   ['completion|completions', 'completion bash'],
@@ -190,14 +198,30 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['serve|server|mock|dev', 'sandbox'],
 ];
 
-/** A flag with the value that it must never have. */
-const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
+/** What has no counterpart in fleet, and why: the words that begin the line, or a flag anywhere in it. */
+const NOTES: readonly (readonly [typed: RegExp, why: string])[] = [
+  [
+    / --(?:token|jwt|access-token|api-key)[= ]/,
+    'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN',
+  ],
+  [
+    /^ mirror (?:stop|down) /,
+    'a mirror is stopped where it runs: Ctrl-C, or "systemctl stop" for a unit; "fleet mirror status" says whether one runs',
+  ],
+  [/^ sandbox (?:stop|down) /, 'the sandbox is stopped where it runs: Ctrl-C'],
+  [/^ watch .*--(?:interval|poll)[= ]/, 'watch needs no interval: it prints changes as the service sends them'],
+  [/^ alerts? list .*--severity[= ]/, 'alerts have no severity: use --type, or --state'],
+  [
+    /^ (?:bicycles?|bikes?) edit \S+\.(?:xlsx|csv|tsv|jsonl?) /,
+    'edit reads a file, a workbook too, from stdin: fleet bicycles edit - < FILE',
+  ],
+  [/^ doctor .*--fix /, 'doctor changes nothing: it says with each finding what to do'],
+];
 
-/** The hint for a token given as a flag; undefined where none is. */
-export function tokenHint(argv: readonly string[]): string | undefined {
-  return argv.some((word) => TOKEN_FLAG.test(word))
-    ? 'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN'
-    : undefined;
+/** The hint for what fleet has on no line at all; undefined where there is none. */
+export function noteOn(argv: readonly string[]): string | undefined {
+  const line = ` ${argv.join(' ')} `;
+  return NOTES.find(([typed]) => typed.test(line))?.[1];
 }
 
 /**

@@ -2,15 +2,15 @@
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { wholeUuid } from '../api/links.js';
-import { guessLine, isAction, quoteLine, tokenHint } from './guesses.js';
+import { guessLine, isAction, noteOn, quoteLine } from './guesses.js';
 import { pathOf } from './help.js';
 import { findBelow, flagsOf, followLine, namesBelow, readFlag } from './line.js';
 import { nearest } from './nearest.js';
 
 /** The whole line that was probably meant, for a hint; undefined where none is known or fleet has no such command. */
 export function hintOfGuess(program: Command, argv: readonly string[]): string | undefined {
-  const token = tokenHint(argv);
-  if (token !== undefined) return token;
+  const note = noteOn(argv);
+  if (note !== undefined) return note;
   const { command: typed, operands: given } = followLine(program, argv);
   const guess = guessLine(argv, (word) => typed.commands.length === 0 && isKnownFlag(typed, word));
   const piped = pipedLine(program, argv) ?? pipedLine(program, guess ?? argv);

@@ -1,6 +1,6 @@
-// Reads stdin to its end or line by line, bounded; rejects a closed stdin.
+// Reads stdin to its end or line by line, bounded; rejects a directory.
 
-import { fstatSync, statSync, writeSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import type { Clock } from '../clock.js';
 import { FleetError, reasonOf, usageError } from '../errors.js';
 import type { Io, Streams } from './io.js';
@@ -19,7 +19,7 @@ export interface ReadStdinOptions {
 }
 
 /**
- * Reads stdin to its end. Throws a FleetError of kind `usage` where stdin is closed, a directory, unreadable or too big, and the
+ * Reads stdin to its end. Throws a FleetError of kind `usage` where stdin is a directory, unreadable or too big, and the
  * signal's reason as soon as it is aborted.
  */
 export async function readStdin(
@@ -176,26 +176,12 @@ function unreadable(reason: string): FleetError {
   return usageError(`stdin cannot be read: ${reason}`, 'pipe the input in, or redirect it from a file: < FILE');
 }
 
-/** Why nothing can come from stdin; undefined where something can. Node shows a directory and a closed stdin as an empty stream. */
+/** Why nothing can come from stdin; undefined where something can. Node shows a directory as an empty stream. */
 function findObstacle(stdin: Streams['stdin']): string | undefined {
   const { fd } = stdin as { fd?: unknown };
-  if (typeof fd !== 'number') return undefined;
   try {
-    const stat = fstatSync(fd);
-    if (stat.isDirectory()) return 'it is a directory';
-    return stat.isCharacterDevice() && stat.rdev === statSync('/dev/null').rdev && isWritable(fd)
-      ? 'it is closed'
-      : undefined;
+    return typeof fd === 'number' && fstatSync(fd).isDirectory() ? 'it is a directory' : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** In place of a closed stdin Node opens /dev/null for reading and writing; a shell's `< /dev/null` cannot be written. */
-function isWritable(fd: number): boolean {
-  try {
-    return writeSync(fd, new Uint8Array(1)) === 1;
-  } catch {
-    return false;
   }
 }

@@ -82,7 +82,6 @@ const GUESSES = [
   ['get bikes -w', 'watch'],
   ['alerts list -w --type lock.bat.low', 'alerts watch --type lock.bat.low'],
   ['watch --watch', 'watch'],
-  ['watch --interval 5s --for 10s', 'watch --for 10s'],
   ['alerts watch --interval 5s', 'alerts watch --every 5s'],
   ['config get-contexts', 'profile list'],
   ['context use sandbox', 'profile use sandbox'],
@@ -101,11 +100,7 @@ const GUESSES = [
   ['bicycles list --limit all', 'bicycles list --all'],
   ['bicycles list --near Berlin', 'bicycles list --zone Berlin'],
   ['journal list', 'journal show --help'],
-  ['mirror stop', 'mirror run --help'],
-  ['sandbox stop', 'sandbox --help'],
-  ['alerts list --severity high', 'alerts list --help'],
   ['upgrade', 'help install'],
-  ['doctor --fix', 'doctor'],
   [`alerts resolve ${U}`, `alerts act ${U} resolve`],
   [`alerts ack ${U}`, 'alerts act --help'],
   [`bicycles update ${U} --name Ada`, `bicycles edit ${U} --name Ada`],
@@ -140,6 +135,20 @@ const GUESSES = [
   ['bicycles list -l 5', 'bicycles list --limit 5'],
   ['bicycles list -l state=lost', 'bicycles list --where state=lost'],
   ['status', 'doctor'],
+  ['bicycles list --battery', "bicycles list --where 'charge<20'"],
+  ['bicycles list --battery 30', "bicycles list --where 'charge<30'"],
+  ['bicycles list --charge-below 30 -q', "bicycles list --where 'charge<30' -q"],
+  ['bicycles list --export', 'bicycles list -o csv'],
+  ['bicycles list --export f.xlsx', 'bicycles list -o xlsx --file f.xlsx'],
+  ['bicycles list --open', 'map --serve'],
+  ['alerts list --today', "alerts list --where 'created>-1d'"],
+  ['alerts list --days 7', "alerts list --where 'created>-7d'"],
+  ['alerts list --desc', 'alerts list --ordering=-created'],
+  ['bicycles list --sort charge --desc', 'bicycles list --ordering=-charge'],
+  ['zones get Mitte', 'zones list'],
+  ['zone list', 'zones list'],
+  ['orgs', 'organizations list'],
+  ['profile add prod', 'auth login --profile prod'],
   ['mock', 'sandbox'],
 ] as const;
 
@@ -204,6 +213,22 @@ test('a flag that the command has is not taken for one of another tool', async (
   expect(code).toBe(2);
   expect(stderr).toContain('--secret-env');
   expect(stderr).not.toContain('--base-url');
+});
+
+test.each([
+  ['mirror stop', 'fleet mirror status'],
+  ['sandbox stop', 'Ctrl-C'],
+  ['watch --interval 5', 'watch needs no interval'],
+  ['watch --for 10s --interval=5s', 'watch needs no interval'],
+  ['alerts list --severity high', 'alerts have no severity'],
+  ['bicycles edit b.xlsx', 'fleet bicycles edit - < FILE'],
+  ['doctor --fix', 'doctor changes nothing'],
+])('fleet %s has no counterpart, and the hint says what to do instead', async (typed, why) => {
+  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
+  const { code, stdout, stderr } = await runFleet(typed.split(' '), { env });
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(why);
+  expect(stderr).not.toContain('did you mean');
 });
 
 test('a token as a flag is refused without being shown, with the ways to give it', async () => {

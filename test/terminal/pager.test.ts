@@ -64,7 +64,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
   });
 
   test.each([
-    ['a pipe', 'fleet bicycles list --limit 3 | cat', /^\S*NAME/],
+    ['a pipe', 'fleet bicycles list --limit 3 | cat', /^\S*NAME/m],
     ['a file', 'fleet bicycles list --limit 3 -o json --file out.json', /Showing 3/],
     ['a count', 'fleet bicycles list --count', /300/],
     ['a watch', 'fleet watch "$ORGANIZATION" --for 2s', /messages/],

@@ -1,4 +1,4 @@
-// What stdin can be besides a pipe: a directory, closed, unreadable, too big; and its lines.
+// What stdin can be besides a pipe: a directory, unreadable, too big; and its lines.
 
 import { execFile, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -40,16 +40,15 @@ function shell(args: string, redirection: string): Promise<{ code: number; stder
 describe('a stdin that nothing can come from is a usage error that names the cause', () => {
   const CAUSES = [
     ['< .', 'it is a directory'],
-    ['<&-', 'it is closed'],
     ['0> written', 'bad file descriptor'],
   ] as const;
 
   it.each([
     ['bicycles act - rent --yes', CAUSES],
-    // These read it by the same function: each with one of the three, and with all of them in the long run.
-    ['bicycles create --from - --yes', isLong ? CAUSES : [CAUSES[1]]],
-    ['api /bicycles/ --input -', isLong ? CAUSES : [CAUSES[0]]],
-    ['auth login --with-token --base-url http://127.0.0.1:9', isLong ? CAUSES : [CAUSES[1]]],
+    // These read it by the same function: each with one of the two, and with all of them in the long run.
+    ['bicycles create --from - --yes', CAUSES.slice(isLong ? 0 : 1)],
+    ['api /bicycles/ --input -', CAUSES.slice(0, isLong ? 2 : 1)],
+    ['auth login --with-token --base-url http://127.0.0.1:9', CAUSES.slice(isLong ? 0 : 1)],
   ])('fleet %s', async (args, causes) => {
     for (const [redirection, cause] of causes) {
       const { code, stderr } = await shell(args, redirection);
