@@ -1,4 +1,4 @@
-// Shows that no part of a token is left in foreign text, however the text spells it, and that looking for it takes linear time.
+// Shows that a token is hidden in foreign text as it is, percent-encoded and in base64, and that looking for it takes linear time.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -28,12 +28,9 @@ describe('a secret in foreign text', () => {
     expect(hidden).toMatch(/^token .* is no good$/s);
   });
 
-  it('is hidden where a run of eight characters or more is left of it', () => {
-    const { hide } = secretsOf(TOKEN);
-    expect(hide(`…${TOKEN.slice(30)}`)).toBe(`…${HIDDEN}`);
-    expect(hide(`${TOKEN.slice(0, 8)}…`)).toBe(`${HIDDEN}…`);
-    expect(hide(`${TOKEN.slice(10, 40)}X${TOKEN.slice(41)}`)).toBe(`${HIDDEN}X${HIDDEN}`);
-    expect(hide(`${TOKEN.slice(0, 7)}…`)).toBe(`${TOKEN.slice(0, 7)}…`);
+  it('is hidden whole where it is part of another, and in any case', () => {
+    const { hide } = secretsOf('abcdefgh', 'abcdefghij');
+    expect(hide('abcdefghij abcdefgh ABCDEFGH abcdefg')).toBe(`${HIDDEN} ${HIDDEN} ${HIDDEN} abcdefg`);
   });
 
   it('leaves other text alone, and texts without a secret', () => {
@@ -55,7 +52,7 @@ describe('a secret in foreign text', () => {
   });
 
   it('is hidden in the names of headers, which are in lower case, and in their values', () => {
-    const headers = { [`x-${TOKEN.replaceAll('/', '').toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
+    const headers = { [`x-${TOKEN.toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
     const hidden = hideInHeaders(headers, secretsOf(TOKEN));
     expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });
   });
@@ -69,30 +66,26 @@ describe('a secret in foreign text', () => {
     );
   });
 
-  it('leaves no window of eight characters, whatever token, place and encoding', () => {
-    const tokenOf = fc.oneof(
-      fc.string({ minLength: 8, maxLength: 200, unit: fc.constantFrom(...'abcXYZ019-_.~+/=') }),
-      fc.string({
-        minLength: 8,
-        maxLength: 80,
-        unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
-      }),
-    );
+  it('is not left in any of these spellings, whatever token and place', () => {
+    const tokenOf = fc.string({
+      minLength: 8,
+      maxLength: 200,
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    });
     const around = fc.string({ maxLength: 40, unit: fc.constantFrom(...' abc:"{}\\%&;é\n') });
     fc.assert(
       fc.property(
         tokenOf,
         around,
         around,
-        fc.constantFrom(...Object.keys(ENCODINGS)),
-        fc.nat(),
-        (token, before, after, name, cut) => {
-          const quoted = before + (ENCODINGS[name]?.(token) ?? '') + after;
-          const part = quoted.slice(cut % quoted.length);
-          for (const text of [quoted, part]) expect(windowsLeft(secretsOf(token).hide(text), token)).toEqual([]);
+        fc.constantFrom(...Object.values(ENCODINGS)),
+        (token, before, after, encode) => {
+          const hidden = secretsOf(token).hide(before + encode(token) + after);
+          expect(Object.values(ENCODINGS).filter((each) => hidden.includes(each(token)))).toEqual([]);
+          expect(hidden).toContain(HIDDEN);
         },
       ),
-      { numRuns: often(2000) },
+      { numRuns: often(1000) },
     );
   });
 
