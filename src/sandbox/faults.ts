@@ -98,6 +98,10 @@ export function createFaults(random: Random, initial: readonly Fault[]): Faults 
   // Copies, because the number of times left is counted down here.
   let current = initial.map((fault) => ({ ...fault }));
 
+  function ofKind<Kind extends Fault['kind']>(kind: Kind): Extract<Fault, { kind: Kind }>[] {
+    return current.filter((fault): fault is Extract<Fault, { kind: Kind }> => fault.kind === kind);
+  }
+
   function strikes(fault: { share: number; times?: number } & FaultScope, request: FaultTarget): boolean {
     if (fault.only?.(request) === false || fault.times === 0) return false;
     if (fault.share < 1 && random() >= fault.share) return false;
@@ -109,23 +113,15 @@ export function createFaults(random: Random, initial: readonly Fault[]): Faults 
     set: (faults) => {
       current = faults.map((fault) => ({ ...fault }));
     },
-    latencyMs: (request) => {
-      let sum = 0;
-      for (const fault of current) {
-        if (fault.kind === 'latency' && fault.only?.(request) !== false) sum += fault.milliseconds;
-      }
-      return sum;
-    },
-    errorStatus: (request) => {
-      for (const fault of current) if (fault.kind === 'error' && strikes(fault, request)) return fault.status;
-      return undefined;
-    },
-    cuts: (request) => current.some((fault) => fault.kind === 'cut' && strikes(fault, request)),
-    tellsRented: () => !current.some(({ kind }) => kind === 'norented'),
-    replays: () => !current.some(({ kind }) => kind === 'noreplay'),
-    durationMs: (kind) => {
-      for (const fault of current) if (fault.kind === kind) return fault.milliseconds;
-      return undefined;
-    },
+    latencyMs: (request) =>
+      ofKind('latency').reduce(
+        (sum, { milliseconds, only }) => sum + (only?.(request) === false ? 0 : milliseconds),
+        0,
+      ),
+    errorStatus: (request) => ofKind('error').find((fault) => strikes(fault, request))?.status,
+    cuts: (request) => ofKind('cut').some((fault) => strikes(fault, request)),
+    tellsRented: () => ofKind('norented').length === 0,
+    replays: () => ofKind('noreplay').length === 0,
+    durationMs: (kind) => ofKind(kind)[0]?.milliseconds,
   };
 }

@@ -89,10 +89,9 @@ export const ALERT_ROLES: readonly string[][] = [
 /** Makes the fleet. Times lie before `now()` (milliseconds since the epoch) by amounts that follow from the seed. */
 export function seedFleet({ seed, bicycles }: { seed: number; bicycles: number }, service: FleetService): ServedFleet {
   const random = createRandom(seed);
-  const [main, ...others] = ORGANIZATION_NAMES.map((name) => ({ uuid: randomUuid(random), name }));
-  const organizations: Organization[] = [main, ...others].flatMap((organization) =>
-    organization === undefined ? [] : [{ ...organization, parent: organization === main ? undefined : main?.uuid }],
-  );
+  const organizations: Organization[] = [];
+  for (const name of ORGANIZATION_NAMES)
+    organizations.push({ uuid: randomUuid(random), name, parent: organizations[0]?.uuid });
   const models: Model[] = MODEL_NAMES.map((name) => {
     const uuid = randomUuid(random);
     return { uuid, name, url: linkTo(service, 'bicycle_models', uuid) };
@@ -225,8 +224,8 @@ export function findFitting(fleet: ServedFleet, random: Random, alertType: strin
 }
 
 /** So many that every type is there in every state. */
-function leastAlerts(fleet: ServedFleet): number {
-  return alertTypesOf(fleet.isObserved).length * ALERT_STATES.length;
+function leastAlerts({ isObserved }: ServedFleet): number {
+  return alertTypesOf(isObserved).length * ALERT_STATES.length;
 }
 
 function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {
