@@ -91,6 +91,18 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
     });
   });
 
+  test('rows that the database refuses are not written, and the next ones are', async () => {
+    await withDatabase(await newAddress(), async (database) => {
+      await database.all(TABLE);
+      const twice = [1, 2, 2].map((id) => [id, 'x'.repeat(100_000)]);
+      await expect(database.write('things', ['id', 'name'], twice)).rejects.toThrow(
+        /the database says: .*(unique|duplicate)/i,
+      );
+      await database.write('things', ['id', 'name'], [[3, 'y']]);
+      expect(await database.all('select id, name from things')).toEqual([{ id: 3, name: 'y' }]);
+    });
+  });
+
   test('a transaction is whole or not at all, and several wait for each other', async () => {
     await withDatabase(await newAddress(), async (database) => {
       await database.all(TABLE);
@@ -426,12 +438,24 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
     });
   });
 
-  test('that goes away ends what waits for it with exit 8', async () => {
+  test.each<[what: string, wait: (database: Database) => Promise<unknown>]>([
+    ['a query', (database) => database.all('select pg_sleep(30)')],
+    ['rows on their way', (database) => database.write('things', ['id'], [[1]])],
+    ['rows on their way, and a lock', (database) => database.write('things', ['id'], [[1]], ['id'])],
+  ])('that goes away ends what waits for it with exit 8: %s', async (_what, wait) => {
     const address = addressOf((await newPostgres?.()) ?? '');
     await withDatabase(address, async (other) => {
+      await other.all('create table things (id integer primary key)');
       const database = await openDatabase(address, options('write'));
       const [row] = await database.all('select pg_backend_pid() as pid');
-      const waiting = expect(database.all('select pg_sleep(30)')).rejects.toMatchObject({ kind: 'network' });
+      await other.all('begin');
+      await other.all('lock table things in access exclusive mode');
+      const waiting = expect(wait(database)).rejects.toMatchObject({ kind: 'network' });
+      await vi.waitFor(async () => {
+        const sql =
+          "select state from pg_stat_activity where pid = ? and (wait_event_type = 'Lock' or wait_event = 'PgSleep')";
+        expect(await other.all(sql, [row?.['pid'] ?? 0])).toHaveLength(1);
+      }, 10_000);
       await other.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
       await waiting;
       await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
