@@ -123,12 +123,7 @@ function mainOrganization(sandbox: Sandbox): string {
 }
 
 /** Saves addresses, organization and token as the profile, and says how to use them elsewhere. Says whether it could. */
-async function saveAsProfile(
-  context: Context,
-  place: SettingsFolder,
-  sandbox: Sandbox,
-  token: string,
-): Promise<boolean> {
+async function saveAsProfile(context: Context, place: SettingsFolder, sandbox: Sandbox, token: string) {
   const { baseUrl, sseUrl } = sandbox;
   try {
     const values = { base_url: baseUrl, sse_url: sseUrl, organization: mainOrganization(sandbox) };
@@ -138,8 +133,7 @@ async function saveAsProfile(
     );
     return true;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : error;
-    await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${reason}`);
+    await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${messageOf(error)}`);
     const variables = { FLEET_BASE_URL: baseUrl, FLEET_SSE_URL: sseUrl, FLEET_TOKEN: token };
     await context.notice(`in another terminal: ${setVariables(variables)}`);
     return false;
