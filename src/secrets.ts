@@ -36,19 +36,19 @@ export function looksLikeToken(text: string): boolean {
 
 export function openSecrets(): Secrets {
   const known = new Set<string>();
-  let pattern: RegExp | undefined;
+  /** The longest first, for a secret may be part of another. */
+  let spellings: readonly string[] = [];
 
   function add(secret: string, isPassword = false): void {
     if (secret.length < (isPassword ? SHORTEST_PASSWORD : SHORTEST_TOKEN)) return;
     known.add(secret);
     const [oldest] = known;
     if (known.size > MOST_SECRETS && oldest !== undefined) known.delete(oldest);
-    const spellings = [...known].flatMap(spellingsOf).sort((one, other) => other.length - one.length);
-    pattern = new RegExp(spellings.map((spelling) => spelling.replace(/[^\w]/g, '\\$&')).join('|'), 'gi');
+    spellings = [...known].flatMap(spellingsOf).sort((one, other) => other.length - one.length);
   }
 
   function hide(text: string): string {
-    return pattern === undefined ? text : text.replace(pattern, HIDDEN);
+    return spellings.reduce((hidden, spelling) => hidden.replaceAll(spelling, HIDDEN), text);
   }
 
   function hideIn(value: unknown, depth = 0): unknown {
@@ -61,7 +61,7 @@ export function openSecrets(): Secrets {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), hideIn(inner, depth + 1)]));
   }
 
-  return { add, hide, hideIn: (value) => (pattern === undefined ? value : hideIn(value)) };
+  return { add, hide, hideIn: (value) => (spellings.length === 0 ? value : hideIn(value)) };
 }
 
 /** No secrets: for what runs before there is a token, and for tests. */
@@ -72,5 +72,7 @@ function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const whole = Math.floor((bytes.length * 8) / 6);
   const base64 = (['base64', 'base64url'] as const).map((encoding) => bytes.toString(encoding).slice(0, whole));
-  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...base64];
+  // Names of headers come in lower case.
+  const plain = [secret, secret.toLowerCase(), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+  return [...plain, ...base64];
 }

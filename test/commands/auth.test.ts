@@ -225,12 +225,13 @@ describe('auth login checks', () => {
         ? sendJson(response, 200, { count: 3, results: [] })
         : sendJson(response, 404, '<html><title>Not Found</title></html>', { 'content-type': 'text/html' });
 
-    it('is offered on a terminal', async () => {
-      await withServer(UNDER_API, async ({ url }) => {
-        const run = await login(url, '', answering([`${url}/api answers. Use that address?`, 'y\r']));
-        expect(run.code).toBe(0);
-        expect(run.stderr).toContain(`checked: 3 bicycles at ${url}/api\n`);
-        expect((await readJson('config.json')).profiles.default.base_url).toBe(`${url}/api`);
+    it('is named on a terminal, and whether to save is asked', async () => {
+      await withServer(UNDER_API, async ({ url, asked }) => {
+        const run = await login(url, '', answering(['Save it anyway?', '\r']));
+        expect([run.code, await isSaved()]).toEqual([0, false]);
+        expect(run.stderr).toContain(`${url}/api is where the service answers`);
+        const [first, ...others] = asked.map(({ headers }) => headers.authorization);
+        expect([first, others.includes(`JWT ${VALID}`)]).toEqual([`JWT ${VALID}`, false]);
       });
     });
 

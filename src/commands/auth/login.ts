@@ -3,6 +3,7 @@
 import { LOGIN_PATH, postForToken, refreshPathOf } from '../../api/login.js';
 import { ANONYMOUS, type Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
+import { withHint } from '../../http/failure.js';
 import { KEYS } from '../../settings/keys.js';
 import {
   chooseProfile,
@@ -26,7 +27,7 @@ import { findTokenPlace } from '../../settings/token-place.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
-import { checkLogin, hintOfPrefix, limitsOfLogin } from './check.js';
+import { checkLogin, limitsOfLogin, withPrefixHint } from './check.js';
 import { askOrganization, askPassword, askSetting, askToken } from './questions.js';
 import { type Chosen, chooseNamed, chooseTarget, type LoginTarget } from './target.js';
 
@@ -94,12 +95,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   await announce(context, target, where);
   const obtained = await obtain(context, options, proposed(), where);
 
-  while (options.check !== false) {
-    const outcome = await checkLogin(context, proposed(), obtained.token);
-    if (outcome.next === 'stop') return notice('nothing was saved');
-    if (outcome.next === 'save') break;
-    values.base_url = outcome.address;
-  }
+  if (options.check !== false && !(await checkLogin(context, proposed(), obtained.token)))
+    return notice('nothing was saved');
   if (isNewPlace) values.sse_url ??= await ask('sse_url', 'Push address');
   if (asks && values.organization === undefined && (isNewPlace || !stored.profiles.has(target.profile)))
     values.organization = await askOrganization(context, proposed(), obtained.token, {
@@ -146,7 +143,7 @@ async function obtain(context: Context, options: LoginOptions, settings: Setting
     if (parsed.leftOut !== undefined) await context.notice(`ignored the word "${parsed.leftOut}" before the token`);
     return { token: parsed.value };
   }
-  const baseUrl = requireBaseUrl(settings);
+  requireBaseUrl(settings);
   const password =
     passwordStdin === true
       ? (await pipe(context, '--password-stdin', 'password')).replace(/\r?\n$/, '')
@@ -155,7 +152,9 @@ async function obtain(context: Context, options: LoginOptions, settings: Setting
   context.io.secrets.add(password, true);
   const client = await context.client({ ...limitsOfLogin(settings), settings, token: ANONYMOUS });
   const answer = await postForToken(client, loginPath, { email, password }).catch(async (thrown) => {
-    throw await hintOfPrefix(context, settings, baseUrl, thrown);
+    const hinted = await withPrefixHint(context, settings, thrown);
+    if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found') throw hinted;
+    throw withHint(thrown, 'this service has no login there: give --login-path, or a token with "fleet auth login"');
   });
   const parsed = parseToken(answer ?? '');
   if ('reason' in parsed)
