@@ -34,8 +34,6 @@ export interface StreamOptions extends ConnectionContext {
   emit(event: StreamEvent, size?: number): void;
   /** Called when anything came on a topic, a comment included, after its events. */
   onLife?: ((topic: string) => void) | undefined;
-  /** Called with what was subscribed to, each time. */
-  onTarget?: ((target: TopicTarget) => void) | undefined;
 }
 
 /**
@@ -151,7 +149,6 @@ async function connect(
       ...{ ...options, headers, lastEventId, signal, url: target.url },
       subject: `the subscription to ${target.topic}`,
       onOpen(answered) {
-        options.onTarget?.(target);
         const other = target.topic === subscription.topic ? {} : { as: target.topic };
         report({ type: 'opened', run, headers: answered, ...other });
       },

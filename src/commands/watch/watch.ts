@@ -53,18 +53,8 @@ async function openWatch(
   let display: Display | undefined;
   if (plan.form === 'board' || plan.form === 'page') {
     const { offsetMinutes, titleOf } = stderr;
-    const title = topics.map(titleOf).join(', ');
-    const { atEnd } = session;
-    display = await openDisplay({
-      context,
-      plan,
-      title,
-      client,
-      offsetMinutes,
-      over: signal,
-      stop: ending.stop,
-      atEnd,
-    });
+    const shown = { context, plan, client, offsetMinutes, title: topics.map(titleOf).join(', ') };
+    display = await openDisplay({ ...shown, over: signal, stop: ending.stop, atEnd: session.atEnd });
   }
   await remember(context, plan, session);
   let seesAll: boolean | undefined;

@@ -24,6 +24,11 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
   // A proxy that is none will be none at the next try.
   network.routeTo(sseUrl);
   const told = new Set<string>();
+  const sayRole = (topic: string) => {
+    const used = readTopic(topic)?.role;
+    if (used !== undefined && !told.has(topic)) log.detail?.(`subscribed as ${used}: ${topic}`);
+    told.add(topic);
+  };
   await followStream({
     ...options,
     subscriptions: topics.map((topic) => ({
@@ -33,10 +38,9 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
         return targetsOf(sseUrl, topic, token, role);
       },
     })),
-    onTarget({ topic }) {
-      const used = readTopic(topic)?.role;
-      if (used !== undefined && !told.has(topic)) log.detail?.(`subscribed as ${used}: ${topic}`);
-      told.add(topic);
+    emit(event, size) {
+      if (event.type === 'open') sayRole(event.as ?? event.topic);
+      options.emit(event, size);
     },
     apiVersion: settings.apiVersion.value,
     timeoutMs: settings.timeoutMs.value,
