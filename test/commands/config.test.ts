@@ -37,6 +37,17 @@ describe('config set, get and unset', () => {
     expect((await fleet('config get timeout')).stdout).toBe('30\n');
   });
 
+  it.each([
+    ['config get base_url', 'http://127.0.0.1:1'],
+    ['config path', '/'],
+    ['auth token', 'opaque'],
+  ])('%s writes to --file', async (line, text) => {
+    const file = join(folder, 'result.txt');
+    const env = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 'opaque' };
+    expect(await fleet([...line.split(' '), '--file', file], env)).toMatchObject({ code: 0, stdout: '' });
+    expect(await readFile(file, 'utf8')).toContain(text);
+  });
+
   it('change another profile with --profile', async () => {
     await fleet('config set retries 0 --profile berlin');
     expect((await fleet('config get retries --profile berlin')).stdout).toBe('0\n');

@@ -375,46 +375,6 @@ describe('the network', () => {
     });
   });
 
-  it('certificates that nobody looks at are a warning', async () => {
-    const env = { FLEET_BASE_URL: 'https://nobody.invalid', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-    expect((await examine('', { env })).find('service tls')).toMatchObject({
-      outcome: 'warning',
-      finding: expect.stringContaining('certificates are not verified'),
-      next: expect.stringContaining('unset NODE_TLS_REJECT_UNAUTHORIZED'),
-    });
-  });
-
-  it.runIf(hasTool('openssl'))('http on an https port, and the reverse', async () => {
-    await withTls(async (address) => {
-      const http = address.replace('https:', 'http:').replace('localhost', '127.0.0.1');
-      const { code, find } = await examine('', { env: { FLEET_BASE_URL: http } });
-      expect(code).toBe(8);
-      expect(find('http')).toMatchObject({
-        finding: expect.stringContaining('speaks https'),
-        next: `export FLEET_BASE_URL=${http.replace('http:', 'https:')}`,
-      });
-      const push = await examine('', { env: { FLEET_SSE_URL: http } });
-      expect(push.find('push')?.next).toBe(`export FLEET_SSE_URL=${http.replace('http:', 'https:')}`);
-    });
-    const https = service().baseUrl.replace('http:', 'https:');
-    const { code, find } = await examine('', { env: { FLEET_BASE_URL: https } });
-    expect(code).toBe(8);
-    expect(find('http')).toMatchObject({
-      finding: expect.stringMatching(/the address says https, and port \d+ of 127\.0\.0\.1 speaks http$/),
-      next: `export FLEET_BASE_URL=${service().baseUrl}`,
-    });
-  });
-
-  it('the guess of another scheme gets no token', async () => {
-    await withServer(
-      (response) => sendJson(response, 200, []),
-      async ({ url, asked }) => {
-        await examine('', { env: { FLEET_BASE_URL: url.replace('http:', 'https:') } });
-        expect(asked.map(({ headers }) => headers.authorization)).toEqual(['JWT none']);
-      },
-    );
-  });
-
   it('a dead proxy, its address without a scheme', async () => {
     const env = { FLEET_BASE_URL: 'https://bikes.example.com/api', HTTPS_PROXY: '127.0.0.1:1' };
     const { code, findings, stdout } = await examine('', { env });

@@ -1,8 +1,9 @@
 // `fleet auth token`: prints the access token in use, for other programs.
 
 import type { Context } from '../../context.js';
+import { writeResult } from '../shared/list/target.js';
 
 export async function printToken(context: Context): Promise<void> {
   const source = await context.token();
-  await context.io.stdout.write(`${await source.get()}\n`);
+  await writeResult(context, `${await source.get()}\n`);
 }

@@ -16,7 +16,7 @@ import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
 import { type CheckedSettings, checkSettings, checkToken } from './settings.js';
-import { checkBuild, checkTerminal, checkVerification } from './surroundings.js';
+import { checkBuild, checkTerminal } from './surroundings.js';
 
 /**
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
@@ -119,7 +119,7 @@ interface Address {
 /** How an address is asked, and what answers there. */
 async function checkAddress(probe: Probe, { name, url, check }: Address): Promise<Finding[]> {
   if (url === undefined) return [];
-  const { context, network } = probe;
+  const { network } = probe;
   let route: Route;
   try {
     route = network.routeTo(url);
@@ -128,11 +128,7 @@ async function checkAddress(probe: Probe, { name, url, check }: Address): Promis
   }
   const { proxy, because } = route;
   const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
-  return [
-    ok('proxy', `${name} is reached ${way}`),
-    ...checkVerification(context, name, url),
-    ...(await check(probe, url)),
-  ];
+  return [ok('proxy', `${name} is reached ${way}`), ...(await check(probe, url))];
 }
 
 /** Prints the number of problems, and throws the first failure. */

@@ -8,7 +8,6 @@ import type { Client } from '../../http/client.js';
 import { codesOf } from '../../http/exchange.js';
 import { networkWords, withHint } from '../../http/failure.js';
 import type { Network } from '../../http/network.js';
-import { isTlsCode } from '../../http/retry.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
 import { profileFlag, type Setting } from '../../settings/resolve.js';
 import { setVariables, unsetVariable } from '../../shell-words.js';
@@ -23,21 +22,11 @@ export interface Probe extends CheckedSettings {
   role: TopicRole | undefined;
 }
 
-export interface ProbeQuestion {
-  organization?: string | undefined;
-  /** For an address that is only a guess, which must not get the token. */
-  isWithoutToken?: boolean;
-}
-
 /** A placeholder token: the client sends no request without one. */
 const NO_TOKEN = 'none';
 
 /** A client that asks once, with the settings as they are. */
-export function clientOf(
-  { context, settings, token = NO_TOKEN }: Probe,
-  baseUrl: URL,
-  { isWithoutToken = false }: ProbeQuestion = {},
-): Promise<Client> {
+export function clientOf({ context, settings, token = NO_TOKEN }: Probe, baseUrl: URL): Promise<Client> {
   return context.client({
     settings,
     baseUrl,
@@ -45,14 +34,13 @@ export function clientOf(
     // Timeout and deadline are the same: the operator waits for the report.
     deadlineMs: settings.timeoutMs.value,
     retries: 0,
-    token: { get: async () => (isWithoutToken ? NO_TOKEN : token), renew: async () => undefined },
+    token: { get: async () => token, renew: async () => undefined },
   });
 }
 
 /** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
-export async function ask(probe: Probe, baseUrl: URL, question: ProbeQuestion = {}): Promise<HttpAnswer> {
-  const { organization } = question;
-  const client = await clientOf(probe, baseUrl, question);
+export async function ask(probe: Probe, baseUrl: URL, organization?: string): Promise<HttpAnswer> {
+  const client = await clientOf(probe, baseUrl);
   const query: Query = [['page', '1']];
   return client.probe({
     path: BICYCLE.listPath,
@@ -62,8 +50,8 @@ export async function ask(probe: Probe, baseUrl: URL, question: ProbeQuestion = 
 }
 
 /** The same; undefined without an answer. Throws the reason of an abort. */
-export async function tryToAsk(probe: Probe, baseUrl: URL, question?: ProbeQuestion): Promise<HttpAnswer | undefined> {
-  const answer = await ask(probe, baseUrl, question).catch(() => undefined);
+export async function tryToAsk(probe: Probe, baseUrl: URL): Promise<HttpAnswer | undefined> {
+  const answer = await ask(probe, baseUrl).catch(() => undefined);
   probe.context.signal.throwIfAborted();
   return answer;
 }
@@ -79,8 +67,7 @@ export function changeCommand({ settings }: CheckedSettings, { key, origin, from
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
- * Why no answer came from the address of a setting: a dead proxy is named as that, and http where https is spoken, or the reverse, with
- * the corrected address. Throws the reason of an abort.
+ * Why no answer came from the address of a setting: a dead proxy is named as that. Throws the reason of an abort.
  */
 export async function explainSilence(probe: Probe, setting: Setting, url: URL, thrown: unknown): Promise<Finding> {
   const { context, network } = probe;
@@ -95,30 +82,7 @@ export async function explainSilence(probe: Probe, setting: Setting, url: URL, t
     const next = `set ${because} to a proxy that runs, or: ${unsetVariable(because)}; NO_PROXY names hosts to reach directly`;
     return failure('proxy', 'network', found, next);
   }
-  const other = unreached === undefined ? await findScheme(probe, url) : undefined;
-  if (other !== undefined) {
-    const [wrong, right] = [url.protocol.slice(0, -1), other.protocol.slice(0, -1)];
-    const port = other.port || (right === 'https' ? 443 : 80);
-    const found = `the address says ${wrong}, and port ${port} of ${url.hostname} speaks ${right}`;
-    return failure(check, 'network', found, changeCommand(probe, setting, other.href.replace(/\/$/, '')));
-  }
   if (!isPush) return failed(check, error);
   const hint = `check sse_url, ${url.href}; ${error.hint ?? ''}`;
   return failed(check, withHint(error, hint, error.message.replace('the service at', 'the push channel at')));
-}
-
-/** The same address with the other scheme, where something speaks that; undefined else. It gets no token. */
-export async function findScheme(probe: Probe, url: URL): Promise<URL | undefined> {
-  const other = new URL(url);
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  other.protocol = url.protocol === 'https:' ? 'http:' : 'https:';
-  other.port = port;
-  try {
-    const answer = await ask(probe, other, { isWithoutToken: true });
-    // A TLS port answers plain HTTP with an error in clear text.
-    return other.protocol === 'http:' && answer.status === 400 ? undefined : other;
-  } catch (thrown) {
-    const isCertificate = codesOf(thrown).some((code) => isTlsCode(code) && !/^EPROTO$|^ERR_SSL/.test(code));
-    return other.protocol === 'https:' && isCertificate ? other : undefined;
-  }
 }

@@ -12,7 +12,7 @@ import { KEYS } from '../../settings/keys.js';
 import { organizationsOf } from '../../settings/token.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
-import { ask, changeCommand, explainSilence, findScheme, type Probe, tryToAsk } from './probe.js';
+import { ask, changeCommand, explainSilence, type Probe, tryToAsk } from './probe.js';
 
 /** Beyond this, times of bicycles and the ends of tokens are judged wrongly. */
 const CLOCK_TOLERANCE_MS = 60_000;
@@ -25,7 +25,7 @@ export async function checkService(probe: Probe, baseUrl: URL): Promise<Finding[
   const organization = wholeUuid(settings.organization.value ?? '');
   let answer: HttpAnswer;
   try {
-    answer = await ask(probe, baseUrl, { organization });
+    answer = await ask(probe, baseUrl, organization);
   } catch (thrown) {
     return [await explainSilence(probe, settings.baseUrl, baseUrl, thrown)];
   }
@@ -74,11 +74,6 @@ async function judgeAnswer(probe: Probe, baseUrl: URL, answer: HttpAnswer): Prom
   if (isRefusal(answer)) {
     const prefix = ok('prefix', `service found at ${address}; it wants a token`);
     return token === undefined ? [prefix] : [prefix, refused('access', 'the token')];
-  }
-  const other = status === 400 ? await findScheme(probe, baseUrl) : undefined;
-  if (other?.protocol === 'https:') {
-    const next = changeCommand(probe, settings.baseUrl, other.href.replace(/\/$/, ''));
-    return [failure('http', 'network', `${address} says http, and that port speaks https`, next)];
   }
   if (status === 407 || status === 429 || status >= 500) return [refused('service', 'the list of bicycles')];
   return [await judgePrefix(probe, baseUrl, answer)];

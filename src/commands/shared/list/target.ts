@@ -1,7 +1,6 @@
 // Where a result or a drawing goes: stdout, or a file that is there whole or not at all.
 
-import { randomUUID } from 'node:crypto';
-import { access, constants, open, readlink, realpath, rm, stat } from 'node:fs/promises';
+import { constants, promises as files } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../../../context.js';
 import { FleetError, reasonOf } from '../../../errors.js';
@@ -20,8 +19,8 @@ const PERMISSIONS = 0o777;
 
 /** The file that is meant, also where a link leads to one that is not there yet. */
 async function followLink(file: string): Promise<string> {
-  const found = await realpath(file).catch(() => undefined);
-  const link = found === undefined ? await readlink(file).catch(() => undefined) : undefined;
+  const found = await files.realpath(file).catch(() => undefined);
+  const link = found === undefined ? await files.readlink(file).catch(() => undefined) : undefined;
   return found ?? (link === undefined ? file : resolve(dirname(file), link));
 }
 
@@ -37,16 +36,16 @@ export async function openTarget(context: Context, file: string | undefined): Pr
   };
   // What is no plain file, such as /dev/null or a pipe, is not to be replaced by one; a link leads to the file that is meant.
   const path = await followLink(file);
-  const before = await stat(path).catch(() => undefined);
+  const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
   // A rename asks whether the folder may be written, not the file.
-  if (before !== undefined) await attempt(() => access(path, constants.W_OK));
-  const draft = isReplaced ? `${path}.${randomUUID()}.draft` : path;
-  const handle = await attempt(() => open(draft, isReplaced ? 'wx' : 'w'));
+  if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
+  const draft = isReplaced ? `${path}.${crypto.randomUUID()}.draft` : path;
+  const handle = await attempt(() => files.open(draft, isReplaced ? 'wx' : 'w'));
   if (isReplaced && before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
   const discard = async () => {
     await handle.close().catch(() => {});
-    if (isReplaced) await rm(draft, { force: true });
+    if (isReplaced) await files.rm(draft, { force: true });
   };
   return {
     write: (text) => attempt(() => handle.appendFile(text)),
