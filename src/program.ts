@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command, Command as TypedCommand } from '@commander-js/extra-typings';
 import { CommanderError } from 'commander';
 import { createRoot } from './cli/command.js';
-import { checkGlobalFlags } from './cli/contradictions.js';
+import { checkFile, checkGlobalFlags } from './cli/contradictions.js';
 import {
   everyCommandsFlags,
   fitHelp,
@@ -97,6 +97,7 @@ export async function runProgram(
       const command = given.pop() as Command;
       const typed: GlobalFlags = command.optsWithGlobals();
       checkGlobalFlags(typed);
+      checkFile(typed.file, command.name());
       opened = openContext(world, io, readOutput(typed, command), interruption);
       // A program of --jq that does not compile is refused before anything is sent.
       await opened.context.jq();

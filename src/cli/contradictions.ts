@@ -29,3 +29,11 @@ export function checkGlobalFlags({
     );
   }
 }
+
+/** Commands that report while they run, and have no result that a file could hold. */
+const WITHOUT_RESULT = ['sandbox', 'demo', 'gbfs', 'run'];
+
+export function checkFile(file: string | undefined, command: string): void {
+  if (file === undefined || !WITHOUT_RESULT.includes(command)) return;
+  throw usageError(`${command} has no result that --file could hold`, 'use > FILE for what it prints');
+}

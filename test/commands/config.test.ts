@@ -48,6 +48,11 @@ describe('config set, get and unset', () => {
     expect(await readFile(file, 'utf8')).toContain(text);
   });
 
+  it.each(['sandbox', 'demo', 'gbfs', 'mirror run'])('%s takes no --file', async (line) => {
+    const run = await fleet([...line.split(' '), '--file', join(folder, 'result.txt')]);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('no result that --file could hold')]);
+  });
+
   it('change another profile with --profile', async () => {
     await fleet('config set retries 0 --profile berlin');
     expect((await fleet('config get retries --profile berlin')).stdout).toBe('0\n');
