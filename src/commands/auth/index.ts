@@ -29,6 +29,42 @@ The token comes from the first of: FLEET_TOKEN, FLEET_TOKEN_FILE (a path), FLEET
 token_command of the profile, the token stored by "fleet auth login".`,
     );
   examples(auth, ['store a token', 'fleet auth login'], ['show who you are, and until when', 'fleet auth status']);
+  addLogin(auth, run);
+  examples(
+    auth
+      .command('logout')
+      .summary('remove the stored token')
+      .description('Remove the stored token of the profile in use, or of --profile. Its other settings stay.')
+      .action(run(async () => (await import('./logout.js')).logout)),
+    ['the profile in use', 'fleet auth logout'],
+    ['another profile', 'fleet auth logout --profile sandbox'],
+  );
+  examples(
+    auth
+      .command('status')
+      .summary('show profile, token source, expiry and claims')
+      .description(
+        `Show the profile, the address, and the source, expiry and claims of the token. The claims are read, not
+verified. The token itself is not shown, and nothing is sent.
+
+Exit code 0 with a token, 3 without, 4 when it has expired.`,
+      )
+      .action(run(async () => (await import('./status.js')).showStatus)),
+    ['show the status', 'fleet auth status'],
+    ['print the seconds left, for a script', 'fleet auth status --jq .expires_in_seconds'],
+  );
+  examples(
+    auth
+      .command('token')
+      .summary('print the access token')
+      .description('Print the access token in use, for another program.')
+      .action(run(async () => (await import('./token.js')).printToken)),
+    ['with curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
+    ['from another profile', 'fleet auth token --profile sandbox'],
+  );
+}
+
+function addLogin(auth: Command, run: Run): void {
   examples(
     auth
       .command('login')
@@ -64,37 +100,5 @@ warning, one that refuses the token an error, or a question on a terminal.`,
       'copy the profile in use',
       'fleet auth token | fleet auth login --with-token --profile copy --base-url "$(fleet config get base_url)"',
     ],
-  );
-  examples(
-    auth
-      .command('logout')
-      .summary('remove the stored token')
-      .description('Remove the stored token of the profile in use, or of --profile. Its other settings stay.')
-      .action(run(async () => (await import('./logout.js')).logout)),
-    ['the profile in use', 'fleet auth logout'],
-    ['another profile', 'fleet auth logout --profile sandbox'],
-  );
-  examples(
-    auth
-      .command('status')
-      .summary('show profile, token source, expiry and claims')
-      .description(
-        `Show the profile, the address, and the source, expiry and claims of the token. The claims are read, not
-verified. The token itself is not shown, and nothing is sent.
-
-Exit code 0 with a token, 3 without, 4 when it has expired.`,
-      )
-      .action(run(async () => (await import('./status.js')).showStatus)),
-    ['show the status', 'fleet auth status'],
-    ['print the seconds left, for a script', 'fleet auth status --jq .expires_in_seconds'],
-  );
-  examples(
-    auth
-      .command('token')
-      .summary('print the access token')
-      .description('Print the access token in use, for another program.')
-      .action(run(async () => (await import('./token.js')).printToken)),
-    ['with curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
-    ['from another profile', 'fleet auth token --profile sandbox'],
   );
 }

@@ -42,6 +42,21 @@ ${showPairs([...KEY_NAMES.filter((name) => !name.startsWith('gbfs.')).map((name)
     ['the address', 'fleet config get base_url'],
     ['from another profile', 'fleet config get organization --profile sandbox'],
   );
+  addChanges(config, run);
+  examples(
+    config
+      .command('path')
+      .summary('print the path of the settings file')
+      .description(
+        'Print the path of the settings file, which may not exist yet. Tokens are in credentials.json next to it.',
+      )
+      .action(run(async () => (await import('./path.js')).printPath)),
+    ['show the file', 'cat "$(fleet config path)"'],
+    ['with another folder', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
+  );
+}
+
+function addChanges(config: Command, run: Run): void {
   examples(
     config
       .command('set')
@@ -75,17 +90,6 @@ ${showPairs([...KEY_NAMES.filter((name) => !name.startsWith('gbfs.')).map((name)
       .action(run(async () => (await import('./edit.js')).editConfig)),
     ['in the default editor', 'fleet config edit'],
     ['in another editor', "VISUAL='code --wait' fleet config edit"],
-  );
-  examples(
-    config
-      .command('path')
-      .summary('print the path of the settings file')
-      .description(
-        'Print the path of the settings file, which may not exist yet. Tokens are in credentials.json next to it.',
-      )
-      .action(run(async () => (await import('./path.js')).printPath)),
-    ['show the file', 'cat "$(fleet config path)"'],
-    ['with another folder', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
   );
 }
 
