@@ -39,7 +39,7 @@ test('the fleet is as it was, then moves as it did, and ends as the mirror has i
     seen.push(state.stdout);
   };
   let isAsked = false;
-  const run = await runFleet(['sandbox', '--port', '0', '--sse-port', '0', '--replay', mirror, '--speed', '6'], {
+  const run = await runFleet(['sandbox', '--port', '0', '--sse-port', '0', '--replay', mirror, '--speed', '2'], {
     env,
     signals,
     onStderr: (text) => {
