@@ -23,9 +23,8 @@ export interface HttpLog {
   detail?(text: string): void;
 }
 
-export interface ClientOptions {
-  baseUrl: URL;
-  apiVersion: string;
+/** How long, how often and how much a client asks. */
+export interface ClientLimits {
   /** Connect, head and silence of the body, each in milliseconds. */
   timeoutMs: number;
   /** From the sending of a request to the last byte of its answer, in milliseconds; each try has its own. Ten times `timeoutMs` when absent. */
@@ -34,6 +33,11 @@ export interface ClientOptions {
   pageSize?: number | undefined;
   /** Extra tries of a safe request. */
   retries: number;
+}
+
+export interface ClientOptions extends ClientLimits {
+  baseUrl: URL;
+  apiVersion: string;
   network: Network;
   token: Tokens;
   log: HttpLog;

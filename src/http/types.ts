@@ -5,7 +5,7 @@ import type { FleetError, Trace } from '../errors.js';
 /** Query parameters in the order they are sent; a name may come more than once (`state=new&state=escalated`). */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-export interface HttpRequest {
+export interface HttpRequest extends RequestWords, RequestCourse {
   /** GET when absent. Only GET and HEAD are safe to send again. */
   method?: string;
   /** Below the base URL, with its leading and trailing slash: `/bicycles/`. */
@@ -18,12 +18,20 @@ export interface HttpRequest {
   /** The body holds a secret: `--verbose` does not show it. */
   hidesBody?: boolean;
   headers?: Readonly<Record<string, string>>;
+}
+
+/** What messages say of a request. */
+interface RequestWords {
   /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
   subject?: string;
   /** It changes nothing, whatever its method: what became of it without an answer need not be asked. */
   isDryRun?: boolean;
   /** What shows whether the change was carried out, for messages: `"fleet bicycles get UUID" shows it`. */
   shownBy?: string;
+}
+
+/** How a request is sent, tried again and ended. */
+interface RequestCourse {
   /** Ends this one request, in the place of the client's own signal. */
   signal?: AbortSignal;
   /** The most that is read of its answer, unpacked; 64 MB when absent. More is a failure of kind `service` with the status of the answer. */

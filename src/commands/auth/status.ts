@@ -13,11 +13,15 @@ import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
 
 /** The object of `--json`; `null` where there is nothing to say. */
-interface Status {
+interface Status extends TokenStatus {
   profile: string;
   base_url: string | null;
   sse_url: string | null;
   organization: string | null;
+  warnings: string[];
+}
+
+interface TokenStatus {
   /** `variable`, `file`, `command` or `stored`. */
   source: string | null;
   /** The source in words. */
@@ -29,7 +33,6 @@ interface Status {
   /** ISO 8601: until when commands can renew it by themselves; null where they cannot. */
   renewable_until: string | null;
   claims: { [claim: string]: unknown } | null;
-  warnings: string[];
 }
 
 /**
