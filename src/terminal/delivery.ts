@@ -44,28 +44,21 @@ export interface Delivery {
 
 /** Hands texts to a stream, and keeps count of what was not taken. */
 export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOutputError): Delivery {
-  /** How each write that waits is settled, and its text. */
-  const waiting = new Map<() => void, string | Uint8Array>();
+  /** How each write that waits is settled, its text, and its promise. */
+  const waiting = new Map<() => void, { text: string | Uint8Array; taken: Promise<void> }>();
   let failure: Error | undefined;
   let undelivered = 0;
   let isEnding = false;
   let cancelLimit: (() => void) | undefined;
-  let onSettled: (() => void)[] = [];
 
-  function settleAll(): void {
-    if (waiting.size > 0) return;
-    for (const resolve of onSettled) resolve();
-    onSettled = [];
-  }
   function fail(error: Error): void {
     failure ??= error;
     cancelLimit?.();
     for (const settle of waiting.keys()) settle();
     waiting.clear();
-    settleAll();
   }
   function giveUp(): void {
-    for (const text of waiting.values()) undelivered += Buffer.byteLength(text);
+    for (const { text } of waiting.values()) undelivered += Buffer.byteLength(text);
     fail(new ReaderStopped());
   }
   function limitWait(): void {
@@ -77,7 +70,6 @@ export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOut
     cancelLimit = undefined;
     limitWait();
     settle();
-    settleAll();
   }
 
   // Without a listener an EPIPE would end the process with a stack trace.
@@ -85,11 +77,9 @@ export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOut
   stream.on?.('close', () => fail(new ReaderLeft()));
   return {
     undeliveredBytes: () => undelivered,
-    settled: () =>
-      new Promise((resolve) => {
-        onSettled.push(resolve);
-        settleAll();
-      }),
+    async settled() {
+      while (waiting.size > 0) await Promise.allSettled([...waiting.values()].map(({ taken }) => taken));
+    },
     beginEnd() {
       isEnding = true;
       limitWait();
@@ -100,15 +90,17 @@ export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOut
         if (failure instanceof ReaderStopped) undelivered += Buffer.byteLength(text);
         return Promise.reject(failure);
       }
-      return new Promise((resolve, reject) => {
-        const settle = () => (failure === undefined ? resolve() : reject(failure));
-        waiting.set(settle, text);
-        limitWait();
-        stream.write(text, (error) => {
-          if (error) fail(toError(error));
-          else take(settle);
-        });
+      let settle = () => {};
+      const taken = new Promise<void>((resolve, reject) => {
+        settle = () => (failure === undefined ? resolve() : reject(failure));
       });
+      waiting.set(settle, { text, taken });
+      limitWait();
+      stream.write(text, (error) => {
+        if (error) fail(toError(error));
+        else take(settle);
+      });
+      return taken;
     },
   };
 }

@@ -220,18 +220,16 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', common);
   if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);
+  const paging = openPaging(stdout, { env, clock, hold: status.hold });
   let isEnding = false;
-  let pager: Pager | undefined;
-  /** What stderr was given while the terminal is the pager's. */
-  let held: (string | Uint8Array)[] | undefined;
   // When stderr itself is closed nobody can be told: its text is lost, the work goes on.
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', { ...common, toError: () => new ReaderLeft() });
     if (isEnding) opened.beginEnd();
     const write: Output['write'] = (text) => {
       const hidden = typeof text === 'string' ? secrets.hide(text) : text;
-      if (held === undefined || !opened.isTerminal) return opened.write(hidden).catch(() => {});
-      held.push(hidden);
+      if (paging.held === undefined || !opened.isTerminal) return opened.write(hidden).catch(() => {});
+      paging.held.push(hidden);
       return Promise.resolve();
     };
     const drawStatus = (line: string) => status.draw(line, write);
@@ -256,20 +254,36 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
       stdout.beginEnd();
       stderr?.beginEnd();
     },
-    async startPager(say) {
+    startPager: paging.start,
+    closePager: async () => {
+      for (const text of await paging.end()) await stderr?.write(text);
+    },
+  };
+}
+
+/** What it takes to send stdout through the operator's pager. */
+function openPaging(
+  stdout: EndableOutput,
+  { env, clock, hold }: { env: NodeJS.ProcessEnv; clock: Clock; hold(): () => void },
+) {
+  let pager: Pager | undefined;
+  const paging = {
+    /** What stderr was given while the terminal is the pager's. */
+    held: undefined as (string | Uint8Array)[] | undefined,
+    async start(say: (line: string) => Promise<void>): Promise<void> {
       const { openPager, pagerCommand } = await import('./pager.js');
       const command = pagerCommand(env);
       if (!stdout.isTerminal || command === undefined) return;
       const direct = stdout.write;
       const open = async () => {
-        const showStatus = status.hold();
+        const showStatus = hold();
         pager = await openPager(command, env, clock).catch(async (error: unknown) => {
           showStatus();
           await say(`! the pager "${command.join(' ')}" could not be started: ${reasonOf(error)}`);
           return undefined;
         });
         if (pager === undefined) return direct;
-        held = [];
+        paging.held = [];
         Object.assign(stdout, { settled: pager.settled, beginEnd: pager.beginEnd });
         return pager.write;
       };
@@ -279,11 +293,13 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
         await (await opening)(text);
       };
     },
-    async closePager() {
+    /** Waits for the end of the pager; what stderr was given meanwhile. */
+    async end(): Promise<(string | Uint8Array)[]> {
       await pager?.close();
-      const lines = held ?? [];
-      held = undefined;
-      for (const line of lines) await stderr?.write(line);
+      const lines = paging.held ?? [];
+      paging.held = undefined;
+      return lines;
     },
   };
+  return paging;
 }

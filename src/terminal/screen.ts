@@ -41,67 +41,40 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   const leave = () => {
     if (!isOurs) return;
     isOurs = false;
-    setRaw(false);
+    setRaw(stdin, false);
     stdout.write(LEAVE);
   };
   const enter = () => {
     if (isOurs) return;
     isOurs = true;
     shown = undefined;
-    setRaw(true);
+    setRaw(stdin, true);
     stdout.write(ENTER);
     onChange();
-  };
-  const setRaw = (isRaw: boolean) => {
-    try {
-      if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
-    } catch {
-      // A terminal that has gone has no mode to set.
-    }
-  };
-  const suspend = () => {
-    leave();
-    process.kill(process.pid, 'SIGSTOP');
   };
   // Who was stopped without warning (kill -STOP) still holds the screen, but the shell has set the terminal's mode meanwhile.
   const resume = () => {
     isOurs = false;
-    setRaw(false);
+    setRaw(stdin, false);
     enter();
   };
   const onResize = () => {
     shown = undefined;
     onChange();
   };
-  const onData = (chunk: Buffer | string) => {
-    for (const key of readKeys(chunk.toString())) {
-      const signal = SIGNAL_KEYS.get(key);
-      if (signal === undefined) onKey(key);
-      else raise(signal);
-    }
-  };
-  const deadly = DEADLY_SIGNALS.filter((signal) => process.listenerCount(signal) === 0).map((signal) => {
-    const die = () => {
-      close();
-      process.kill(process.pid, signal);
-    };
-    process.on(signal, die);
-    return [signal, die] as const;
-  });
+  const onData = (chunk: Buffer | string) => handKeys(chunk.toString(), onKey);
   const close = () => {
     stdout.off('resize', onResize);
     stdin.off('data', onData);
     process.off('exit', leave);
-    process.off('SIGTSTP', suspend);
-    process.off('SIGCONT', resume);
-    for (const [signal, die] of deadly) process.off(signal, die);
+    for (const [signal, listener] of listeners) process.off(signal, listener);
     leave();
     stdin.pause();
   };
+  const listeners = signalListeners(leave, resume, close);
+  for (const [signal, listener] of listeners) process.on(signal, listener);
   stdout.on('resize', onResize);
   process.on('exit', leave);
-  process.on('SIGTSTP', suspend);
-  process.on('SIGCONT', resume);
   if (stdin.isTTY === true) stdin.on('data', onData);
   enter();
   return {
@@ -121,6 +94,37 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     },
     close,
   };
+}
+
+/** Hands on the keys; those that are signals are raised. */
+function handKeys(text: string, onKey: (key: Key) => void): void {
+  for (const key of readKeys(text)) {
+    const signal = SIGNAL_KEYS.get(key);
+    if (signal === undefined) onKey(key);
+    else raise(signal);
+  }
+}
+
+function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
+  try {
+    if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
+  } catch {
+    // A terminal that has gone has no mode to set.
+  }
+}
+
+/** What signals do to a screen: Ctrl-Z leaves it, `fg` takes it again, and those that would end the process close it before. */
+function signalListeners(leave: () => void, resume: () => void, close: () => void) {
+  const sendSelf = (signal: NodeJS.Signals, before: () => void) => () => {
+    before();
+    process.kill(process.pid, signal);
+  };
+  const deadly = DEADLY_SIGNALS.filter((signal) => process.listenerCount(signal) === 0);
+  return new Map<NodeJS.Signals, () => void>([
+    ['SIGTSTP', sendSelf('SIGSTOP', leave)],
+    ['SIGCONT', resume],
+    ...deadly.map((signal) => [signal, sendSelf(signal, close)] as const),
+  ]);
 }
 
 /** Does what the key does outside raw mode. On Windows `process.kill` ends the program at once whoever listens, and Ctrl-Z stops none. */

@@ -19,14 +19,8 @@ export interface CellContext {
   isWhole?: boolean;
 }
 
-export interface Column<T> {
-  header: string;
-  /** The header for programs, where a person reads something else in the column: an age instead of a time. */
-  programHeader?: string;
-  /** The service's field the column shows, as a dotted path; a name of ours when it is made from several. */
-  field: string;
-  /** How a value looks in it; the text of the field when absent. */
-  cell?(value: T, at: CellContext): Cell;
+/** How much room a column takes. */
+interface ColumnFit {
   /** Columns with lower numbers are left out first where the width is short. */
   keep: number;
   /** The columns of the terminal below which the cell is of no use: rather left out than cut further. */
@@ -43,6 +37,16 @@ export interface Column<T> {
   maximum?: number;
   /** What is set aside where there is space, because rows of later batches may need it. */
   room?: number;
+}
+
+export interface Column<T> extends ColumnFit {
+  header: string;
+  /** The header for programs, where a person reads something else in the column: an age instead of a time. */
+  programHeader?: string;
+  /** The service's field the column shows, as a dotted path; a name of ours when it is made from several. */
+  field: string;
+  /** How a value looks in it; the text of the field when absent. */
+  cell?(value: T, at: CellContext): Cell;
   align?: 'left' | 'right';
 }
 

@@ -46,32 +46,19 @@ export async function openMemory(
 ) {
   refuseOther(path, baseUrl);
   const known = openKnownAlerts();
-  const waiting = new Map<number, Forwarded>();
+  const queue = openQueue((records) => log.append(records));
   let marks: Marks = {};
-  let bytes = 0;
-  let ids = 0;
   const openedMs = clock.wallMs();
 
-  const keep = (id: number, forwarded: Forwarded) => {
-    ids = id;
-    bytes += forwarded.body.length;
-    waiting.set(id, forwarded);
-  };
-  const forget = (id: number) => {
-    bytes -= waiting.get(id)?.body.length ?? 0;
-    waiting.delete(id);
-  };
   const restore = (record: unknown) => {
     if (Array.isArray(record)) {
       const [id = '', modified = '', state = '', source] = record.map(String);
       known.learn({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'there' });
     } else if (isObject(record)) {
-      const { began, cursor, floor, id, body, headers, done } = record;
+      const { began, cursor, floor } = record;
       if (began !== undefined || cursor !== undefined)
         marks = { beganMs: readTime(began), cursorMs: readTime(cursor), floorMs: readTime(floor) };
-      if (typeof done === 'number') forget(done);
-      if (typeof id === 'number' && typeof body === 'string' && isObject(headers))
-        keep(id, { body: Buffer.from(body, 'base64'), headers: headers as Forwarded['headers'] });
+      queue.restore(record);
     }
   };
   const log = await openLog({
@@ -89,7 +76,7 @@ export async function openMemory(
       { fleet: 'alerts', format: FORMAT, base_url: baseUrl },
       ...known.versions().map(recordOf),
       recordOfMarks({ ...marks, beganMs: marks.beganMs ?? openedMs }),
-      ...[...waiting].map(([id, forwarded]) => recordOfBody(id, forwarded)),
+      ...queue.records(),
     ],
   });
   return {
@@ -105,26 +92,49 @@ export async function openMemory(
       marks = more;
       log.append([recordOfMarks(more)]);
     },
-    /** The bodies that wait to be passed on, the oldest first. */
-    queue: {
-      size: () => waiting.size,
-      hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
-      /** Throws as above. */
-      add(forwarded: Forwarded): void {
-        log.append([recordOfBody(ids + 1, forwarded)]);
-        keep(ids + 1, forwarded);
-      },
-      first: (): Forwarded | undefined => waiting.values().next().value,
-      /** Forgets the first one. Throws as above. */
-      done(): void {
-        const [id = 0] = waiting.keys();
-        forget(id);
-        log.append([{ done: id }]);
-      },
-    },
+    queue,
     tidy: log.tidy,
     beat: log.beat,
     close: log.close,
+  };
+}
+
+/** The bodies that wait to be passed on, the oldest first; `append` writes to the log. */
+function openQueue(append: (records: readonly unknown[]) => void) {
+  const waiting = new Map<number, Forwarded>();
+  let bytes = 0;
+  let ids = 0;
+  const keep = (id: number, forwarded: Forwarded) => {
+    ids = id;
+    bytes += forwarded.body.length;
+    waiting.set(id, forwarded);
+  };
+  const forget = (id: number) => {
+    bytes -= waiting.get(id)?.body.length ?? 0;
+    waiting.delete(id);
+  };
+  return {
+    size: () => waiting.size,
+    hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
+    /** Throws a FleetError of kind `output` when it cannot be written. */
+    add(forwarded: Forwarded): void {
+      append([recordOfBody(ids + 1, forwarded)]);
+      keep(ids + 1, forwarded);
+    },
+    first: (): Forwarded | undefined => waiting.values().next().value,
+    /** Forgets the first one. Throws as above. */
+    done(): void {
+      const [id = 0] = waiting.keys();
+      forget(id);
+      append([{ done: id }]);
+    },
+    records: () => [...waiting].map(([id, forwarded]) => recordOfBody(id, forwarded)),
+    /** Takes in a record of the log; others than its own are passed over. */
+    restore({ id, body, headers, done }: { readonly [field: string]: unknown }): void {
+      if (typeof done === 'number') forget(done);
+      if (typeof id === 'number' && typeof body === 'string' && isObject(headers))
+        keep(id, { body: Buffer.from(body, 'base64'), headers: headers as Forwarded['headers'] });
+    },
   };
 }
 
