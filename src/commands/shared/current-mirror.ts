@@ -1,6 +1,6 @@
 // Opens the profile's mirror for commands that use it automatically: only when it is current.
 
-import { stat } from 'node:fs/promises';
+import { promises as files } from 'node:fs';
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
@@ -27,7 +27,7 @@ async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
   let mirror: Mirror | undefined;
   try {
     const address = await chosenDatabase(place, undefined);
-    if (address.kind === 'sqlite') await stat(address.path);
+    if (address.kind === 'sqlite') await files.stat(address.path);
     if ((await place.settings()).baseUrl.value === undefined) return undefined;
     mirror = await openChosen({ ...place, signal: AbortSignal.any([signal, over.signal]) }, address);
     // One that belongs to nobody yet says nothing of this service.
