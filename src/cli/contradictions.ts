@@ -3,7 +3,8 @@
 import { usageError } from '../errors.js';
 
 /** `--jq` filters JSON: another format, asked for by flag, contradicts it, and so do columns. */
-export function checkGlobalFlags({ jq, output, columns }: { jq?: string; output?: string; columns?: string[] }): void {
+export function checkGlobalFlags(flags: { jq?: string; output?: string; columns?: string[]; headers?: boolean }): void {
+  const { jq, output, columns, headers } = flags;
   if (jq === undefined) return;
   if (output !== undefined && output !== 'json' && output !== 'jsonl') {
     throw usageError(
@@ -11,6 +12,7 @@ export function checkGlobalFlags({ jq, output, columns }: { jq?: string; output?
       'leave -o out, or give -o jsonl to filter item by item',
     );
   }
+  if (headers === false) throw usageError('--jq makes JSON, which has no headers', 'leave --no-headers out');
   if (columns !== undefined) {
     throw usageError(
       '--jq and --columns cannot be used together',
