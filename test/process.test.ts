@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { environmentOf } from './support/environment.js';
 import { newFolder } from './support/folder.js';
 import { hostile, withHostile } from './support/hostile.js';
+import { organizationOf } from './support/made-mirror.js';
 import type { Behaviour } from './support/misbehaving.js';
 import { isLong, mostly, often } from './support/often.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
@@ -94,6 +95,19 @@ test('| head -1 ends quietly', async () => {
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.toString().split('\n')).toHaveLength(2);
+  });
+});
+
+test('a reader of what gbfs --every prints may leave', async () => {
+  await withSandbox({ bicycles: 5 }, async (sandbox) => {
+    const facts =
+      'system_id=a name=b language=en timezone=UTC opening_hours=24/7 feed_contact_email=a@b.ch feed_url=https://a.ch';
+    const flags = facts.replace(/\S+/g, '--set $&');
+    const { code, stderr } = await shell(`fleet gbfs --out ${newFolder()} ${flags} --every 1s --json | head -1`, {
+      ...(await environmentOf(sandbox)),
+      FLEET_ORGANIZATION: organizationOf(sandbox),
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 });
 

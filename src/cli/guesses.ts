@@ -70,6 +70,9 @@ const LIST = 'ls|all|index|query';
 const DO = 'act|action|do|run|transition';
 const NAMED = 'organizations|zones|models';
 
+/** What `gbfs --set` takes, and people give as a flag. */
+const GBFS_FACTS = ['system_id', 'name', 'language', 'timezone', 'opening_hours', 'operator', 'url', 'email'];
+
 /** Transitions by the state that they lead to. */
 const STATES: readonly (readonly [word: string, transition: string])[] = [
   ['available|free', 'declare_available'],
@@ -180,7 +183,8 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['sql', 'mirror query --help'],
   ['mirror sql', 'mirror query --help'],
   ['mirror start|sync|up', 'mirror run'],
-  ['gbfs --name X ...', 'gbfs --set name=$3 $4'],
+  ['gbfs --gbfs-version X ...', 'gbfs --version $3 $4'],
+  ...GBFS_FACTS.map((name) => [`gbfs --${name.replaceAll('_', '-')} X ...`, `gbfs --set ${name}=$3 $4`] as const),
   ['gbfs -o|--output X ...', 'gbfs --out $3 $4'],
   ['gbfs publish|feed|export|run ...', 'gbfs $3'],
   ['gbfs validate|check|status ...', 'gbfs --check $3'],

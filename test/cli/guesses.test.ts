@@ -151,6 +151,7 @@ const GUESSES = [
   ['gbfs serve 4040', 'gbfs --serve 4040'],
   ['gbfs --name x --out f', 'gbfs --set name=x --out f'],
   ['gbfs --dir x', 'gbfs --out x'],
+  ['gbfs --timezone UTC --out f', 'gbfs --set timezone=UTC --out f'],
   ['zone list', 'zones list'],
   ['orgs', 'organizations list'],
   ['profile add prod', 'auth login --profile prod'],

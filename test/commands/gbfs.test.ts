@@ -561,6 +561,8 @@ test.each([
   [[], 'give --out DIR, or --serve PORT; a feed of version 3.0 needs system_id, name,'],
   [['--out', 'x', '--set', 'opening_hours=24 hours'], 'opening_hours: "24 hours" does not fit'],
   [['--out', 'x', '-o', 'csv'], 'gbfs writes lines'],
+  [['--out', 'x', '--jq', '.vehicles'], 'gbfs takes no --jq'],
+  [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],
   [['--out', 'x', '--version', '4'], 'unknown version "4"'],
   [['--out', 'x', '--every', '20ms'], '--every takes 1s or more'],
   [['--out', 'x', '--metrics', '0'], '--metrics needs --every'],

@@ -48,6 +48,7 @@ export async function checkAge(context: Context, folder: string): Promise<void> 
   const age = await readAge(context, folder);
   if (age === undefined) throw new FleetError('partial', `there is no feed in ${folder} that says how old it is`);
   const line = `the feed in ${folder} is ${describeFeedAge(context, age)}`;
-  if (isOld(context, age)) throw new FleetError('partial', line, { hint: 'see what "fleet gbfs" says where it runs' });
+  if (isOld(context, age))
+    throw new FleetError('partial', line, { hint: 'look at the output of the "fleet gbfs" that publishes it' });
   await context.notice(`✓ ${line}`);
 }

@@ -44,7 +44,7 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   const { out, every, serve, check } = options;
   const isLasting = (every ?? serve) !== undefined;
   await chooseLines(context, 'gbfs');
-  const problems = checkFlags(options, isLasting);
+  const problems = checkFlags(context, options, isLasting);
   if (check === true) return checkAge(context, out ?? '');
   // What is missing is said before anything is sent or listened to.
   const system = await readSystem(context, options, problems);
@@ -73,10 +73,16 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
 }
 
 const LEAST_EVERY_MS = 1000;
+/** A shorter one was meant in kilometres. */
+const LEAST_RANGE_METRES = 1000;
 
 /** What else is missing; throws what is wrong. */
-function checkFlags({ out, serve, check, every, metrics }: GbfsOptions, isLasting: boolean): string[] {
+function checkFlags({ flags: { jq } }: Context, options: GbfsOptions, isLasting: boolean): string[] {
+  const { out, serve, check, every, metrics, range } = options;
   if (check === true && out === undefined) throw usageError('--check needs the folder of the feed', 'give --out DIR');
+  if (jq !== undefined) throw usageError('gbfs takes no --jq', 'give its JSON to jq: fleet gbfs --json … | jq …');
+  if (range !== undefined && range < LEAST_RANGE_METRES)
+    throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
   if (every !== undefined && every < LEAST_EVERY_MS) throw usageError('--every takes 1s or more');
   if (metrics !== undefined && !isLasting)
     throw usageError('--metrics needs --every or --serve', 'a feed that is made once has no metrics');
@@ -132,9 +138,10 @@ const FILE =
 async function describeFailure(context: Context, thrown: unknown, before: Age | undefined): Promise<FleetError> {
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
-  if (error.kind === 'internal' || error.kind === 'usage') return error;
+  // As it is: a reader of the output that has left is no fault.
+  if (error.kind === 'internal' || error.kind === 'usage') throw thrown;
   const age = before === undefined ? 'there is none yet' : `the old one stays, ${describeFeedAge(context, before)}`;
-  const message = `the feed was not published: ${error.message}; ${age}`;
+  const message = `the feed was not published: ${error.message.replace(/\.$/, '')}; ${age}`;
   const { hint, status, trace, detail } = error;
   const kind = before !== undefined && isOld(context, before) ? 'partial' : error.kind;
   return new FleetError(kind, message, { hint, status, trace, detail, cause: thrown });
@@ -150,7 +157,7 @@ async function tell({ io, notice }: Context, fields: { event: string; url?: stri
 
 function tellPublished(context: Context, published: Published): Promise<void> {
   const { vehicles, leftOut, source, updatedMs, ttlMs } = published;
-  const counts = Object.entries(leftOut);
+  const counts = Object.entries(leftOut).sort();
   const reasons = counts.map(([reason, count]) => `${count} ${reason.replaceAll('_', ' ')}`);
   const left = reasons.length === 0 ? '' : `; left out: ${reasons.join(', ')}`;
   const message = `✓ published ${vehicles} vehicles from the ${source}${left}`;

@@ -42,16 +42,21 @@ export function addGbfs(program: Command, run: Run): void {
     )
     .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)
     .option('--system <file>', 'a JSON object of such facts (default: settings, gbfs.name and so on)')
-    .option('--range <metres>', 'range of a full battery, such as 60km (default: no motor)', readMetres('--range'))
+    .option(
+      '--range <metres>',
+      'range of a full battery, such as 60km (default: no motor, unless a model has a range)',
+      readMetres('--range'),
+    )
     .option('--max-age <duration>', 'leave out bicycles silent for longer, such as 7d', readDuration('--max-age'))
     .option('--disabled', 'include those in maintenance, as disabled')
-    .option('--check', 'publish nothing: exit with 9 when the feed in --out is older than its ttl')
+    .option('--check', 'publish nothing: exit with 9 when the feed in --out is 10 s past its ttl')
     .action(run(async () => (await import('./gbfs.js')).publishGbfs));
   examples(
     gbfs,
     ['set the name of the system', "fleet config set gbfs.name 'City Bike'"],
     ['publish once, for cron', 'fleet gbfs --out /srv/gbfs --system system.json --quiet'],
     ['keep it current, with metrics', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s --metrics 9465'],
+    ['IDs that last until the next rental', 'fleet mirror run'],
     ['serve it to a proxy', 'fleet gbfs --serve 4040 --system system.json --range 60km'],
     ['is it current?', 'fleet gbfs --check --out /srv/gbfs'],
   );

@@ -65,7 +65,7 @@ export async function readSystem(
   const missing = SYSTEM_NAMES.filter(isMissing);
   if (missing.length > 0) problems.push(`a feed of version ${version} needs ${missing.join(', ')}`);
   if (problems.length === 0) return system;
-  const example = missing[0] ?? 'name';
+  const example = missing[0] ?? [...refused][0] ?? 'name';
   const hint = `fleet config set gbfs.${example} VALUE, --set ${example}=VALUE, or --system FILE; "fleet help gbfs" explains each`;
   throw usageError(problems.join('; '), hint);
 }
