@@ -260,9 +260,10 @@ export class CatchUp {
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
       const modifiedMs = readTime(value.modified);
-      // A later look is for what moved to the head since; of the same second nobody knows which of two replicas is right.
+      // A later look is for what moved to the head since; of the same second versions alone say which of two replicas is right.
       const isMet = uuid === undefined || list.met.has(uuid);
-      const isSeen = list.looks > 1 && isMet && (modifiedMs ?? 0) <= list.floorMs;
+      const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
+      const isSeen = list.looks > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       else if (list.looks === 1) list.nameless++;
       list.headMs ??= modifiedMs;

@@ -11,7 +11,7 @@ export interface WithRental {
   readonly bicycle: Bicycle;
   readonly rental: readonly (string | null)[];
   readonly sinceMs: number | undefined;
-  /** It left its state, and nobody said which one it came to: a ride is told to its rider alone. */
+  /** It left its state, and nobody said which one it came to: a ride is told to its rider alone. After a gap the list has said it. */
   readonly isAway: boolean;
 }
 
@@ -32,8 +32,8 @@ export async function* eachWithRental(
   keptSince: string | undefined,
 ): AsyncGenerator<WithRental, void, undefined> {
   const { number } = DIALECTS[database.kind];
-  const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, r.field = 'state' AND r.new = 'null' AS away,
-      (SELECT max(id) FROM gaps) AS gap
+  const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, (SELECT max(id) FROM gaps) AS gap,
+      r.field = 'state' AND r.new = 'null' AND NOT EXISTS (SELECT 1 FROM gaps g WHERE g.started > r.at) AS away
     FROM bicycles b LEFT JOIN changes r ON r.bicycle = b.uuid AND r.id = (
       SELECT c.id FROM changes c WHERE c.bicycle = b.uuid AND c.at >= ? AND CASE
         WHEN c.field = 'state' THEN coalesce(c.old, '') NOT IN ${AT_REST} OR c.new NOT IN ${AT_REST}

@@ -204,6 +204,8 @@ describe.each(engines)('%s', (_kind, newText) => {
         push({ uuid: name, message: name }, 'alert');
       }
       push({ uuid: other, name: long, bleid: long, serial_number: long, state: long });
+      // Late, by a time that no database has.
+      push({ uuid: other, modified: '0000-01-01T00:00:00Z' });
       push({ uuid: third, latest_gps_timestamp: '2026-02-30T10:00:00Z', state: 'a\udc00\0', description: 'last' });
       await until(`select description from bicycles where uuid = '${third}'`, { description: 'last' });
       const field = "raw ->> 'description'";

@@ -278,6 +278,25 @@ test('a bicycle that moves to the head of a list that lags, while its second pag
   expect(reports()[1]).toMatchObject({ isComplete: true, changes: 2 });
 });
 
+test('of one second, versions say which of two looks at the list is newer', () => {
+  const { step, answer, reports, read, shown } = open();
+  const versioned = (uuid: string, seconds: number, version: number, state = 'available') => ({
+    ...item(uuid, seconds, state),
+    concurrency_version: version,
+  });
+  const fleet = [...FLEET, item('g', -70), item('h', -80)].map((bicycle) => ({ ...bicycle, concurrency_version: 1 }));
+  read(fleet, 1);
+  step({ type: 'blind', fromMs: 5_000 }, 10);
+  const before = [versioned('d', 7, 2, 'lost'), ...fleet.filter(({ uuid }) => uuid !== 'd')];
+  // A replica that lagged showed `a` as it was; the next one has its change of the same second as that of `d`.
+  const after = [versioned('a', 7, 2, 'lost'), ...before.filter(({ uuid }) => uuid !== 'a')];
+  const [asked] = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 20);
+  if (asked?.type !== 'read-page') throw new Error('a page is asked for');
+  answer(step({ type: 'page', id: asked.id, page: pageOf(before.slice(0, 2), false) }, 21), after, 22, 1);
+  expect(shown()).toEqual(['d lost', 'a lost']);
+  expect(reports()[1]).toMatchObject({ isComplete: true, changes: 2 });
+});
+
 test('a list that is older than what was pushed is read again, twice at most, and is not complete when it stays so', () => {
   const { knowledge, gap, read, reports } = open();
   read(FLEET, 1);

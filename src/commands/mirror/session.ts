@@ -16,6 +16,7 @@ import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted } from '../../mirror/admit.js';
 import { Ledger, type WriteStep } from '../../mirror/ledger.js';
 import { turnPartitions } from '../../mirror/partitions.js';
+import { utcOf } from '../../mirror/rows.js';
 import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { readTime } from '../../terminal/time.js';
@@ -257,7 +258,7 @@ function hear({ follower, ledger, heldUntilMs, counters }: MirrorSession, { even
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
   if (kind !== 'late' || !follower.known.isWhole || event.atMs < heldUntilMs) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
-  const startedMs = readTime(message['modified']) ?? event.atMs;
+  const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
   ledger.add({ type: 'gap-moment', startedMs, endedMs: Math.max(startedMs, untilMs), reason: LATE, found: 0 });
 }
