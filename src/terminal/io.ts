@@ -271,9 +271,10 @@ function openPaging(
     /** What stderr was given while the terminal is the pager's. */
     held: undefined as (string | Uint8Array)[] | undefined,
     async start(say: (line: string) => Promise<void>): Promise<void> {
+      if (!stdout.isTerminal) return;
       const { openPager, pagerCommand } = await import('./pager.js');
       const command = pagerCommand(env);
-      if (!stdout.isTerminal || command === undefined) return;
+      if (command === undefined) return;
       const direct = stdout.write;
       const open = async () => {
         const showStatus = hold();
