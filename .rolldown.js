@@ -28,6 +28,11 @@ function reach(file, reached = new Set()) {
 
 const start = reach(resolve('src/main.ts'));
 const program = reach(resolve('src/program.ts'));
+/** The declarations of all nouns, which the first page of help shows. */
+const nouns = readdirSync('src/commands')
+  .map((name) => resolve(`src/commands/${name}/index.ts`))
+  .filter((file) => existsSync(file))
+  .reduce((reached, file) => reach(file, reached), new Set());
 /** Besides, what one page as JSON needs: the list, the settings, a token, the way to the service. */
 const request = [
   'commands/bicycles/list',
@@ -39,6 +44,9 @@ const request = [
   'views/exchange',
   'terminal/formats/json',
 ].reduce((reached, file) => reach(resolve(`src/${file}.ts`), reached), new Set());
+
+// What both need stands where neither loads the other.
+for (const file of nouns) if (request.has(file)) program.add(file);
 
 /** Text that stands in a script element as it is: nothing in it may end the element. */
 function inScript(text) {
@@ -196,7 +204,38 @@ const APART = {
 };
 const require = createRequire(import.meta.url);
 const apart = new Map(Object.entries(APART).map(([name, path]) => [require.resolve(path), `./${name}.cjs`]));
-const HTTP2 = "const connectH2 = require('./client-h2.js')";
+
+/**
+ * What libraries load at their start and a plain line does without, in milliseconds of Node 24: HTTP/2 (4), Node's http (3), assert (1.5)
+ * and child_process (1). Each is loaded when it is used; a pair is what stands in the file, and what takes its place.
+ */
+const ASSERT = [
+  "const assert = require('node:assert')",
+  "const assert = (holds, message) => { if (!holds) require('node:assert')(holds, message) }",
+];
+const LATE = {
+  'undici/lib/dispatcher/client.js': [
+    ASSERT,
+    [
+      "const connectH2 = require('./client-h2.js')",
+      "const connectH2 = (...input) => require('./client-h2.js')(...input)",
+    ],
+    // For the default of maxHeaderSize, which src/http/network.ts sets.
+    ["const http = require('node:http')", 'const http = { maxHeaderSize: 16 * 1024 }'],
+  ],
+  'undici/lib/dispatcher/client-h1.js': [ASSERT],
+  'undici/lib/core/connect.js': [ASSERT],
+  'undici/lib/core/request.js': [ASSERT],
+  'undici/lib/core/util.js': [
+    ASSERT,
+    ["const { IncomingMessage } = require('node:http')", ''],
+    ['=== IncomingMessage', "=== require('node:http').IncomingMessage"],
+  ],
+  'commander/lib/command.js': [
+    ["const childProcess = require('node:child_process')", ''],
+    ['childProcess.spawn', "require('node:child_process').spawn"],
+  ],
+};
 
 /** The rest of what its Agent needs: all that `require` leads to from it, and our own two files around it. */
 const undici = ['src/http/agent.ts', 'src/http/dial.ts'].map((file) => resolve(file));
@@ -208,21 +247,22 @@ const addUndici = (file) => {
 };
 for (const file of ['dispatcher/agent.js', 'core/connect.js']) addUndici(require.resolve(`undici/lib/${file}`));
 
-/** undici asks for these parts when it needs them, but for HTTP/2, which it asks for at its start: that is put off until a connection speaks it. */
-const undiciApart = {
-  name: 'undici-apart',
+/** Loads what is seldom needed when it is needed: parts of undici from files of their own, and what LATE names. */
+const late = {
+  name: 'late',
   resolveId(source, importer = '') {
     if (!importer.includes('/undici/') || !source.startsWith('.')) return null;
     const id = apart.get(resolve(dirname(importer), source)) ?? apart.get(`${resolve(dirname(importer), source)}.js`);
     return id === undefined ? null : { id, external: true };
   },
   transform(code, id) {
-    if (!id.endsWith('/undici/lib/dispatcher/client.js')) return null;
-    if (!code.includes(HTTP2)) throw new Error('undici loads HTTP/2 in another way');
-    return {
-      code: code.replace(HTTP2, "const connectH2 = (...input) => require('./client-h2.js')(...input)"),
-      map: null,
-    };
+    const [name, pairs] = Object.entries(LATE).find(([file]) => id.endsWith(`/node_modules/${file}`)) ?? [];
+    if (pairs === undefined) return null;
+    const changed = pairs.reduce((text, [from, to]) => {
+      if (!text.includes(from)) throw new Error(`${name} has changed: ${from}`);
+      return text.replaceAll(from, to);
+    }, code);
+    return { code: changed, map: null };
   },
 };
 
@@ -260,7 +300,7 @@ await build({
   platform: 'node',
   // Optional parts of pg that nobody installed.
   external: ['pg-native', 'pg-cloudflare'],
-  plugins: [pageAsset, coastline, licences, undiciApart, guides, webAssembly, readOnce],
+  plugins: [pageAsset, coastline, licences, late, guides, webAssembly, readOnce],
   output: {
     dir: FOLDER,
     format: 'cjs',
@@ -274,6 +314,7 @@ await build({
       groups: [
         { name: 'start', test: (id) => start.has(id), priority: 3 },
         { name: 'program', test: (id) => program.has(id) || /node_modules\/(commander|leven)\//.test(id), priority: 2 },
+        { name: 'nouns', test: (id) => nouns.has(id), priority: 1 },
         { name: 'request', test: (id) => request.has(id), priority: 1 },
         { name: 'undici', test: (id) => undici.includes(id), priority: 1 },
       ],

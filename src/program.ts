@@ -14,25 +14,8 @@ import {
 } from './cli/help.js';
 import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/offers.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
-import { hintFor, hintOfGuess } from './cli/suggestion.js';
-import { addAlerts } from './commands/alerts/index.js';
-import { addApi } from './commands/api/index.js';
-import { addAuth } from './commands/auth/index.js';
 import { addBicycles } from './commands/bicycles/index.js';
-import { addCompletion } from './commands/completion/index.js';
-import { addConfig } from './commands/config/index.js';
-import { addDemo } from './commands/demo/index.js';
-import { addDoctor } from './commands/doctor/index.js';
-import { addGbfs } from './commands/gbfs/index.js';
-import { addHelp } from './commands/help/index.js';
-import { addJournal } from './commands/journal/index.js';
-import { addMap } from './commands/map/index.js';
-import { addMirror } from './commands/mirror/index.js';
-import { addModels, addOrganizations, addZones } from './commands/named/index.js';
-import { addProfile } from './commands/profile/index.js';
-import { addSandbox } from './commands/sandbox/index.js';
 import type { OfflineFlags } from './commands/shared/offline.js';
-import { addWatch } from './commands/watch/index.js';
 import {
   type Context,
   type GlobalFlags,
@@ -49,27 +32,39 @@ import type { Io } from './terminal/io.js';
 
 /** The action of a verb, for what commander read, whatever that is. */
 type Action = (context: Context, ...given: unknown[]) => Promise<void>;
-type Nouns = { readonly [name: string]: (program: Command, run: Run) => void };
+/** Declares a noun and its verbs below the root. */
+type AddNoun = (program: Command, run: Run) => void;
+type Nouns = { readonly [name: string]: () => AddNoun | Promise<AddNoun> };
 
-/** Nouns that know of nothing but themselves. */
+/** Nouns that know of nothing but themselves. Most lines begin with the first, so it comes with the root; the others are one file. */
 const WORK: Nouns = {
-  bicycles: addBicycles,
-  alerts: addAlerts,
-  watch: addWatch,
-  map: addMap,
-  mirror: addMirror,
-  gbfs: addGbfs,
-  journal: addJournal,
-  organizations: addOrganizations,
-  zones: addZones,
-  models: addModels,
-  api: addApi,
+  bicycles: () => addBicycles,
+  alerts: async () => (await import('./commands/alerts/index.js')).addAlerts,
+  watch: async () => (await import('./commands/watch/index.js')).addWatch,
+  map: async () => (await import('./commands/map/index.js')).addMap,
+  mirror: async () => (await import('./commands/mirror/index.js')).addMirror,
+  gbfs: async () => (await import('./commands/gbfs/index.js')).addGbfs,
+  journal: async () => (await import('./commands/journal/index.js')).addJournal,
+  organizations: async () => (await import('./commands/named/index.js')).addOrganizations,
+  zones: async () => (await import('./commands/named/index.js')).addZones,
+  models: async () => (await import('./commands/named/index.js')).addModels,
+  api: async () => (await import('./commands/api/index.js')).addApi,
 };
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
 const NOUNS: { readonly [heading: string]: Nouns } = {
   'Work with the fleet:': WORK,
-  'Settings:': { auth: addAuth, config: addConfig, profile: addProfile },
-  'Help:': { doctor: addDoctor, completion: addCompletion, help: addHelp, sandbox: addSandbox, demo: addDemo },
+  'Settings:': {
+    auth: async () => (await import('./commands/auth/index.js')).addAuth,
+    config: async () => (await import('./commands/config/index.js')).addConfig,
+    profile: async () => (await import('./commands/profile/index.js')).addProfile,
+  },
+  'Help:': {
+    doctor: async () => (await import('./commands/doctor/index.js')).addDoctor,
+    completion: async () => (await import('./commands/completion/index.js')).addCompletion,
+    help: async () => (await import('./commands/help/index.js')).addHelp,
+    sandbox: async () => (await import('./commands/sandbox/index.js')).addSandbox,
+    demo: async () => (await import('./commands/demo/index.js')).addDemo,
+  },
 };
 
 /** The table with every column and whole values. */
@@ -118,10 +113,11 @@ export async function runProgram(
       noun,
     });
   try {
-    await build(argv[0]).parseAsync(joinVersion(argv), { from: 'user' });
+    await (await build(argv[0])).parseAsync(joinVersion(argv), { from: 'user' });
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw withGuess(thrown, build, argv);
-    if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, build(), argv);
+    if (!(thrown instanceof CommanderError)) throw await withGuess(thrown, build, argv);
+    if (thrown.exitCode !== 0 && thrown.code !== 'commander.help')
+      throw await usageErrorOf(thrown, await build(), argv);
   } finally {
     await opened?.close();
   }
@@ -151,14 +147,16 @@ function readOutput({ output, ...flags }: GlobalFlags, command: Command): Global
 }
 
 /** A command line as other tools have it gets a hint with fleet's own. */
-function withGuess(thrown: unknown, build: () => Command, argv: readonly string[]): unknown {
+async function withGuess(thrown: unknown, build: () => Promise<Command>, argv: readonly string[]): Promise<unknown> {
   if (!(thrown instanceof FleetError) || thrown.kind !== 'usage') return thrown;
-  const hint = hintOfGuess(build(), argv);
+  const { hintOfGuess } = await import('./cli/suggestion.js');
+  const hint = hintOfGuess(await build(), argv);
   return hint === undefined ? thrown : usageError(thrown.message, hint);
 }
 
 /** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */
-function usageErrorOf(error: CommanderError, program: Command, argv: readonly string[]): FleetError {
+async function usageErrorOf(error: CommanderError, program: Command, argv: readonly string[]): Promise<FleetError> {
+  const { hintFor } = await import('./cli/suggestion.js');
   const [first = ''] = error.message.replace(/^error: /, '').split('\n');
   return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
 }
@@ -173,7 +171,7 @@ export interface ProgramOptions {
 }
 
 /** Builds the command line of `fleet`. `run` runs a command's action with its context. */
-export function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: ProgramOptions): Command {
+export async function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: ProgramOptions): Promise<Command> {
   const writeFitted = (text: string) => write(fitHelp(text, helpWidth(screen)));
   const program: Command = createRoot('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
@@ -199,11 +197,11 @@ export function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: Prog
   program.helpInformation = () => helpFirstPage(program, FIRST_PAGE);
   addInnerHelp(program);
   const only = Object.hasOwn(WORK, noun) ? WORK[noun] : undefined;
-  if (only !== undefined) only(program, run);
+  if (only !== undefined) (await only())(program, run);
   else
     for (const [heading, nouns] of Object.entries(NOUNS)) {
       program.commandsGroup(heading);
-      for (const add of Object.values(nouns)) add(program, run);
+      for (const load of Object.values(nouns)) (await load())(program, run);
     }
   return program;
 }

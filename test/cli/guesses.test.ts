@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { guessLine } from '../../src/cli/guesses.js';
 import { followLine, readFlag } from '../../src/cli/line.js';
-import { buildQuietProgram } from '../support/pages.js';
+import { PROGRAM } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';
 
@@ -175,7 +175,7 @@ describe('a wrong guess is answered with the line to paste', () => {
   test('which fleet understands', () => {
     for (const [, meant] of GUESSES) {
       if (meant.includes("'")) continue;
-      const { command } = followLine(buildQuietProgram(), meant.split(' '));
+      const { command } = followLine(PROGRAM, meant.split(' '));
       expect([meant, command.commands.length]).toEqual([meant, 0]);
       expect([meant, guessLine(meant.split(' '), (word) => readFlag(command, word).option !== undefined)]).toEqual([
         meant,

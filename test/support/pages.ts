@@ -12,12 +12,11 @@ export interface Page {
   text: string;
 }
 
-export function buildQuietProgram(): Command {
-  return buildProgram(() => async () => {}, { write() {} });
-}
+/** The whole command line, which runs nothing. */
+export const PROGRAM: Command = await buildProgram(() => async () => {}, { write() {} });
 
 /** Every command that help shows, the root first. */
-export function everyCommand(command: Command = buildQuietProgram()): Command[] {
+export function everyCommand(command: Command = PROGRAM): Command[] {
   return [
     command,
     ...command
