@@ -191,10 +191,13 @@ test('the sandbox takes types and word lists from the api, no function', () => {
   expect(borrowed.filter((word) => word !== '' && !/^[A-Z_]+$/.test(word))).toEqual([]);
 });
 
-/** Lines that are neither blank nor comment. */
+/** Whether a line is neither blank nor comment. */
+function isCode(line: string): boolean {
+  return line.trim() !== '' && !/^\s*(?:\/\/|\/\*|\*)/.test(line);
+}
+
 function linesOf(file: string): number {
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line.trim() !== '' && !/^\s*(?:\/\/|\/\*|\*)/.test(line)).length;
+  return readFileSync(file, 'utf8').split('\n').filter(isCode).length;
 }
 
 const FILE_LINES = 350;
@@ -208,6 +211,42 @@ test('no file is longer than one looks through, and all of them together do not 
   const isSandbox = (file: string) => relative(SOURCE, file).startsWith('sandbox');
   expect(linesIn(FILES.filter((file) => !isSandbox(file)))).toBeLessThanOrEqual(SOURCE_LINES);
   expect(linesIn(FILES.filter(isSandbox))).toBeLessThanOrEqual(SANDBOX_LINES);
+});
+
+const FUNCTION_LINES = 60;
+const INTERFACE_MEMBERS = 10;
+
+/**
+ * The lines between each line that matches, up to the one that closes it: the formatter indents what is inside. Functions inside others are
+ * part of those.
+ */
+function blocksOf(file: string, opening: RegExp): { name: string; lines: string[] }[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.flatMap((line, from) => {
+    const [, margin = '', name = ''] = opening.exec(line) ?? [];
+    if (name === '' || !line.endsWith('{')) return [];
+    const length = lines.slice(from).findIndex((one) => one.startsWith(`${margin}}`));
+    const inside = lines.slice(from + 1, from + length);
+    return [{ name: `${name} of ${relative(SOURCE, file)}`, lines: inside.filter((one) => isCode(one)) }];
+  });
+}
+
+test('no function is longer than a screen, no interface wider than one remembers', () => {
+  const functions = FILES.flatMap((file) => [
+    ...blocksOf(file, /^()(?:export )?(?:async )?function\*? (\w+)/),
+    ...blocksOf(file, /^( {2})(?:async )?\*?(#?\w+)\(.*\{$/),
+  ]);
+  expect(functions.length).toBeGreaterThan(1_500);
+  const long = functions.filter(({ lines }) => lines.length + 2 > FUNCTION_LINES);
+  expect(long.map(({ name }) => name)).toEqual([]);
+  const interfaces = FILES.flatMap((file) => blocksOf(file, /^()(?:export )?interface (\w+)/));
+  expect(interfaces.length).toBeGreaterThan(200);
+  // A member begins at its margin; what spans lines goes on further in.
+  const wide = interfaces.filter(
+    ({ lines }) =>
+      lines.filter((line) => /^ {2}\S/.test(line) && !/^ {2}[})\]|]/.test(line)).length > INTERFACE_MEMBERS,
+  );
+  expect(wide.map(({ name }) => name)).toEqual([]);
 });
 
 test('every exported type and function has a name of its own', () => {

@@ -14,109 +14,127 @@ const PAUSE_AFTER_FAILURE_MS = 60_000;
  * token that is stored now. A renewal that fails is said once and tried again a minute later; when the token has ended, `get` throws a FleetError of
  * kind `auth` that names the login.
  */
-export function openRenewal(read: () => Promise<string>, login: Login, input: TokenInput): TokenReader {
-  const { clock, signal, stored, settings } = input;
-  const profile = settings.profile.value;
+export class Renewal implements TokenReader {
+  readonly #read: () => Promise<string>;
+  readonly #login: Login;
+  readonly #input: TokenInput;
+  readonly #profile: string;
   /** The token that was read last, and when it came. */
-  let known: { token: string; sinceMs: number | undefined } | undefined;
-  let waitsUntilMs = 0;
-  let isSaid = false;
+  #known: { token: string; sinceMs: number | undefined } | undefined;
+  #waitsUntilMs = 0;
+  #isSaid = false;
   /** The result of the last renewal. */
-  let latest: string | undefined;
-  let running: Promise<string> | undefined;
-  let cancelTimer = () => {};
-  signal.addEventListener('abort', () => cancelTimer(), { once: true });
+  #latest: string | undefined;
+  #running: Promise<string> | undefined;
+  #cancelTimer = () => {};
 
-  function dueOf(token: string): number | undefined {
+  constructor(read: () => Promise<string>, login: Login, input: TokenInput) {
+    this.#read = read;
+    this.#login = login;
+    this.#input = input;
+    this.#profile = input.settings.profile.value;
+    input.signal.addEventListener('abort', () => this.#cancelTimer(), { once: true });
+  }
+
+  async get(): Promise<string> {
+    const { clock, signal } = this.#input;
+    const token = await this.#read();
+    const isFresh = (one: string) => (this.#dueOf(one) ?? Number.POSITIVE_INFINITY) > clock.wallMs();
+    const isWaiting = clock.monotonicMs() < this.#waitsUntilMs && (token === this.#latest || !this.#hasEnded(token));
+    if (isFresh(token) || isWaiting) return this.#keepAlive(token);
+    try {
+      const renewed = await this.#share(isFresh);
+      if (!isFresh(renewed)) this.#waitsUntilMs = clock.monotonicMs() + this.#pauseAfter(renewed);
+      this.#latest = renewed;
+      return this.#keepAlive(renewed);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      return this.#useOld(token, thrown);
+    }
+  }
+
+  async renew(refused: string): Promise<string | undefined> {
+    const token = await this.#read();
+    if (token !== refused) return token;
+    return this.#share((one) => one !== refused).catch(() => {
+      this.#input.signal.throwIfAborted();
+      return undefined;
+    });
+  }
+
+  /** The token whose renewal failed, for as long as it lasts. */
+  async #useOld(token: string, thrown: unknown): Promise<string> {
+    const { clock, notice } = this.#input;
+    const run = `run "${loginCommand(this.#profile, this.#login)}"`;
+    if (this.#hasEnded(token)) {
+      const message = `the token of profile "${this.#profile}" has ended and could not be renewed: ${messageOf(thrown)}`;
+      // A refusal is final; a service that is down comes back.
+      const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
+      throw new FleetError('auth', message, { hint: `${run} for a new one`, isLasting, cause: thrown });
+    }
+    this.#waitsUntilMs = clock.monotonicMs() + Math.min(PAUSE_AFTER_FAILURE_MS, this.#pauseAfter(token));
+    const ends = new Date(readExpiry(token) ?? 0).toISOString();
+    const failed = `the token could not be renewed, and ends at ${ends}: ${messageOf(thrown)}`;
+    if (!this.#isSaid) await notice(`warning: ${failed}; if that stays, ${run}`);
+    this.#isSaid = true;
+    return this.#keepAlive(token);
+  }
+
+  #dueOf(token: string): number | undefined {
     // One that another run renewed meanwhile came just now, as far as anybody knows.
-    if (known?.token !== token) known = { token, sinceMs: known === undefined ? login.sinceMs : clock.wallMs() };
-    return renewalDueMs(token, known.sinceMs);
+    if (this.#known?.token !== token) {
+      const sinceMs = this.#known === undefined ? this.#login.sinceMs : this.#input.clock.wallMs();
+      this.#known = { token, sinceMs };
+    }
+    return renewalDueMs(token, this.#known.sinceMs);
   }
 
   /** A stream can live for weeks on one connection, and asks for no token meanwhile. */
-  function keepAlive(token: string): string {
-    cancelTimer();
-    const dueMs = dueOf(token);
+  #keepAlive(token: string): string {
+    const { clock, signal } = this.#input;
+    this.#cancelTimer();
+    const dueMs = this.#dueOf(token);
     if (dueMs === undefined || signal.aborted) return token;
-    const inMs = Math.max(dueMs - clock.wallMs(), waitsUntilMs - clock.monotonicMs(), 1000);
-    cancelTimer = clock.after(inMs, () => void get().catch(() => {}));
+    const inMs = Math.max(dueMs - clock.wallMs(), this.#waitsUntilMs - clock.monotonicMs(), 1000);
+    this.#cancelTimer = clock.after(inMs, () => void this.get().catch(() => {}));
     return token;
   }
 
-  /** Asks for a new token, unless another run has stored one that `isGood` meanwhile. */
-  async function renewFor(isGood: (token: string) => boolean): Promise<string> {
-    return renewAlone(stored, async () => {
-      const old = await read();
-      if (isGood(old)) return old;
-      const answer = await postForToken(await input.anonymous(), login.refreshPath, { token: old });
-      const token = readToken(answer ?? '', 'the renewed token', `run "${loginCommand(profile, login)}"`, input);
-      refuseWorse(token, old);
-      // Somebody may have logged out meanwhile, or in to another service.
-      if (await saveToken(stored, profile, token, { ...login, sinceMs: clock.wallMs() }, old)) return token;
-      return read();
+  #share(isGood: (token: string) => boolean): Promise<string> {
+    this.#running ??= this.#renewFor(isGood).finally(() => {
+      this.#running = undefined;
     });
-  }
-  function share(isGood: (token: string) => boolean): Promise<string> {
-    running ??= renewFor(isGood).finally(() => {
-      running = undefined;
-    });
-    return running;
+    return this.#running;
   }
 
-  async function get(): Promise<string> {
-    const token = await read();
-    const isFresh = (one: string) => (dueOf(one) ?? Number.POSITIVE_INFINITY) > clock.wallMs();
-    const isWaiting = clock.monotonicMs() < waitsUntilMs && (token === latest || !hasEnded(token));
-    if (isFresh(token) || isWaiting) return keepAlive(token);
-    try {
-      const renewed = await share(isFresh);
-      if (!isFresh(renewed)) waitsUntilMs = clock.monotonicMs() + pauseAfter(renewed);
-      latest = renewed;
-      return keepAlive(renewed);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      const run = `run "${loginCommand(profile, login)}"`;
-      if (hasEnded(token)) {
-        const message = `the token of profile "${profile}" has ended and could not be renewed: ${messageOf(thrown)}`;
-        // A refusal is final; a service that is down comes back.
-        const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
-        throw new FleetError('auth', message, { hint: `${run} for a new one`, isLasting, cause: thrown });
-      }
-      waitsUntilMs = clock.monotonicMs() + Math.min(PAUSE_AFTER_FAILURE_MS, pauseAfter(token));
-      const ends = new Date(readExpiry(token) ?? 0).toISOString();
-      if (!isSaid)
-        await input.notice(
-          `warning: the token could not be renewed, and ends at ${ends}: ${messageOf(thrown)}; if that stays, ${run}`,
-        );
-      isSaid = true;
-      return keepAlive(token);
-    }
+  /** Asks for a new token, unless another run has stored one that `isGood` meanwhile. */
+  #renewFor(isGood: (token: string) => boolean): Promise<string> {
+    const { clock, stored, anonymous } = this.#input;
+    return renewAlone(stored, async () => {
+      const old = await this.#read();
+      if (isGood(old)) return old;
+      const answer = await postForToken(await anonymous(), this.#login.refreshPath, { token: old });
+      const run = `run "${loginCommand(this.#profile, this.#login)}"`;
+      const token = readToken(answer ?? '', 'the renewed token', run, this.#input);
+      refuseWorse(token, old);
+      // Somebody may have logged out meanwhile, or in to another service.
+      const login = { ...this.#login, sinceMs: clock.wallMs() };
+      return (await saveToken(stored, this.#profile, token, login, old)) ? token : this.#read();
+    });
   }
 
   /**
    * How long a token is used that is due the moment it comes: one of a few minutes that does not say when it began, the old one again, or any where
    * the clocks differ. Without a pause every request would ask for another.
    */
-  function pauseAfter(token: string): number {
-    const leftMs = (readExpiry(token) ?? 0) - clock.wallMs();
+  #pauseAfter(token: string): number {
+    const leftMs = (readExpiry(token) ?? 0) - this.#input.clock.wallMs();
     return leftMs > 0 ? Math.min(leftMs / 2, UNKNOWN_LIFE_MS / 2) : PAUSE_AFTER_FAILURE_MS;
   }
 
-  function hasEnded(token: string): boolean {
-    return (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= clock.wallMs();
+  #hasEnded(token: string): boolean {
+    return (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= this.#input.clock.wallMs();
   }
-
-  return {
-    get,
-    async renew(refused) {
-      const token = await read();
-      if (token !== refused) return token;
-      return share((one) => one !== refused).catch(() => {
-        signal.throwIfAborted();
-        return undefined;
-      });
-    },
-  };
 }
 
 /** Throws where a renewal would take a good token away: for one that ends sooner, or for what is none. */

@@ -155,7 +155,7 @@ async function addressOf(profile: string, place: TokenInput['stored']): Promise<
 function renewing(read: () => Promise<string>, login: Login, input: TokenInput): TokenReader {
   let opened: Promise<TokenReader> | undefined;
   const open = () => {
-    opened ??= import('./renewal.js').then(({ openRenewal }) => openRenewal(read, login, input));
+    opened ??= import('./renewal.js').then(({ Renewal }) => new Renewal(read, login, input));
     return opened;
   };
   return { get: async () => (await open()).get(), renew: async (refused) => (await open()).renew(refused) };

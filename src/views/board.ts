@@ -38,22 +38,28 @@ export interface BoardView {
   scroll: number;
 }
 
-export interface BoardInput {
-  view: BoardView;
+/** When it is drawn. */
+interface BoardMoment {
   /** By the machine's date, in milliseconds since the epoch. */
   nowMs: number;
   monotonicMs: number;
   offsetMinutes: number;
-  /** What is followed, for the title. */
-  title: string;
-  /** By topic. */
-  connections: ReadonlyMap<string, BoardConnection>;
+}
+
+/** The line of rates: what came and what did not. */
+interface BoardRate {
   messages: number;
   /** When the last message came, on the monotonic clock. */
   lastMessageMs: number | undefined;
   /** Messages in each of the last seconds, the present one last, and since when they are counted, on the monotonic clock. */
   perSecond: readonly number[];
   openedMs: number;
+  gapCount: number;
+  blindMs: number;
+}
+
+/** The panels of states and bicycles. */
+interface BoardFleet {
   /** Bicycles by state, those that are known. */
   counts: ReadonlyMap<string, number>;
   known: number;
@@ -67,12 +73,18 @@ export interface BoardInput {
   matching: number;
   /** The bicycle of the card. */
   card: Bicycle | undefined;
+}
+
+export interface BoardInput extends BoardMoment, BoardRate, BoardFleet {
+  view: BoardView;
+  /** What is followed, for the title. */
+  title: string;
+  /** By topic. */
+  connections: ReadonlyMap<string, BoardConnection>;
   /** The newest first. */
   alerts: readonly { alert: Alert; atMs: number }[];
   changes: readonly { entry: ShownEntry; atMs: number }[];
   gaps: readonly Gap[];
-  gapCount: number;
-  blindMs: number;
 }
 
 export interface BoardPlace {

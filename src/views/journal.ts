@@ -5,7 +5,15 @@ import { age, toIso } from '../terminal/time.js';
 import { OUTCOME_COLORS, type Outcome } from './action.js';
 import { ID_DIGITS } from './bicycle.js';
 
-export interface JournalRow {
+/** What the service answered; null where it did not. */
+interface JournalAnswer {
+  status: number | null;
+  state: string | null;
+  request_id: string | null;
+  message: string | null;
+}
+
+export interface JournalRow extends JournalAnswer {
   uuid: string | null;
   /** Where a creation stands in its file. */
   row?: number;
@@ -15,10 +23,6 @@ export interface JournalRow {
   run: string;
   /** How the outcome is known; null where it is not. */
   how: string | null;
-  status: number | null;
-  state: string | null;
-  request_id: string | null;
-  message: string | null;
 }
 
 export function journalShape(noun: Shape<JournalRow>['noun']): Shape<JournalRow> {

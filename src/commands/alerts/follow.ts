@@ -13,7 +13,7 @@ import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
-import { openAlertsReport, type SummaryInput, type Title } from './messages.js';
+import { type AlertsReport, openAlertsReport, type SummaryInput, type Title } from './messages.js';
 import { readAlerts } from './read.js';
 import type { Webhook } from './receiver.js';
 import { alertsState, startAlerts } from './state.js';
@@ -55,9 +55,9 @@ async function openAlerts(
   input: FollowInput,
   session: Session<AlertsEvent>,
 ): Promise<Machine<AlertsEvent, OwnEffect, Item>> {
-  const { clock, io } = context;
+  const { clock } = context;
   const { plan, memory, topics, baseUrl, exec } = input;
-  const { ending, stderr, signal, emit, room, log } = session;
+  const { stderr, signal, emit, room, log } = session;
   const report = openAlertsReport(stderr, input.title, plan.everyMs);
   if (memory !== undefined) {
     session.atEnd(memory.close);
@@ -68,7 +68,6 @@ async function openAlerts(
     if (memory.marks.cursorMs === undefined && sinceMs !== undefined)
       memory.move({ ...memory.marks, cursorMs: sinceMs, floorMs: sinceMs });
   }
-  const print = await openPrinter(context, plan.form, stderr, signal);
   const client = baseUrl && (await session.client(baseUrl, () => {}));
   const receiver = await input.openReceiver?.(session);
   if (receiver !== undefined) session.atEnd(receiver.close);
@@ -76,32 +75,11 @@ async function openAlerts(
     const sseUrl = requireSseUrl(await context.settings());
     session.runBeside(followTopics(context, { topics, sseUrl, idleMs: IDLE_MS, signal, log, emit, room }));
   }
-  const nameOf = plan.form === 'lines' ? await readBicycleNames(context) : () => undefined;
   const done = { executed: 0, execFailed: 0 };
+  const show = await openDelivery(context, input, session, done, report);
   const startedAt = momentOf(clock);
   const remembered = { known: memory?.known ?? openKnownAlerts(), marks: memory?.marks ?? {} };
   const state = startAlerts(plan, remembered, startedAt);
-
-  function printableOf({ item, before, mark }: Show): Printable {
-    const name = nameOf(item.value.bicycle);
-    const entry = { type: 'alert', alert: item.value, before, mark, name } as const;
-    return { entry, atMs: lastMsOf(item.value) ?? clock.wallMs(), data: item.json };
-  }
-  async function show(shows: readonly Show[]): Promise<void> {
-    if (shows.length === 0) return;
-    await print(shows.map(printableOf), () => {});
-    if (exec === undefined) return;
-    for (const each of shows) {
-      // What no command ran for counts as not delivered, and comes again after a restart.
-      if (ending.cut.aborted) throw OVER;
-      done.executed++;
-      const options = { env: io.env, clock, signal: ending.cut, say: report.execLine };
-      const reason = await runCommand(exec, each.item.json, options);
-      if (reason === undefined) continue;
-      done.execFailed++;
-      report.execFailed(each, reason);
-    }
-  }
 
   // Where each is remembered or handed to a command, one at a time: a kill in between repeats that one alone.
   const together = receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
@@ -134,6 +112,38 @@ async function openAlerts(
       const durationMs = clock.monotonicMs() - startedAt.monotonicMs;
       return report.summary({ end, durationMs, counts: state.counts, done, undelivered, more: receiver?.summary() });
     },
+  };
+}
+
+/** Prints alerts, and runs the command of `--exec` for each; counts in `done`. */
+async function openDelivery(
+  context: Context,
+  { plan, exec }: FollowInput,
+  { stderr, signal, ending }: Session<AlertsEvent>,
+  done: { executed: number; execFailed: number },
+  report: AlertsReport,
+): Promise<(shows: readonly Show[]) => Promise<void>> {
+  const { clock, io } = context;
+  const print = await openPrinter(context, plan.form, stderr, signal);
+  const nameOf = plan.form === 'lines' ? await readBicycleNames(context) : () => undefined;
+  const printableOf = ({ item, before, mark }: Show): Printable => {
+    const entry = { type: 'alert', alert: item.value, before, mark, name: nameOf(item.value.bicycle) } as const;
+    return { entry, atMs: lastMsOf(item.value) ?? clock.wallMs(), data: item.json };
+  };
+  return async (shows) => {
+    if (shows.length === 0) return;
+    await print(shows.map(printableOf), () => {});
+    if (exec === undefined) return;
+    for (const each of shows) {
+      // What no command ran for counts as not delivered, and comes again after a restart.
+      if (ending.cut.aborted) throw OVER;
+      done.executed++;
+      const options = { env: io.env, clock, signal: ending.cut, say: report.execLine };
+      const reason = await runCommand(exec, each.item.json, options);
+      if (reason === undefined) continue;
+      done.execFailed++;
+      report.execFailed(each, reason);
+    }
   };
 }
 

@@ -72,84 +72,109 @@ function readOwn(path: string): string {
  * FleetError of kind `config` where that is not possible, and one that names the process that has it; a silent one after the seconds that
  * it takes to know.
  */
-export async function openLog(options: LogFileOptions) {
-  const { path, clock, all, hint } = options;
+export async function openLog(options: LogFileOptions): Promise<LogFile> {
+  const { path } = options;
   const { text } = readLog(path);
   const writtenMs = statIfThere(path)?.mtimeMs;
   const claim = await claimLog(options);
   const { records, broken } = readLog(path);
-  let descriptor = -1;
-  let bytes = 0;
-  let wholeBytes = 0;
-  const close = () => {
-    if (descriptor !== -1) fs.closeSync(descriptor);
-    descriptor = -1;
-  };
-  const replace = () => {
-    const whole = linesOf([...all(), claim]);
-    close();
+  const keptAs = options.restore(records, broken, writtenMs) ? undefined : keepDamaged(path, text);
+  return new LogFile(options, claim, keptAs);
+}
+
+export class LogFile {
+  readonly #options: LogFileOptions;
+  readonly #claim: Claim;
+  /** Where the file is kept that was damaged. */
+  readonly keptAs: string | undefined;
+  #descriptor = -1;
+  #bytes = 0;
+  /** As it was written anew. */
+  #wholeBytes = 0;
+
+  constructor(options: LogFileOptions, claim: Claim, keptAs: string | undefined) {
+    this.#options = options;
+    this.#claim = claim;
+    this.keptAs = keptAs;
+    try {
+      this.#replace();
+    } catch (thrown) {
+      throw cannotWrite(options.path, thrown);
+    }
+  }
+
+  /** Throws a FleetError of kind `output` when it cannot be written, and when it is no longer this process's own. */
+  append(added: readonly unknown[]): void {
+    if (added.length === 0 || this.#descriptor === -1) return;
+    const lines = linesOf(added);
+    this.#write(() => {
+      fs.writeFileSync(this.#descriptor, lines);
+      this.#bytes += Buffer.byteLength(lines);
+      this.#check();
+    });
+  }
+
+  /** Replaces the file by what counts, where it has grown: call it where nothing is pending. Throws as above. */
+  tidy(): void {
+    if (this.#bytes - this.#wholeBytes <= Math.max(APPENDED_BYTES, this.#wholeBytes)) return;
+    this.#write(() => {
+      this.#check();
+      this.#replace();
+    });
+  }
+
+  /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
+  async beat(over: AbortSignal): Promise<void> {
+    const isOver = () => over.aborted;
+    while (!(await sleep(this.#options.clock, BEAT_MS, over).then(isOver, isOver)))
+      this.append([{ beat: this.#claim.claim }]);
+  }
+
+  close(): void {
+    try {
+      this.append([{ released: this.#claim.claim }]);
+    } catch {
+      // One that is lost is not this process's to let go of.
+    }
+    this.#closeFile();
+  }
+
+  #closeFile(): void {
+    if (this.#descriptor !== -1) fs.closeSync(this.#descriptor);
+    this.#descriptor = -1;
+  }
+
+  #replace(): void {
+    const { path, all } = this.#options;
+    const whole = linesOf([...all(), this.#claim]);
+    this.#closeFile();
     replaceFile(path, whole);
-    descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND);
-    wholeBytes = bytes = Buffer.byteLength(whole);
-  };
+    this.#descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND);
+    this.#wholeBytes = this.#bytes = Buffer.byteLength(whole);
+  }
+
   /** Others append nothing but claims, and those only to what they found silent for long. */
-  const check = () => {
-    const { size, ino } = fs.fstatSync(descriptor);
+  #check(): void {
+    const { path } = this.#options;
+    const { size, ino } = fs.fstatSync(this.#descriptor);
     const isStill = statIfThere(path)?.ino === ino;
-    if (isStill && size === bytes) return;
+    if (isStill && size === this.#bytes) return;
     const holder = holderOf(path);
-    if (holder !== undefined && holder.id !== claim.claim) throw lost(path, `was taken over by ${nameOf(holder)}`);
+    if (holder !== undefined && holder.id !== this.#claim.claim)
+      throw lost(path, `was taken over by ${nameOf(holder)}`);
     if (!isStill || holder === undefined) throw lost(path, 'was deleted or replaced while it was in use');
-    bytes = size;
-  };
-  const write = (action: () => void) => {
+    this.#bytes = size;
+  }
+
+  #write(action: () => void): void {
+    const { path, hint } = this.#options;
     try {
       action();
     } catch (cause) {
       if (cause instanceof FleetError) throw cause;
       throw new FleetError('output', `${path} could not be written: ${reasonOf(cause)}`, { cause, hint });
     }
-  };
-  /** Throws a FleetError of kind `output` when it cannot be written, and when it is no longer this process's own. */
-  const append = (added: readonly unknown[]) => {
-    if (added.length === 0 || descriptor === -1) return;
-    const lines = linesOf(added);
-    write(() => {
-      fs.writeFileSync(descriptor, lines);
-      bytes += Buffer.byteLength(lines);
-      check();
-    });
-  };
-  const keptAs = options.restore(records, broken, writtenMs) ? undefined : keepDamaged(path, text);
-  try {
-    replace();
-  } catch (thrown) {
-    throw cannotWrite(path, thrown);
   }
-  return {
-    /** Where the file is kept that was damaged. */
-    keptAs,
-    append,
-    /** Replaces the file by what counts, where it has grown: call it where nothing is pending. Throws as above. */
-    tidy(): void {
-      if (bytes - wholeBytes <= Math.max(APPENDED_BYTES, wholeBytes)) return;
-      write(check);
-      write(replace);
-    },
-    /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
-    async beat(over: AbortSignal): Promise<void> {
-      const isOver = () => over.aborted;
-      while (!(await sleep(clock, BEAT_MS, over).then(isOver, isOver))) append([{ beat: claim.claim }]);
-    },
-    close(): void {
-      try {
-        append([{ released: claim.claim }]);
-      } catch {
-        // One that is lost is not this process's to let go of.
-      }
-      close();
-    },
-  };
 }
 
 function linesOf(records: readonly unknown[]): string {

@@ -93,9 +93,9 @@ export async function openMemory(
       log.append([recordOfMarks(more)]);
     },
     queue,
-    tidy: log.tidy,
-    beat: log.beat,
-    close: log.close,
+    tidy: () => log.tidy(),
+    beat: (over: AbortSignal) => log.beat(over),
+    close: () => log.close(),
   };
 }
 

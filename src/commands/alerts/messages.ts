@@ -23,6 +23,8 @@ export interface Title {
   past: string;
 }
 
+export type AlertsReport = ReturnType<typeof openAlertsReport>;
+
 export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number | undefined) {
   const { print, atNow } = stderr;
   /** What is said even when quiet. */

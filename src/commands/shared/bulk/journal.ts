@@ -124,30 +124,20 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
       return append({ run: id, start, at: clock.wallMs() });
     },
     /** Resolves when the record is on the disk; only then may the request leave. */
-    announce: (key: string, { name, before }: { name: string | null; before: Before | null }) =>
-      append({
-        sending: key,
-        run: id,
-        after_ms: Math.round(clock.monotonicMs() - begunAt),
-        ...(name === null ? {} : { name }),
-        ...(before === null ? {} : { before }),
-      }),
+    announce(key: string, { name, before }: { name: string | null; before: Before | null }) {
+      const afterMs = Math.round(clock.monotonicMs() - begunAt);
+      return append({ sending: key, run: id, after_ms: afterMs, ...present({ name, before }) });
+    },
     /**
      * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
      * sleeping machine does not feel.
      */
     silentMs: () => Math.max(clock.monotonicMs() - confirmed.monotonicMs, Math.abs(clock.wallMs() - confirmed.wallMs)),
     /** Resolves when the record is on the disk. */
-    record: (key: string, result: ChangeResult, { uuid, name, how }: Pick<JournalEntry, 'uuid' | 'name' | 'how'>) =>
-      append({
-        answered: key,
-        run: id,
-        ...(uuid === null ? {} : { uuid }),
-        ...(name === null ? {} : { name }),
-        ...(how === 'answered' ? {} : { how }),
-        result,
-        at: clock.wallMs(),
-      }),
+    record(key: string, result: ChangeResult, { uuid, name, how }: Pick<JournalEntry, 'uuid' | 'name' | 'how'>) {
+      const known = present({ uuid, name, how: how === 'answered' ? null : how });
+      return append({ answered: key, run: id, ...known, result, at: clock.wallMs() });
+    },
     /** Lets go of the file and its lock. */
     async close() {
       isClosed = true;
@@ -157,4 +147,9 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
       await file.close();
     },
   };
+}
+
+/** The fields without those that are null. */
+function present(fields: { readonly [name: string]: unknown }): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -44,8 +44,8 @@ export interface Creation {
   body: NewBicycle;
 }
 
-/** What is done to each of them. */
-export interface BulkChange {
+/** What kind of a change it is. */
+interface ChangeKind {
   resource: Resource;
   /** `retire`, `create`. */
   verb: string;
@@ -58,9 +58,13 @@ export interface BulkChange {
   isDryRun: boolean;
   /** The state that it leads to, where that is known before any answer has shown it. */
   target?: string | undefined;
-  requestOf(task: Task): HttpRequest;
   /** Whether it asks before one too, where somebody can be asked. */
   isAlwaysAsked?: boolean;
+}
+
+/** What is done to each of them. */
+export interface BulkChange extends ChangeKind {
+  requestOf(task: Task): HttpRequest;
   /** Whether there is nothing to do for the task: it is reported as skipped. */
   isNeedless?(task: Task): boolean;
   /** Whether a refusal of the request means that it may be sent in another form, which `requestOf` gives from now on. */

@@ -63,8 +63,18 @@ export interface JournalEntry {
 /** How the result of a change is known: the service answered, its history or list shows it, the state proves it, or the operator said so. */
 export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
 
+/** How much of its file was read. */
+interface JournalPart {
+  /** Bytes of whole lines that were read. */
+  bytes: number;
+  lines: number;
+  /** Whole records that were read, and the number of the last one that each run wrote. */
+  records: number;
+  numbers: Map<string, number>;
+}
+
 /** A journal as far as it was read. */
-export interface Journal {
+export interface Journal extends JournalPart {
   /** Undefined: there is none yet, not even its first line. */
   binding: Binding | undefined;
   entries: Map<string, JournalEntry>;
@@ -72,12 +82,6 @@ export interface Journal {
   /** The start of the run that wrote last, and when that was. */
   start: Start;
   startedAtMs: number | null;
-  /** Bytes of whole lines that were read. */
-  bytes: number;
-  lines: number;
-  /** Whole records that were read, and the number of the last one that each run wrote. */
-  records: number;
-  numbers: Map<string, number>;
   /** Why it does not show all that was done, where somebody changed it. */
   damage: string | undefined;
   /** A line that is no record: allowed where a crash cut it, which is before the next claim and at the end. */
@@ -235,13 +239,17 @@ function takeHeader(journal: Journal, record: { [name: string]: unknown }, path:
   journal.binding ??= binding as Binding;
 }
 
-/** What a run of this version writes into a record about a task. */
-interface TaskRecord {
-  sending?: string;
-  answered?: string;
+/** What a run writes into a record about itself. */
+interface RunRecord {
   run?: string;
   start?: Partial<Start>;
   at?: number;
+}
+
+/** What a run of this version writes into a record about a task. */
+interface TaskRecord extends RunRecord {
+  sending?: string;
+  answered?: string;
   after_ms?: number;
   before?: Before;
   result?: ChangeResult;

@@ -29,7 +29,7 @@ export interface BulkOptions {
 }
 
 /** A run in its course. */
-export interface BulkRun extends BulkOptions {
+export interface BulkRun extends BulkOptions, Found {
   client: Client;
   gate: Gate;
   /** Aborted when nothing more may be sent; its reason is what stopped the run. */
@@ -40,6 +40,11 @@ export interface BulkRun extends BulkOptions {
   givenUp: AbortSignal;
   /** How often a request is tried again that the service provably did not take. */
   patience: number;
+  close(): void;
+}
+
+/** What a run has found so far. */
+interface Found {
   /** The states that bicycles were in after the change, and the bicycles that tasks made. */
   known: { reached: Set<string>; made: Set<string> };
   /** Whether the journal has tasks of earlier runs that no answer decides. */
@@ -52,7 +57,6 @@ export interface BulkRun extends BulkOptions {
   isWhole: boolean;
   /** A pause stops many at once, and is reported once. */
   silentUntilMs: number;
-  close(): void;
 }
 
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */

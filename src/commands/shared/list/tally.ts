@@ -5,7 +5,14 @@ import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ListOptions } from './flags.js';
 
-export interface Tally {
+/** What came of the filters of this side. */
+interface Shown {
+  /** Items that passed them, shown or not. */
+  kept: number;
+  shown: number;
+}
+
+export interface Tally extends Shown {
   pages: number;
   /** How often the pages were read: more than once where they brought fewer than the service counts. */
   readings: number;
@@ -17,9 +24,6 @@ export interface Tally {
   late: number;
   /** How many the service counts that did not come, however often the pages were read. */
   missing: number;
-  /** Items that passed the filters of this side, shown or not. */
-  kept: number;
-  shown: number;
   /** The service's total, first and last; undefined where it gives none. */
   firstTotal: number | undefined;
   lastTotal: number | undefined;
