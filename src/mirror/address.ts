@@ -1,6 +1,7 @@
-// The address of a mirror's database, `sqlite:PATH` or `postgres://…`, read and checked.
+// The address of a mirror's database, `sqlite:PATH` or `postgres://…`: read, checked, and what it is when nobody names one.
 
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
+import { configError, usageError } from '../errors.js';
 import { isWholePath } from '../folder.js';
 
 /** Where a mirror is kept. It holds no secret: a password in an address is refused. */
@@ -11,6 +12,28 @@ export type MirrorAddress =
 /** A text that became an address, or why not. */
 export type ParsedAddress = { readonly value: MirrorAddress } | { readonly reason: string; readonly hint?: string };
 
+/** The flag that names the database, wherever a mirror answers; `readTo` reads it. */
+export const TO = [
+  '--to <address>',
+  'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
+] as const;
+
+/** The flag of what a mirror can answer; `--to` goes with it. */
+export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
+
+/** Parses `--to`; a relative path is below the current directory. Throws a usage error. */
+export function readTo(text: string): MirrorAddress {
+  const parsed = parseMirrorAddress(text, process.cwd());
+  if ('reason' in parsed) throw usageError(`--to: ${parsed.reason}`, parsed.hint);
+  return parsed.value;
+}
+
+/** The file of a profile for which nobody names a database. Throws a FleetError of kind `config` where there is no folder of state. */
+export function defaultAddress(folder: string | undefined, profile: string): MirrorAddress {
+  if (folder !== undefined) return { kind: 'sqlite', path: join(folder, `${profile}.db`) };
+  throw configError('there is no folder for the mirror', 'set HOME, or name a database: --to sqlite:PATH');
+}
+
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
 /** User, hosts, database and parameters; several hosts are no URL. */
@@ -18,7 +41,6 @@ const POSTGRES_PARTS = /^[a-z]+:\/\/(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\
 const SERVER = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 /** Parameters of an address that are secrets. */
 const SECRET_PARAMETERS = ['password', 'sslpassword'];
-const LARGEST_PORT = 65_535;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT = 'leave it out, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
 
@@ -43,31 +65,32 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
     return { reason: `"${path}" begins with ~, which only shells expand`, hint: 'write the whole path' };
   if (isWholePath(path)) return { value: { kind: 'sqlite', path } };
   if (folder !== undefined && !isAbsolute(path)) return { value: { kind: 'sqlite', path: resolve(folder, path) } };
-  // `/c/x` is how Git Bash writes `c:/x`.
-  const whole = resolve(path.replace(/^[\\/]([a-z])(?=[\\/])/i, '$1:'));
-  return { reason: `"${path}" is not an absolute path`, hint: `write the whole path: sqlite:${whole}` };
+  return { reason: `"${path}" is not an absolute path`, hint: `write the whole path: sqlite:${resolve(path)}` };
 }
 
 /** Never repeats the text: a password may stand anywhere in it. */
 function parsePostgres(url: string): ParsedAddress {
-  const unreadable = (why: string) => ({
-    reason: `the address of the database cannot be read: ${why}`,
-    hint: `${FORMS}, without a password`,
-  });
-  if (url.includes('#')) return { reason: 'the address of a database must not hold #', hint: 'write it as %23' };
-  const { user = '', dbname = '', port = '', ...others } = postgresParameters(url) ?? {};
+  const parameters = postgresParameters(url);
+  const { user = '', dbname = '', port = '', ...others } = parameters ?? {};
   const isSecret = Object.keys(others).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase()));
+  if (url.includes('#')) return { reason: 'the address of a database must not hold #', hint: 'write it as %23' };
   if (user.includes(':') || isSecret)
     return { reason: 'the address of a database must not hold a password: process lists show it', hint: PASSWORD_HINT };
-  if (postgresParameters(url) === undefined) return unreadable('something in it is not percent-encoded as UTF-8');
-  if (dbname.includes('@')) return unreadable('the name of its database holds @');
-  if (!port.split(',').every((each) => each === '' || isPort(each)))
-    return unreadable(`a port is a number from 1 to ${LARGEST_PORT}`);
-  return { value: { kind: 'postgres', url } };
+  const refusal =
+    parameters === undefined
+      ? 'something in it is not percent-encoded as UTF-8'
+      : dbname.includes('@')
+        ? 'the name of its database holds @'
+        : port.split(',').every((each) => each === '' || isPort(each))
+          ? undefined
+          : 'a port is a number from 1 to 65535';
+  if (refusal === undefined) return { value: { kind: 'postgres', url } };
+  const reason = `the address of the database cannot be read: ${refusal}`;
+  return { reason, hint: `${FORMS}, without a password` };
 }
 
 export function isPort(text: string): boolean {
-  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= LARGEST_PORT;
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
 /** The parameters of an address under libpq's names; several hosts and their ports with commas. Undefined where it cannot be decoded. */

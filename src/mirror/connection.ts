@@ -1,7 +1,7 @@
 // How a PostgreSQL server is reached: address, then service file, then environment, as libpq does; `pg` itself reads few of them.
 
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { configError, messageOf, reasonOf } from '../errors.js';
@@ -10,57 +10,37 @@ import { homeOfUser, nameOfUser } from '../user.js';
 import { isPort, postgresParameters } from './address.js';
 
 /** As `pg` takes it, but for `servers`. */
-export interface Connection {
-  /** Each is tried in turn. */
-  readonly servers: readonly Server[];
-  readonly user: string;
-  /** Undefined: the one in ~/.pgpass. */
-  readonly password: string | undefined;
-  readonly database: string;
-  readonly connectionTimeoutMillis: number;
-  readonly application_name: string;
-  readonly options: string | undefined;
-}
-
-export interface Server {
-  readonly host: string;
-  readonly port: number;
-  /** Each is tried in turn, as `prefer` and `allow` ask; false is without TLS. */
-  readonly ssl: readonly (false | ConnectionOptions)[];
-}
+export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
 type Named = { readonly [name: string]: string | undefined };
+type Find = (name: string) => string | undefined;
+/** Each is tried in turn, as `prefer` and `allow` ask; false is without TLS. */
+type Tls = readonly (false | ConnectionOptions)[];
 
 const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
-const OTHERS_BITS = 0o077;
 
 /** Parameters whose variable is not `PG` and their name (PostgreSQL 17, section 32.15). */
 const VARIABLES: Named = { dbname: 'PGDATABASE', application_name: 'PGAPPNAME' };
 
 /** Reads address, files and environment. Throws a FleetError of kind `config` for a file or value that is no use. */
-export async function readConnection(url: string, env: NodeJS.ProcessEnv): Promise<Connection> {
-  const fromAddress: Named = postgresParameters(url) ?? {};
-  const fromEnvironment = (name: string) => env[VARIABLES[name] ?? `PG${name.toUpperCase()}`] || undefined;
-  const service = fromAddress['service'] ?? fromEnvironment('service');
-  const fromService = service === undefined ? {} : await readService(service, env);
-  const find = (name: string) => fromAddress[name] ?? fromService[name] ?? fromEnvironment(name);
+export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
+  const address: Named = postgresParameters(url) ?? {};
+  const variable: Find = (name) => env[VARIABLES[name] ?? `PG${name.toUpperCase()}`] || undefined;
+  const service = address['service'] ?? variable('service');
+  const section = service === undefined ? {} : await readService(service, env);
+  const find: Find = (name) => address[name] ?? section[name] ?? variable(name);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
-  const database = find('dbname') ?? user;
-  const places = placesOf(find('host') ?? 'localhost', find('port') ?? '');
   const tls = await readTls(find, join(home(env), '.postgresql'));
-  const servers = places.map((place) => ({
-    ...place,
-    ssl: place.host.startsWith('/') ? [false as const] : tls.map((each) => each && { ...each, host: place.host }),
-  }));
-  const timeoutS = find('connect_timeout') ?? String(CONNECT_TIMEOUT_S);
-  if (!/^\d{1,6}$/.test(timeoutS)) throw configError(`the database's connect_timeout is not a number: "${timeoutS}"`);
+  const tlsOf = (host: string): Tls => (host.startsWith('/') ? [false] : tls.map((each) => each && { ...each, host }));
   return {
-    servers,
+    /** Each is tried in turn. */
+    servers: placesOf(find('host') ?? '', find('port') ?? '').map((place) => ({ ...place, ssl: tlsOf(place.host) })),
+    /** Undefined: the one in ~/.pgpass. */
     password: find('password'),
-    database,
+    database: find('dbname') ?? user,
     user,
-    connectionTimeoutMillis: Number(timeoutS) * 1000,
+    connectionTimeoutMillis: (Number(find('connect_timeout')) || CONNECT_TIMEOUT_S) * 1000,
     application_name: find('application_name') ?? 'fleet',
     options: find('options'),
   };
@@ -69,11 +49,10 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv): Promi
 /** Several hosts have one port, or one each (PostgreSQL 17, section 32.1.1.3). */
 function placesOf(hostText: string, portText: string): { host: string; port: number }[] {
   const [hosts, ports] = [hostText.split(','), portText.split(',')];
-  if (ports.length > 1 && ports.length !== hosts.length)
-    throw configError(
-      `the database has ${hosts.length} hosts and ${ports.length} ports`,
-      'give one port, or one for each',
-    );
+  if (ports.length > 1 && ports.length !== hosts.length) {
+    const what = `the database has ${hosts.length} hosts and ${ports.length} ports`;
+    throw configError(what, 'give one port, or one for each');
+  }
   return hosts.map((host, index) => {
     const port = (ports[index] ?? ports[0]) || DEFAULT_PORT;
     if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
@@ -98,86 +77,23 @@ async function readSmall(path: string): Promise<string | undefined> {
 
 /** The parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section 32.17). */
 async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named> {
+  const own = env['PGSERVICEFILE'] || join(home(env), '.pg_service.conf');
   const folder = env['PGSYSCONFDIR'];
-  const paths = [
-    env['PGSERVICEFILE'] || join(home(env), '.pg_service.conf'),
-    ...(folder === undefined
-      ? ['/etc/pg_service.conf', '/etc/postgresql-common/pg_service.conf']
-      : [join(folder, 'pg_service.conf')]),
-  ];
+  const folders = folder === undefined ? ['/etc', '/etc/postgresql-common'] : [folder];
+  const paths = [own, ...folders.map((each) => join(each, 'pg_service.conf'))];
   for (const path of paths) {
     const found = parseService((await readSmall(path)) ?? '', name);
     if (found !== undefined) return found;
   }
-  throw configError(
-    `there is no service "${name}" of PostgreSQL`,
-    `looked in ${paths.join(', ')}; see PGSERVICE and PGSERVICEFILE`,
-  );
+  const hint = `looked in ${paths.join(', ')}; see PGSERVICE and PGSERVICEFILE`;
+  throw configError(`there is no service "${name}" of PostgreSQL`, hint);
 }
 
 /** The section of one service; undefined when the text has none of that name. */
 export function parseService(text: string, name: string): Named | undefined {
   const section = text.split(/^\s*\[/m).find((part) => part.startsWith(`${name}]`));
-  if (section === undefined) return undefined;
-  const lines = section.split(/\r?\n/).map((line) => line.split(/=(.*)/s).map((side) => side.trim()));
-  return Object.fromEntries(
-    lines.filter(([key = '', value]) => key !== '' && !key.startsWith('#') && value !== undefined),
-  );
-}
-
-/** A file of secrets is its owner's alone; root's may be read by its group, as libpq has it for keys. */
-async function refuseShared(path: string): Promise<void> {
-  const { mode, uid } = await stat(path);
-  if (process.platform === 'win32' || (mode & (uid === 0 ? 0o027 : OTHERS_BITS)) === 0) return;
-  throw configError(`${path} can be read by others, and is not used`, `run: chmod 600 ${path}`);
-}
-
-/** The files of the user's folder are taken where no parameter names others (PostgreSQL 17, section 32.19). */
-async function readTls(find: (name: string) => string | undefined, folder: string): Promise<Server['ssl']> {
-  const mode = find('sslmode') ?? 'prefer';
-  if (mode === 'disable') return [false];
-  const own: { ca?: string; cert?: string; key?: string } = {};
-  for (const [option, name, file] of TLS_FILES) {
-    const named = find(name);
-    // The system's own authorities are those of Node.
-    if (named === 'system') continue;
-    const path = named ?? join(folder, file);
-    const text = await readSmall(path);
-    if (text !== undefined) own[option] = text;
-    else if (named !== undefined) throw configError(`there is no file ${path} (${name})`);
-    if (text !== undefined && option === 'key') await refuseShared(path);
-  }
-  checkTls(own);
-  const unchecked = { ...own, rejectUnauthorized: false };
-  // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
-  const checked = { ...own, rejectUnauthorized: true };
-  const chain = { ...checked, checkServerIdentity: () => undefined };
-  const modes: { readonly [mode: string]: Server['ssl'] } = {
-    allow: [false, unchecked],
-    prefer: [unchecked, false],
-    // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
-    require: [own.ca === undefined ? unchecked : chain],
-    'verify-ca': [chain],
-    'verify-full': [checked],
-  };
-  const ssl = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
-  if (ssl !== undefined) return ssl;
-  throw configError(`"${mode}" is not an sslmode`, `modes: disable, ${Object.keys(modes).join(', ')}`);
-}
-
-/** What cannot be read fails here, by its name, and not in the middle of a handshake. */
-function checkTls({ ca, cert, key }: { ca?: string; cert?: string; key?: string }): void {
-  const check = (what: string, use: () => unknown) => {
-    try {
-      use();
-    } catch (error) {
-      const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to files in PEM';
-      throw configError(`PostgreSQL's ${what}: ${messageOf(error)}`, hint, error);
-    }
-  };
-  if (ca !== undefined) check('root certificate (sslrootcert) cannot be read', () => new X509Certificate(ca));
-  if (key !== undefined) check('client key (sslkey) cannot be read', () => createPrivateKey(key));
-  if (cert !== undefined) check('client certificate (sslcert) does not fit', () => createSecureContext({ cert, key }));
+  const lines = section?.split(/\r?\n/).map((line) => line.split(/=(.*)/s).map((side) => side.trim()));
+  return lines && Object.fromEntries(lines.filter(([key = '', value]) => /^[^#]/.test(key) && value !== undefined));
 }
 
 const TLS_FILES = [
@@ -185,3 +101,41 @@ const TLS_FILES = [
   ['cert', 'sslcert', 'postgresql.crt'],
   ['key', 'sslkey', 'postgresql.key'],
 ] as const;
+
+/** The files of the user's folder are taken where no parameter names others (PostgreSQL 17, section 32.19). */
+async function readTls(find: Find, folder: string): Promise<Tls> {
+  const mode = find('sslmode') ?? 'prefer';
+  if (mode === 'disable') return [false];
+  const own: { ca?: string; cert?: string; key?: string } = {};
+  for (const [option, name, file] of TLS_FILES) {
+    const named = find(name);
+    // The system's own authorities are those of Node.
+    if (named === 'system') continue;
+    const text = await readSmall(named ?? join(folder, file));
+    if (text !== undefined) own[option] = text;
+    else if (named !== undefined) throw configError(`there is no file ${named} (${name})`);
+  }
+  try {
+    // What cannot be used fails here, and not in the middle of a handshake.
+    if (own.ca !== undefined) new X509Certificate(own.ca);
+    if (own.cert !== undefined || own.key !== undefined) createSecureContext(own);
+  } catch (error) {
+    const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to files in PEM that belong together';
+    throw configError(`PostgreSQL's files for TLS cannot be used: ${messageOf(error)}`, hint, error);
+  }
+  const unchecked = { ...own, rejectUnauthorized: false };
+  // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
+  const checked = { ...own, rejectUnauthorized: true };
+  const chain = { ...checked, checkServerIdentity: () => undefined };
+  const modes = new Map<string, Tls>([
+    ['allow', [false, unchecked]],
+    ['prefer', [unchecked, false]],
+    // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
+    ['require', [own.ca === undefined ? unchecked : chain]],
+    ['verify-ca', [chain]],
+    ['verify-full', [checked]],
+  ]);
+  const ssl = modes.get(mode);
+  if (ssl !== undefined) return ssl;
+  throw configError(`"${mode}" is not an sslmode`, `modes: disable, ${[...modes.keys()].join(', ')}`);
+}

@@ -10,43 +10,19 @@ import type { Database, Row, Value } from './database.js';
 import { DIALECTS } from './dialect.js';
 import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
 
-/** What a batch writes, in the order of the columns. */
-export interface Writes {
-  /** As BICYCLE_COLUMNS. */
-  readonly bicycles: readonly (readonly Value[])[];
-  /** As CHANGE_COLUMNS. */
-  readonly changes: readonly (readonly Value[])[];
-  /** What is written beside these, in its order. */
-  readonly steps: readonly WriteStep[];
-}
+export type Writes = ReturnType<Ledger['take']>;
 
-/** What a batch does to the tables beside its rows. `started` is UTC, as the rows have it. */
+/** What a batch does to the tables beside its rows. */
 export type WriteStep =
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
-  | { readonly type: 'mark-gone'; readonly started: string; readonly seesAll: boolean | undefined }
-  /** Holds the whole reading against the table, once the batch is written. */
-  | {
-      readonly type: 'verify';
-      readonly id: number;
-      readonly pass: number;
-      readonly started: string;
-      readonly seesAll: boolean | undefined;
-    }
+  /** `verify` holds the whole reading against the table, once the batch is written. */
+  | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
   /** The open gap is over; or changes are not recorded, from the first to the last of them: moments that are near each other are one gap. */
   | ClosedGap
   | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
 
-export const CHANGE_COLUMNS: readonly string[] = [
-  'at',
-  'received',
-  'bicycle',
-  'version',
-  'field',
-  'old',
-  'new',
-  'source',
-];
+export const CHANGE_COLUMNS = ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'];
 
 interface Entry extends Omit<RowFacts, 'raw'> {
   known: KnownBicycle;
@@ -84,7 +60,7 @@ export class Ledger implements FleetStore {
   readonly #kept = new Map<string, Entry>();
   readonly #recent = new Map<string, Recent>();
   readonly #leaving = new Map<string, Leaving>();
-  #changes: Value[][] = [];
+  #changes: (readonly Value[])[] = [];
   #steps: WriteStep[] = [];
   #size = 0;
   #found = 0;
@@ -147,12 +123,12 @@ export class Ledger implements FleetStore {
     this.#steps.push({ type: 'listed', uuids, pass });
   }
 
-  meet({ id, pass, started, seesAll }: ListPass): undefined {
-    this.#steps.push({ type: 'verify', id, pass, started: utcOfMs(started.wallMs), seesAll });
+  meet(reading: ListPass): undefined {
+    this.#steps.push({ type: 'verify', reading });
   }
 
-  removeMissing({ started, seesAll }: ListPass): [] {
-    this.#steps.push({ type: 'mark-gone', started: utcOfMs(started.wallMs), seesAll });
+  removeMissing(reading: ListPass): [] {
+    this.#steps.push({ type: 'mark-gone', reading });
     return [];
   }
 
@@ -183,13 +159,12 @@ export class Ledger implements FleetStore {
 
   #recordLeft(uuid: string, leaving: Leaving) {
     const at = utcOfMs(leaving.leftMs);
-    const old = JSON.stringify(leaving.state);
-    this.#record(uuid, at, at, { version: null, field: 'state', old, now: 'null', source: 'push' });
+    this.#record(at, at, uuid, null, 'state', JSON.stringify(leaving.state), 'null', 'push');
     leaving.isRecorded = true;
   }
 
   /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
-  take(): Writes {
+  take() {
     const bicycles: Value[][] = [];
     for (const [uuid, entry] of this.#entries) {
       const { known } = entry;
@@ -202,6 +177,7 @@ export class Ledger implements FleetStore {
       this.#kept.delete(uuid);
       if (known.heard > 0) this.#kept.set(uuid, entry);
     }
+    // Rows as BICYCLE_COLUMNS and CHANGE_COLUMNS; the steps beside them are in their order.
     const writes = { bicycles, changes: this.#changes, steps: this.#steps };
     this.#changes = [];
     this.#steps = [];
@@ -227,9 +203,10 @@ export class Ledger implements FleetStore {
     this.#recent.delete(oldest);
   }
 
-  #record(uuid: string, at: string, received: string, { version, field, old, now, source }: Change) {
-    this.#changes.push([at, received, uuid, version, field, old, now, source]);
-    if (source === 'list') this.#found++;
+  /** As CHANGE_COLUMNS. */
+  #record(...change: readonly Value[]) {
+    this.#changes.push(change);
+    if (change.at(-1) === 'list') this.#found++;
   }
 
   #insert(uuid: string, known: KnownBicycle, from: Origin, isPlausible: boolean) {
@@ -242,7 +219,7 @@ export class Ledger implements FleetStore {
     if (from.isFirstReading) return;
     const version = versionValue(known.bicycle.concurrency_version);
     const at = timeOf(undefined, known.bicycle, from, isPlausible) ?? received;
-    this.#record(uuid, at, received, { version, field: '*', old: null, now: raw, source: from.source });
+    this.#record(at, received, uuid, version, '*', null, raw, from.source);
   }
 
   #update(entry: Entry, known: KnownBicycle, from: Origin, isPlausible: boolean) {
@@ -253,8 +230,7 @@ export class Ledger implements FleetStore {
     const received = utcOfMs(from.receivedMs);
     const version = versionValue(after.concurrency_version);
     if (entry.gone !== null && known.goneMs === undefined) {
-      const old = JSON.stringify(entry.gone);
-      this.#record(entry.uuid, received, received, { version, field: 'gone', old, now: 'null', source });
+      this.#record(received, received, entry.uuid, version, 'gone', JSON.stringify(entry.gone), 'null', source);
       entry.gone = null;
       entry.isDirty = true;
       this.#size++;
@@ -274,13 +250,13 @@ export class Ledger implements FleetStore {
       const old = field === 'state' && left?.isRecorded ? null : before[field];
       const now = after[field];
       if (old === now) continue;
-      const texts = [old === undefined ? null : writeJson(old), writeJson(now)] as const;
-      if (texts[0] === texts[1]) continue;
+      const [oldJson, json] = [old === undefined ? null : writeJson(old), writeJson(now)];
+      if (oldJson === json) continue;
       isChanged = true;
       // A message came before the first reading, which fills in what it left out.
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;
-      this.#record(entry.uuid, at, received, { version, field, old: texts[0], now: texts[1], source });
+      this.#record(at, received, entry.uuid, version, field, oldJson, json, source);
     }
     if (isMoved && this.#changes.length === recorded && !from.isFirstReading) {
       const saidMs = source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
@@ -291,14 +267,6 @@ export class Ledger implements FleetStore {
     entry.lastSeen = received;
     entry.isDirty = true;
   }
-}
-
-interface Change {
-  readonly version: Value;
-  readonly field: string;
-  readonly old: string | null;
-  readonly now: string;
-  readonly source: Origin['source'];
 }
 
 const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicycles WHERE uuid IN';

@@ -1,8 +1,7 @@
 // A mirror opened for reading: whose it is, how old, how whole, and whether it can be taken for the service.
 
-import { constants } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
-import { configError } from '../errors.js';
+import { existsSync } from 'node:fs';
+import { configError, type FleetError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
@@ -33,17 +32,12 @@ export async function openMirror(
   address: MirrorAddress,
   { baseUrl, ...options }: Omit<OpenOptions, 'access'> & { baseUrl?: URL | undefined },
 ) {
-  const isAlone = address.kind === 'sqlite' && (await lacksWal(address.path));
   const database = await openDatabase(address, { ...options, access: 'read' });
   try {
     const schema = await readSchema(database);
     if (schema !== undefined && schema < SCHEMA_NUMBER)
       throw configError('the mirror was written by an older fleet', 'upgrade it: fleet mirror upgrade');
-    if (schema === undefined) {
-      const shown = showMirrorAddress(address);
-      if (isAlone) throw configError(`${shown} is incomplete: its -wal file is missing`, COPY_HINT);
-      throw configError(`there is no mirror in ${shown}`, 'start one: fleet mirror run');
-    }
+    if (schema === undefined) throw missing(address);
     const { base_url: found } = await readMeta(database);
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
@@ -52,7 +46,7 @@ export async function openMirror(
       baseUrl: found,
       /** The organizations whose bicycles it holds. */
       organizations: (await readLeases(database)).map(({ organization }) => organization),
-      status: () => readStatus(database, isAlone),
+      status: () => readStatus(database),
       close: () => database.close(),
     };
   } catch (error) {
@@ -61,31 +55,22 @@ export async function openMirror(
   }
 }
 
-const COPY_HINT = 'copy all of its files while nobody writes, or make the copy by: sqlite3 FILE ".backup COPY"';
-
-/** Whether a file of SQLite stands alone that has a log beside it while it is in use (https://sqlite.org/fileformat2.html, 1.3). */
-async function lacksWal(path: string): Promise<boolean> {
-  if ((await stat(`${path}-wal`).catch(() => undefined)) !== undefined) return false;
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
-  try {
-    const { buffer, bytesRead = 0 } = (await file?.read(Buffer.alloc(20), 0, 20, 0).catch(() => undefined)) ?? {};
-    return bytesRead === 20 && buffer?.[19] === 2;
-  } finally {
-    await file?.close();
-  }
+function missing(address: MirrorAddress): FleetError {
+  return configError(`there is no mirror in ${showMirrorAddress(address)}`, 'start one: fleet mirror run');
 }
 
-/** Opens a mirror for writing; one of another service, a newer program or with other tables is refused, and left as it was to the byte. */
+/** Opens a mirror for writing, or what becomes one where that is fine; one of another service, a newer program or with other tables is refused, and left as it was to the byte. */
 export async function openOwn(
   address: MirrorAddress,
   baseUrl: URL,
   options: Omit<OpenOptions, 'access'>,
+  isNewFine = true,
 ): Promise<Database> {
-  const isNew = address.kind === 'sqlite' && (await stat(address.path).catch(() => undefined)) === undefined;
-  if (!isNew) {
+  if (address.kind !== 'sqlite' || !isNewFine || existsSync(address.path)) {
     const found = await openDatabase(address, { ...options, access: 'look' });
     try {
-      if ((await readSchema(found)) !== undefined) checkBaseUrl((await readMeta(found)).base_url, baseUrl);
+      if ((await readSchema(found)) !== undefined) checkBaseUrl((await readMeta(found))['base_url'], baseUrl);
+      else if (!isNewFine) throw missing(address);
     } finally {
       await found.close();
     }
@@ -103,7 +88,7 @@ function conditionOf(lease: Lease, now: string) {
   return { ...lease, isWritten, isStarting, heardMs, behindMs: isWritten ? (state?.behindMs ?? 0) : 0 };
 }
 
-async function readStatus(database: Database, isAlone: boolean) {
+async function readStatus(database: Database) {
   const now = await databaseTime(database);
   const writers = (await readLeases(database)).map((lease) => conditionOf(lease, now));
   const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY started LIMIT 100');
@@ -111,8 +96,6 @@ async function readStatus(database: Database, isAlone: boolean) {
   const isWritten = writers.length > 0 && writers.every((each) => each.isWritten);
   const isWhole = writers.length > 0 && states.every((state) => state?.isWhole === true);
   const isStarting = writers.some((each) => each.isStarting);
-  // A writer that let go has left nothing in that file.
-  const isTorn = isAlone && writers.some(({ heartbeat }) => heartbeat !== null);
   const asOfMs = writers.length === 0 ? undefined : least(writers.map(({ heardMs }) => heardMs));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
@@ -137,13 +120,11 @@ async function readStatus(database: Database, isAlone: boolean) {
     proven: provenMs === undefined ? undefined : { atMs: provenMs, total: sum(totals) },
     openGaps,
     /** Since when changes are kept. */
-    keptSince: (await readMeta(database)).kept_since,
-    /** The file beside that of SQLite is missing, with what was written last. */
-    isTorn,
+    keptSince: (await readMeta(database))['kept_since'],
     /** A writer has written nothing yet. */
     isStarting,
     /** Live writers, the whole fleet, and no open gap: it can be taken for the service. */
-    isCurrent: isWritten && !isStarting && isWhole && openGaps.length === 0 && !isTorn && !isBehind,
+    isCurrent: isWritten && !isStarting && isWhole && openGaps.length === 0 && !isBehind,
   };
 }
 

@@ -1,13 +1,14 @@
 // PostgreSQL, and what speaks its protocol: one connection that writes, and one more for each reading of many rows.
 
 import type { Socket } from 'node:net';
-import type { CustomTypesConfig } from 'pg';
+import type { CustomTypesConfig, FieldDef } from 'pg';
 import { configError, FleetError, messageOf, usageError } from '../errors.js';
 import { type Connection, readConnection } from './connection.js';
 import {
   type Answer,
   CHUNK_ROWS,
   type Engine,
+  LEASE_MS,
   type OpenOptions,
   refusal,
   storable,
@@ -20,26 +21,12 @@ type Client = InstanceType<Pg['Client']>;
 
 /** Rows that are sent at once. */
 const COPIED_ROWS = 500;
-const OID = {
-  bool: 16,
-  bytes: 17,
-  int8: 20,
-  int2: 21,
-  int4: 23,
-  json: 114,
-  float4: 700,
-  float8: 701,
-  timestamptz: 1184,
-  numeric: 1700,
-  jsonb: 3802,
-} as const;
-
 /** What both connections agree on: times in UTC in one spelling. */
 const SESSION = "set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set intervalstyle to 'iso_8601'";
 
 const ONLY_READS = 'set default_transaction_read_only to on';
 /** A writer that froze within a transaction, or whose machine did, would lock out the one that replaces it. */
-const ENDS_WHEN_FROZEN = "set idle_in_transaction_session_timeout to '15s'";
+const ENDS_WHEN_FROZEN = `set idle_in_transaction_session_timeout to ${LEASE_MS}`;
 
 interface Server {
   readonly pg: Pg;
@@ -98,33 +85,23 @@ function numberParameters(sql: string): string {
 /** Many rows cost the server half as much by COPY as by INSERT, and this program less than as parameters (measured). */
 async function copyRows(client: Client, into: string, rows: readonly (readonly Value[])[]): Promise<void> {
   const { from } = await import('pg-copy-streams');
-  const { finished } = await import('node:stream/promises');
-  const copy = client.query(from(`copy ${into} from stdin`));
-  const end = finished(copy);
-  for (let at = 0; at < rows.length; at += COPIED_ROWS)
-    copy.write(
-      rows
-        .slice(at, at + COPIED_ROWS)
-        .map(copyLine)
-        .join(''),
-    );
-  copy.end();
-  await end;
+  const { pipeline } = await import('node:stream/promises');
+  function* pieces() {
+    for (let at = 0; at < rows.length; at += COPIED_ROWS) {
+      const lines = rows.slice(at, at + COPIED_ROWS).map((row) => `${row.map(copyCell).join('\t')}\n`);
+      yield lines.join('');
+    }
+  }
+  await pipeline(pieces, client.query(from(`copy ${into} from stdin`)));
 }
 
-function copyLine(row: readonly Value[]): string {
-  return `${row.map(copyCell).join('\t')}\n`;
-}
-
-/** What would end a cell or a row in the text of COPY. */
-const SPECIAL = /[\\\t\n\r]/;
-const ESCAPES: { readonly [character: string]: string } = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+/** What would end a cell or a row in the text of COPY, and is written as in a string of JSON. */
+const SPECIAL = /[\\\t\n\r]/g;
 
 function copyCell(value: Value): string {
   if (value === null) return '\\N';
   if (typeof value !== 'string') return String(value);
-  const text = storable(value);
-  return SPECIAL.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => ESCAPES[character] ?? '') : text;
+  return storable(value).replace(SPECIAL, (character) => JSON.stringify(character).slice(1, -1));
 }
 
 /** Reads rows through a cursor of a connection of its own, so that other calls need not wait for it. */
@@ -139,7 +116,7 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
   let columns: TableColumn[] = [];
   const next = (cursor: InstanceType<typeof Cursor<Value[]>>) => {
     return new Promise<Value[][]>((resolve, reject) => {
-      cursor.read(CHUNK_ROWS, (error: Error | undefined, rows: Value[][], result: { fields?: Field[] }) => {
+      cursor.read(CHUNK_ROWS, (error: Error | undefined, rows: Value[][], result: { fields?: FieldDef[] }) => {
         if (error) return reject(error);
         columns = (result?.fields ?? []).map(columnOf);
         resolve(rows);
@@ -173,17 +150,11 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
-interface Field {
-  readonly name: string;
-  readonly dataTypeID: number;
-}
+/** numeric, json and jsonb (pg_type.dat). */
+const [NUMERIC, JSON_TYPES] = [1700, [114, 3802]];
 
-function columnOf({ name, dataTypeID }: Field): TableColumn {
-  return {
-    name,
-    isDecimal: dataTypeID === OID.numeric,
-    isJson: dataTypeID === OID.json || dataTypeID === OID.jsonb,
-  };
+function columnOf({ name, dataTypeID: type }: FieldDef): TableColumn {
+  return { name, isDecimal: type === NUMERIC, isJson: JSON_TYPES.includes(type) };
 }
 
 function bind(value: Value): unknown {
@@ -191,28 +162,17 @@ function bind(value: Value): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-const TYPES = {
-  getTypeParser: (oid: number) => (text: string) => readValue(oid, text),
-} as unknown as CustomTypesConfig;
+const readFloat = (text: string) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
-function readValue(oid: number, text: string): Value {
-  switch (oid) {
-    case OID.bool:
-      return text === 't';
-    case OID.int2:
-    case OID.int4:
-      return Number(text);
-    case OID.int8:
-      return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
-    case OID.float4:
-    case OID.float8:
-      return Number.isFinite(Number(text)) ? Number(text) : text;
-    case OID.timestamptz:
-      return text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/, '$1T$2Z');
-    default:
-      return text;
-  }
-}
+/** Of other types the text is kept. */
+const READERS: { readonly [type: number]: (text: string) => Value } = {
+  16: (text) => text === 't', // bool
+  20: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)), // int8
+  ...{ 21: Number, 23: Number }, // int2, int4
+  ...{ 700: readFloat, 701: readFloat },
+  1184: (text) => text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/, '$1T$2Z'), // timestamptz
+};
+const TYPES = { getTypeParser: (type: number) => READERS[type] ?? String } as unknown as CustomTypesConfig;
 
 /** The first server that answers, by the first way that it takes. */
 async function connect({ pg, connection, options }: Server): Promise<Client> {
@@ -291,16 +251,19 @@ function asPostgresError(error: unknown, { servers, database }: Connection, isQu
   const text = messageOf(error) || messageOf((error as AggregateError).errors?.[0] ?? code);
   const network = (what: string, hint?: string) =>
     new FleetError('network', `${where} ${what}`, { cause: error, hint });
-  // pg's own word for a password that was asked for and not given.
-  if (text.startsWith('SASL')) return refusedLogin(where, 'it asks for a password', error);
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return network(`shows the certificate of another host: ${text}`, TLS_HINT);
-  if (/CERT|ISSUER|SIGNATURE/.test(code))
-    return network(`shows a certificate of an unknown authority: ${text}`, TLS_HINT);
+  // pg's own word for a password that was asked for and not given has no code.
+  if (text.startsWith('SASL') || code.startsWith('28')) {
+    const hint = 'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass';
+    return configError(`${where} refuses the login: ${code === '' ? 'it asks for a password' : text}`, hint, error);
+  }
+  if (/CERT|ISSUER|SIGNATURE/.test(code)) {
+    const isOther = code === 'ERR_TLS_CERT_ALTNAME_INVALID';
+    const what = isOther ? 'the certificate of another host' : 'a certificate of an unknown authority';
+    return network(`shows ${what}: ${text}`, TLS_HINT);
+  }
   if (isOutOfReach(code))
     return network(`cannot be reached: ${code === 'ECONNREFUSED' ? 'connection refused' : text}`, START_HINT);
   if (PASSING.includes(code) && !isQuery) return network(`is busy: ${text}`);
-  if (code.startsWith('28')) return refusedLogin(where, text, error);
   if (code === '3D000') return configError(`${where} is not there: ${text}`, `create it: createdb ${database}`, error);
   if (code === '53300') return network(`takes no more connections: ${text}`);
   const isRefused = code === '42501' || code === '25006';
@@ -313,11 +276,3 @@ function asPostgresError(error: unknown, { servers, database }: Connection, isQu
 const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and give the host by the name in the certificate; PGSSLMODE=verify-ca takes any name';
 const START_HINT = 'start the server, or name another with --to, PGHOST or PGPORT';
-
-function refusedLogin(where: string, why: string, cause: unknown): FleetError {
-  return configError(
-    `${where} refuses the login: ${why}`,
-    'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass',
-    cause,
-  );
-}

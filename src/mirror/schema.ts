@@ -12,14 +12,6 @@ import { ALONE, PARTITIONED } from './partitions.js';
 /** The number of the schema that this program writes. */
 export const SCHEMA_NUMBER = 5;
 
-/** What a mirror knows of itself, in its table `meta`. */
-export interface Meta {
-  readonly schema: string;
-  readonly base_url: string;
-  /** UTC: where `--keep` cut the history. */
-  readonly kept_since: string;
-}
-
 /**
  * `bicycles` and `alerts` hold the fields of interface.md sections 2.1 and 2.2. `…_text` is the number as sent. `organization` is the
  * bicycle's own where it names one, else the one whose list or topic showed it; `followed` is always the latter. `changes`: a row a
@@ -160,10 +152,8 @@ export async function readSchema(database: Database): Promise<number | undefined
   const number = Number(found[0]?.['value'] ?? Number.NaN);
   if (!Number.isSafeInteger(number) || number < 1) throw foreign();
   if (number > SCHEMA_NUMBER) {
-    throw configError(
-      `the mirror has schema ${number}, and this version of fleet supports up to ${SCHEMA_NUMBER}`,
-      'use the newer fleet that wrote it, or another database with --to',
-    );
+    const what = `the mirror has schema ${number}, and this version of fleet supports up to ${SCHEMA_NUMBER}`;
+    throw configError(what, 'use the newer fleet that wrote it, or another database with --to');
   }
   if (!OWN.every((name) => names.has(name))) throw foreign();
   return number;
@@ -173,10 +163,10 @@ function foreign(): FleetError {
   return configError('the database has other tables and is not a mirror', 'name another database with --to');
 }
 
-/** Brings a database up to the schema of this program, or an earlier one, in one transaction. */
-export async function migrate(database: Database, target = SCHEMA_NUMBER): Promise<void> {
+/** Brings a database up to the schema of this program, or an earlier one, in one transaction; resolves with the one it had, 0 for none. */
+export async function migrate(database: Database, target = SCHEMA_NUMBER): Promise<number> {
   const found = (await readSchema(database)) ?? 0;
-  if (found >= target) return;
+  if (found >= target) return found;
   await database.transaction(async () => {
     if (database.kind === 'postgres') await database.all(ALONE);
     // Another writer may have been faster.
@@ -187,15 +177,14 @@ export async function migrate(database: Database, target = SCHEMA_NUMBER): Promi
     if (number > 0 && number < 3 && target >= 3) await moveState(database);
     await writeMeta(database, { schema: String(target) });
   });
+  return found;
 }
 
 /** "A database belongs to one base URL and says so": throws where it is that of another; undefined belongs to nobody yet. */
 export function checkBaseUrl(found: string | undefined, baseUrl: URL): void {
   if (found === undefined || found === addressOf(baseUrl)) return;
-  throw configError(
-    `the mirror belongs to ${found}, not to ${addressOf(baseUrl)}`,
-    'name another database with --to, or use the profile of that service',
-  );
+  const hint = 'name another database with --to, or use the profile of that service';
+  throw configError(`the mirror belongs to ${found}, not to ${addressOf(baseUrl)}`, hint);
 }
 
 /** A base URL as `meta` keeps it: with or without a slash at its end it is the same. */
@@ -203,29 +192,29 @@ export function addressOf(baseUrl: URL): string {
   return baseUrl.href.replace(/\/+$/, '');
 }
 
-export async function readMeta(database: Database): Promise<Partial<Meta>> {
+/** What a mirror knows of itself: `schema`; `base_url`, once a writer said so; `kept_since`, where `--keep` cut the history, UTC. */
+export async function readMeta(database: Database): Promise<Readonly<Record<string, string>>> {
   const rows = await database.all('SELECT key, value FROM meta');
   return Object.fromEntries(rows.map(({ key, value }) => [key, String(value)]));
 }
 
-export async function writeMeta(database: Database, meta: Partial<Meta>): Promise<void> {
+export async function writeMeta(database: Database, meta: Readonly<Record<string, string>>): Promise<void> {
   await database.write('meta', ['key', 'value'], Object.entries(meta), ['key']);
 }
 
 /** Where a writer of the schemas before had come to, in `meta`: the next one goes on from there. */
 async function moveState(database: Database): Promise<void> {
-  const before: { [key: string]: string } = await readMeta(database);
-  const read = (key: string) => JSON.parse(before[key] ?? 'null');
-  const { organizations, alerts, position, snapshot } = {
-    ...{ organizations: read('organizations') ?? [], alerts: read('alerts') ?? [] },
-    ...{ position: read('position') ?? {}, snapshot: read('snapshot') ?? {} },
-  };
-  const { owner, batch, heard, checked } = position;
+  const meta = await readMeta(database);
+  const read = (key: string, otherwise: string) => JSON.parse(meta[key] ?? otherwise);
+  const [organizations, alerts] = [read('organizations', '[]'), read('alerts', '[]')];
+  const { owner, batch, heard, checked } = read('position', '{}');
   const [gap] = await database.all('SELECT min(started) AS started FROM gaps WHERE ended IS NULL');
   const heardMs = readTime([heard, gap?.['started']].filter((each) => typeof each === 'string').sort()[0]);
-  const reached = { heardMs, checkedMs: readTime(checked), isWhole: snapshot.isWhole === true };
-  const state = JSON.stringify({ ...reached, owner, batch, organizations, behindMs: 0 });
-  const rows = organizations.map((each: string) => [each, state, alerts.includes(each) ? 'read' : null]);
+  const isWhole = read('snapshot', '{}').isWhole === true;
+  const reached = { heardMs, checkedMs: readTime(checked), isWhole, owner, batch, organizations, behindMs: 0 };
+  const rows = organizations.map((each: string) => [
+    ...[each, JSON.stringify(reached), alerts.includes(each) ? 'read' : null],
+  ]);
   await database.write('writers', ['organization', 'state', 'alerts'], rows);
   await database.all('DELETE FROM gaps WHERE ended IS NULL');
   await database.all("DELETE FROM meta WHERE key IN ('organizations', 'alerts', 'position', 'snapshot', 'lease')");

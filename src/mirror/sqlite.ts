@@ -1,9 +1,10 @@
 // SQLite: `node:sqlite` where Node has it, else the package libsql; one file, that others may read while it is written.
 
-import { existsSync, type Stats, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { configError, FleetError, reasonOf, usageError } from '../errors.js';
 import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
@@ -22,26 +23,13 @@ import {
 
 type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 
-interface Statement {
-  readonly names: readonly string[];
-  run(values: readonly unknown[]): unknown;
-  rows(values: readonly unknown[]): Iterable<readonly Cell[]>;
-}
-
-/** One of the two, as little of it as is used. */
-interface Driver {
-  prepare(sql: string): Statement;
-  exec(sql: string): unknown;
-  close(): void;
-}
-
-type OpenDriver = (path: string | URL, isReadOnly: boolean) => Driver;
+type Driver = ReturnType<typeof openDriver>;
+type Statement = ReturnType<Driver['prepare']>;
 
 /** How long SQLite itself waits for another writer: short, for nothing else runs meanwhile. */
 const BUSY_MS = 250;
 /** How often a transaction is begun anew when another program writes: 15 s in all. */
 const MOST_BUSY_TRIES = 60;
-const MOST_STATEMENTS = 200;
 /** Of one insert. */
 const MOST_PARAMETERS = 500;
 /** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
@@ -53,13 +41,13 @@ const OWN_FILE = 0o600;
 
 /** Opens the file. With access to write it is made, with its folder, for the user alone. */
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Engine> {
-  const openDriver = findDriver();
   const isReadOnly = access !== 'write';
-  if (isReadOnly) await refuseMissing(path);
-  else await makeFile(path);
+  await checkFile(path, isReadOnly);
+  // A file that SQLite only reads: otherwise it would make its own beside it.
+  const isUntouched = access === 'look' && !existsSync(`${path}-wal`);
   let driver: Driver | undefined;
   try {
-    driver = openDriver(access === 'look' && !existsSync(`${path}-wal`) ? untouched(path) : path, isReadOnly);
+    driver = openDriver(path, isUntouched ? '?mode=ro&immutable=1' : isReadOnly ? '?mode=ro' : '');
     driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
     // Reads the first page: a file that is no database is refused here.
     Array.from(driver.prepare('select count(*) from sqlite_master').rows([]));
@@ -68,21 +56,22 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     throw asSqliteError(error, path, false);
   }
   const opened = driver;
-  const prepare = keepStatements(opened);
+  const statements = new Map<string, Statement>();
+  const prepare = (sql: string) => {
+    const statement = statements.get(sql) ?? opened.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
   const refuseReplaced = watchFiles(path);
   return {
     kind: 'sqlite',
     async run(sql, values) {
-      const statement = prepare(sql);
-      const { names } = statement;
-      if (names.length > 0)
-        return { names, rows: Array.from(statement.rows(bind(values)), (row) => row.map(readCell)) };
-      statement.run(bind(values));
-      return { names, rows: [] };
+      const { names, rows } = prepare(sql);
+      return { names, rows: Array.from(rows(bind(values)), (row) => row.map(readCell)) };
     },
     read: async (sql, values) => read(opened, sql, values),
     insert: async (table, columns, rows, conflict) =>
-      insertRows(prepare, `${table} (${columns.join(', ')})`, rows, conflict),
+      insertRows(prepare, `insert into ${table} (${columns.join(', ')}) values`, rows, conflict),
     async begin() {
       refuseReplaced();
       for (let left = MOST_BUSY_TRIES; ; left -= 1) {
@@ -90,7 +79,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
           opened.exec('begin immediate');
           return;
         } catch (error) {
-          if (left === 0 || codeOf(error) !== CODES.busy) throw error;
+          if (left === 0 || codeOf(error) !== BUSY) throw error;
         }
         await nextTurn();
         signal.throwIfAborted();
@@ -121,17 +110,10 @@ function insertRows(
   const row = `(${Array(width).fill('?').join(', ')})`;
   for (let from = 0; from < rows.length; ) {
     const count = rows.length - from >= most ? most : 1;
-    const statement = prepare(`insert into ${into} values ${Array(count).fill(row).join(', ')}${conflict}`);
-    statement.run(rows.slice(from, from + count).flatMap(bind));
+    const statement = prepare(`${into} ${Array(count).fill(row).join(', ')}${conflict}`);
+    Array.from(statement.rows(rows.slice(from, from + count).flatMap(bind)));
     from += count;
   }
-}
-
-/** The address of a file that SQLite only reads: otherwise it would make its own beside it. */
-function untouched(path: string): URL {
-  const url = pathToFileURL(path);
-  url.search = 'mode=ro&immutable=1';
-  return url;
 }
 
 /** What throws a DatabaseGone where the file, or what SQLite keeps beside it, is no longer what it was: SQLite would not notice. */
@@ -148,20 +130,6 @@ function watchFiles(path: string): () => void {
       if (now !== undefined) known.set(each, now);
     }
   };
-}
-
-function keepStatements(driver: Driver): (sql: string) => Statement {
-  const kept = new Map<string, Statement>();
-  return (sql) => {
-    const statement = kept.get(sql) ?? driver.prepare(sql);
-    if (kept.size >= MOST_STATEMENTS) kept.clear();
-    kept.set(sql, statement);
-    return statement;
-  };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A statement of its own, for its rows are read between other calls. */
@@ -201,26 +169,20 @@ function readCell(cell: Cell): Value {
   return `\\x${Buffer.from(cell instanceof ArrayBuffer ? new Uint8Array(cell) : cell).toString('hex')}`;
 }
 
-async function refuseMissing(path: string): Promise<void> {
+/**
+ * Refuses what is no file, for SQLite waits for ever for a pipe. A file to write is made before SQLite does, whose own would be readable by all;
+ * what SQLite puts beside it gets the same mode.
+ */
+async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
-  if (!(found instanceof Error)) return refuseOther(path, found);
-  if (found.code === 'ENOENT' || found.code === 'ENOTDIR')
+  if (!(found instanceof Error)) {
+    // Closing any file descriptor of it would let go of this process's locks (https://sqlite.org/howtocorrupt.html, 2.2).
+    if (found.isFile()) return;
+    throw configError(`${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}, not a database`);
+  }
+  if (isReadOnly && ['ENOENT', 'ENOTDIR'].includes(found.code ?? ''))
     throw configError(`there is no mirror at ${path}`, 'start one: fleet mirror run, or fleet mirror once');
-  throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
-}
-
-/** SQLite waits for ever for a pipe. */
-function refuseOther(path: string, found: Stats | undefined): void {
-  if (found?.isDirectory() === true) throw configError(`${path} is a folder, not a database`);
-  if (found?.isFile() === false) throw configError(`${path} is not a regular file`);
-}
-
-/** Makes the file before SQLite does, whose own would be readable by all; what SQLite puts beside it gets the same mode. */
-async function makeFile(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  refuseOther(path, found);
-  // Closing any file descriptor of it would let go of this process's locks (https://sqlite.org/howtocorrupt.html, 2.2).
-  if (found !== undefined) return;
+  if (isReadOnly) throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
   try {
     await makeFolder(dirname(path), OWN_FOLDER_MODE);
     await (await open(path, 'a', OWN_FILE)).close();
@@ -228,21 +190,6 @@ async function makeFile(path: string): Promise<void> {
     throw new FleetError('output', `${path} cannot be written: ${reasonOf(error)}`, { cause: error });
   }
 }
-
-/** Primary result codes (https://sqlite.org/rescode.html). */
-const CODES = {
-  perm: 3,
-  busy: 5,
-  locked: 6,
-  noMemory: 7,
-  readOnly: 8,
-  io: 10,
-  corrupt: 11,
-  full: 13,
-  cannotOpen: 14,
-  tooBig: 18,
-  notDatabase: 26,
-} as const;
 
 function codeOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
@@ -253,100 +200,87 @@ function codeOf(error: unknown): number | undefined {
   return code === undefined ? undefined : code & 0xff;
 }
 
+const READ_ONLY = 8;
+const BUSY = 5;
+/** Out of memory, and too big. */
+const TOO_LONG: readonly unknown[] = [7, 18];
+/** Corrupt, and not a database. */
+const DAMAGED: readonly unknown[] = [11, 26];
+/** What other primary result codes mean (https://sqlite.org/rescode.html): permission, busy, locked, read-only, I/O, full, cannot open. */
+const FAILURES: { readonly [code: number]: string } = {
+  ...{ 3: 'cannot be written', 5: 'is locked by another program', 6: 'is locked by another program' },
+  ...{ 8: 'cannot be written', 10: 'cannot be written', 13: 'cannot be written', 14: 'cannot be opened' },
+};
+
 function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown {
   const code = codeOf(error);
-  if (hasCode(error, 'ERR_STRING_TOO_LONG')) return tooLong();
+  if (hasCode(error, 'ERR_STRING_TOO_LONG') || (isQuery && TOO_LONG.includes(code))) return tooLong();
   if (error instanceof FleetError || code === undefined) return error;
   const { message } = error as Error;
-  const output = (what: string) => new FleetError('output', `${path} ${what}`, { cause: error });
-  if (isQuery && code === CODES.readOnly) return usageError(`a query only reads: ${message}`);
-  if (isQuery && (code === CODES.noMemory || code === CODES.tooBig)) return tooLong();
-  if (code === CODES.corrupt || code === CODES.notDatabase) {
-    const hint = 'move it away, and start a new one: fleet mirror run';
-    return configError(`${path} is damaged or not a database: ${message}`, hint, error);
-  }
-  if (code === CODES.full) return output('cannot be written: the disk is full');
-  if (code === CODES.busy || code === CODES.locked) return output('is locked by another program');
-  if (code === CODES.cannotOpen) return output(`cannot be opened: ${message}`);
-  if (code === CODES.perm || code === CODES.readOnly || code === CODES.io)
-    return output(`cannot be written: ${message}`);
-  return refusal(message, isQuery, error);
+  if (isQuery && code === READ_ONLY) return usageError(`a query only reads: ${message}`);
+  const hint = 'move it away, and start a new one: fleet mirror run';
+  if (DAMAGED.includes(code)) return configError(`${path} is damaged or not a database: ${message}`, hint, error);
+  const failure = FAILURES[code];
+  if (failure === undefined) return refusal(message, isQuery, error);
+  return new FleetError('output', `${path} ${failure}: ${message}`, { cause: error });
 }
 
-/** What both drivers have. */
+/** What `node:sqlite` and libsql have in common, and by what each is told to hand out whole numbers and rows as arrays. */
 interface Prepared {
-  run(...values: unknown[]): unknown;
   iterate(...values: unknown[]): Iterable<readonly Cell[]>;
   columns(): readonly { readonly name: string }[];
+  setReadBigInts?(isOn: boolean): void;
+  setReturnArrays?(isOn: boolean): void;
+  raw?(): void;
 }
 
-interface Connection<Kind extends Prepared> {
-  prepare(sql: string): Kind;
+interface Opened {
+  prepare(sql: string): Prepared;
   exec(sql: string): unknown;
   close(): void;
+  defaultSafeIntegers?(): void;
 }
 
 interface NodeSqlite {
-  readonly DatabaseSync: new (
-    path: string | URL,
-    options: { readOnly: boolean },
-  ) => Connection<Prepared & { setReadBigInts(isOn: boolean): void; setReturnArrays(isOn: boolean): void }>;
+  readonly DatabaseSync: new (path: string | URL, options: { readOnly: boolean }) => Opened;
   readonly StatementSync: { readonly prototype: object };
 }
 
-type Libsql = new (path: string) => Connection<Prepared & { raw(): void }> & { defaultSafeIntegers(): unknown };
-
-/** What this Node offers. */
-function findDriver(): OpenDriver {
+/** Opens the file with what this Node offers; `query` is that of its address where it is only read. */
+function openDriver(path: string, query: string) {
+  const place = query === '' ? path : new URL(`${pathToFileURL(path).href}${query}`);
   const own = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
   // Before 22.16 it could not tell columns of the same name apart.
   if (own !== undefined && 'setReturnArrays' in own.StatementSync.prototype)
-    return (path, readOnly) => openNodeSqlite(own, path, readOnly);
-  let Libsql: Libsql;
+    return driverOf(new own.DatabaseSync(place, { readOnly: query !== '' }), (values) => values);
   try {
-    Libsql = createRequire(import.meta.url)('libsql');
+    const Libsql: new (path: string) => Opened = createRequire(import.meta.url)('libsql');
+    // It takes the values of a statement as one array.
+    return driverOf(new Libsql(String(place)), (values) => [values]);
   } catch (error) {
+    if (codeOf(error) !== undefined) throw error;
     throw configError(
       `this Node (${process.versions.node}) has no SQLite, and the package libsql is not installed`,
       'use Node 22.16 or later, install libsql beside fleet, or keep the mirror in PostgreSQL: --to postgres://…',
       error,
     );
   }
-  return (path, isReadOnly) => openLibsql(Libsql, path, isReadOnly);
 }
 
-function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string | URL, readOnly: boolean): Driver {
-  const database = new DatabaseSync(path, { readOnly });
+function driverOf(database: Opened, spread: (values: readonly unknown[]) => readonly unknown[]) {
+  database.defaultSafeIntegers?.();
   return {
-    prepare(sql) {
-      const statement = database.prepare(sql);
-      statement.setReadBigInts(true);
-      statement.setReturnArrays(true);
-      return {
-        names: statement.columns().map(({ name }) => name),
-        run: (values) => statement.run(...values),
-        rows: (values) => statement.iterate(...values),
-      };
-    },
-    exec: (sql) => database.exec(sql),
-    close: () => database.close(),
-  };
-}
-
-/** It takes the values of a statement as one array. */
-function openLibsql(LibsqlDatabase: Libsql, path: string | URL, isReadOnly: boolean): Driver {
-  const readable = typeof path === 'string' ? `${pathToFileURL(path).href}?mode=ro` : path.href;
-  const database = new LibsqlDatabase(isReadOnly ? readable : String(path));
-  database.defaultSafeIntegers();
-  return {
-    prepare(sql) {
+    /** A statement is carried out by taking its rows. */
+    prepare(sql: string) {
       const statement = database.prepare(sql);
       const names = statement.columns().map(({ name }) => name);
+      statement.setReadBigInts?.(true);
+      statement.setReturnArrays?.(true);
       // Only what has columns can be read raw.
-      if (names.length > 0) statement.raw();
-      return { names, run: (values) => statement.run(values), rows: (values) => statement.iterate(values) };
+      if (names.length > 0) statement.raw?.();
+      return { names, rows: (values: readonly unknown[]) => statement.iterate(...spread(values)) };
     },
-    exec: (sql) => database.exec(sql),
+    exec: (sql: string) => database.exec(sql),
     close: () => database.close(),
   };
 }

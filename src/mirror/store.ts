@@ -3,7 +3,7 @@
 import type { Alert } from '../api/alert.js';
 import type { Resumed } from '../follower/events.js';
 import type { OpenGap } from '../follower/open-gap.js';
-import type { Meeting } from '../follower/store.js';
+import type { ListPass, Meeting } from '../follower/store.js';
 import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
@@ -12,7 +12,7 @@ import { DIALECTS } from './dialect.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.js';
-import { keepLease, readLeases, type State, type Writer, writeState } from './writers.js';
+import { keepLease, type Lease, readLeases, type State, type Writer, writeState } from './writers.js';
 
 /** What a writer finds at its start. */
 export interface Found extends Resumed {
@@ -47,52 +47,48 @@ export async function prepare(database: Database, baseUrl: URL): Promise<void> {
 /** Says where to go on, once the lease is taken. */
 export async function resume(database: Database, writer: Writer, nowMs: number): Promise<Found> {
   const all = await readLeases(database);
-  const isOwn = ({ organization }: { organization: string }) => writer.organizations.includes(organization);
-  const before = join(
-    all.filter(isOwn).map(({ state }) => state),
-    writer,
-  );
+  const isOwn = ({ organization }: Lease) => writer.organizations.includes(organization);
+  const before = join(all.filter(isOwn), writer);
   // Of PostgreSQL they may be another writer's.
-  const left =
-    database.kind === 'sqlite' ? all.filter((lease) => !isOwn(lease)).map(({ organization }) => organization) : [];
+  const strangers = database.kind === 'sqlite' ? all.filter((lease) => !isOwn(lease)) : [];
+  const left = strangers.map(({ organization }) => organization);
   if (left.length > 0)
     await database.transaction(async () => {
       await keepLease(database, writer);
       await markGone(database, `followed IN (${quoted(left)}) AND gone IS NULL`, [], nowMs);
       await database.all(`DELETE FROM writers WHERE organization IN (${quoted(left)})`);
     });
-  const [gap] = await database.all(
-    `SELECT started, reason FROM gaps WHERE ${openGapsOf(writer)} ORDER BY started LIMIT 1`,
-  );
-  const startedMs = gap === undefined ? undefined : Date.parse(String(gap['started']));
-  const moments = [before.heardMs, before.checkedMs, startedMs].filter((ms) => ms !== undefined);
+  const sql = `SELECT started, reason FROM gaps WHERE ${openGapsOf(writer)} ORDER BY started LIMIT 1`;
+  const [gap] = await database.all(sql);
+  const startedMs = readTime(gap?.['started']);
   return {
     ...before,
     gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
-    ...(await readRows(database, writer, moments.length === 0 ? undefined : Math.min(...moments))),
+    ...(await readRows(database, writer, least([before.heardMs, before.checkedMs, startedMs]))),
     left,
   };
 }
 
-type Reached = Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'>;
-
 /** Where the writers of these organizations had come to: all of them have. */
-function join(states: readonly (State | undefined)[], { organizations }: Writer): Reached {
+function join(leases: readonly Lease[], { organizations }: Writer): Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
+  const states = leases.map(({ state }) => state);
   const [first] = states;
   const isSame = (state: State | undefined) =>
     state?.owner === first?.owner && `${state?.organizations}` === `${organizations}`;
   if (first !== undefined && states.every(isSame)) return first;
-  const least = (pick: (state: State) => number | undefined) => {
-    const known = states.map((state) => state && pick(state)).filter((ms) => ms !== undefined);
-    return known.length === 0 ? undefined : Math.min(...known);
-  };
   return {
-    heardMs: least(({ heardMs }) => heardMs),
-    checkedMs: least(({ checkedMs }) => checkedMs),
+    heardMs: least(states.map((state) => state?.heardMs)),
+    checkedMs: least(states.map((state) => state?.checkedMs)),
     // The bicycles of an organization that is new were not read yet; a reading that was interrupted was of other lists.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
     ...{ reading: undefined, proven: undefined },
   };
+}
+
+/** Of those that are known. */
+function least(moments: readonly (number | undefined)[]): number | undefined {
+  const known = moments.filter((ms) => ms !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /** Names as SQL has them. */
@@ -126,11 +122,6 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
   return { rows: Number(row?.['rows']), modifiedMs: readTime(row?.['newest']) };
 }
 
-async function countRows(database: Database, condition: string, values: readonly Value[] = []): Promise<number> {
-  const [row] = await database.all(`SELECT count(*) AS rows FROM bicycles WHERE ${condition}`, values);
-  return Number(row?.['rows']);
-}
-
 /**
  * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Resolves with how many bicycles it
  * marked as gone. A batch that is written already, whose answer was lost, is not written again.
@@ -144,8 +135,9 @@ export async function commit(database: Database, writer: Writer, batch: Batch, i
     await database.write('changes', CHANGE_COLUMNS, writes.changes);
     let gone = 0;
     for (const step of writes.steps) {
-      if (step.type === 'mark-gone') gone += await markGone(database, missingOf(writer, step), [step.started], nowMs);
-      else if (step.type !== 'verify') await store(database, writer, step);
+      if (!('reading' in step)) await store(database, writer, step);
+      else if (step.type === 'mark-gone')
+        gone += await markGone(database, missingOf(writer, step.reading), [startOf(step.reading)], nowMs);
     }
     if (!isSameGap) {
       await database.all(`DELETE FROM gaps WHERE ${openGapsOf(writer)}`);
@@ -158,15 +150,11 @@ export async function commit(database: Database, writer: Writer, batch: Batch, i
 
 /** A row an organization. */
 async function writeGap(database: Database, { organizations }: Writer, row: readonly Value[]): Promise<void> {
-  const columns = ['started', 'ended', 'reason', 'found', 'organization'];
-  await database.write(
-    'gaps',
-    columns,
-    organizations.map((each) => [...row, each]),
-  );
+  const rows = organizations.map((each) => [...row, each]);
+  await database.write('gaps', ['started', 'ended', 'reason', 'found', 'organization'], rows);
 }
 
-type Step = Exclude<WriteStep, { type: 'mark-gone' | 'verify' }>;
+type Step = Exclude<WriteStep, { reading: ListPass }>;
 
 async function store(database: Database, writer: Writer, step: Step): Promise<unknown> {
   if (step.type === 'clear-listed') return database.all(`DELETE FROM listed WHERE writer = ${keyOf(writer)}`);
@@ -187,7 +175,7 @@ function unlistedOf(writer: Writer): string {
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
 /** What is gone, for a token to which the list shows every bicycle, or not; undefined: as the list itself lets see. */
-function missingOf(writer: Writer, { seesAll }: { readonly seesAll: boolean | undefined }): string {
+function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const unlisted = unlistedOf(writer);
   if (seesAll === true) return unlisted;
   // No bicycle that the list shows is in another state.
@@ -203,32 +191,31 @@ async function markGone(
   nowMs: number,
 ): Promise<number> {
   const at = utcOfMs(nowMs);
-  const time = `cast(? AS ${DIALECTS[database.kind].utc})`;
-  const marked = await database.all(
-    `INSERT INTO changes (${CHANGE_COLUMNS.join(', ')})
-      SELECT ${time}, ${time}, uuid, concurrency_version, 'gone', 'null', cast(? AS TEXT), 'list' FROM bicycles WHERE ${condition} RETURNING bicycle`,
-    [at, at, JSON.stringify(at), ...values],
-  );
-  const uuids = JSON.stringify(marked.map(({ bicycle }) => bicycle));
-  await database.all(`UPDATE bicycles SET gone = ${time} WHERE uuid IN (${DIALECTS[database.kind].texts})`, [
-    at,
-    uuids,
-  ]);
+  const { utc } = DIALECTS[database.kind];
+  const sql = `UPDATE bicycles SET gone = cast(? AS ${utc}) WHERE ${condition} RETURNING uuid, concurrency_version`;
+  const marked = await database.all(sql, [at, ...values]);
+  const changes = marked.map(({ uuid = null, concurrency_version: version = null }) => {
+    return [at, at, uuid, version, 'gone', 'null', JSON.stringify(at), 'list'];
+  });
+  await database.write('changes', CHANGE_COLUMNS, changes);
   return marked.length;
 }
 
-/** Holds a whole reading, which began at `started` (UTC), against the table. */
-export async function verify(
-  database: Database,
-  writer: Writer,
-  step: WriteStep & { type: 'verify' },
-): Promise<Meeting> {
-  const sql = `SELECT count(*) AS met FROM listed WHERE writer = ${keyOf(writer)} AND pass = ?`;
-  const met = Number((await database.all(sql, [step.pass]))[0]?.['met']);
-  const known = await countRows(database, bicyclesOf(writer));
-  const unlisted = await countRows(database, unlistedOf(writer), [step.started]);
-  const missing = unlisted === 0 ? 0 : await countRows(database, missingOf(writer, step), [step.started]);
-  return { met, missing, hidden: unlisted - missing, known };
+/** Holds a whole reading against the table. */
+export async function verify(database: Database, writer: Writer, reading: ListPass): Promise<Meeting> {
+  const among = (condition: string) => `SELECT count(*) FROM bicycles WHERE ${condition}`;
+  const [row = {}] = await database.all(
+    `SELECT (SELECT count(*) FROM listed WHERE writer = ${keyOf(writer)} AND pass = ?) AS met, (${among(bicyclesOf(writer))}) AS known,
+      (${among(unlistedOf(writer))}) AS unlisted, (${among(missingOf(writer, reading))}) AS missing`,
+    [reading.pass, startOf(reading), startOf(reading)],
+  );
+  const [met = 0, known = 0, unlisted = 0, missing = 0] = Object.values(row).map(Number);
+  return { met, known, missing, hidden: unlisted - missing };
+}
+
+/** When a reading began, or the one that it confirms; UTC. */
+function startOf({ started }: ListPass): string {
+  return utcOfMs(started.wallMs);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Resumed } from '../follower/events.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import { DIALECTS } from './dialect.js';
+import { LEASE_MS } from './engine.js';
 
 /** A process that writes; the owner is new for each run. */
 export interface Writer {
@@ -36,9 +37,7 @@ export interface Lease extends Omit<Writer, 'organizations'> {
 }
 
 /** How often a writer says that it lives. */
-export const HEARTBEAT_MS = 5_000;
-/** A writer that gave no heartbeat for so long may be replaced. */
-export const LEASE_MS = 15_000;
+export const HEARTBEAT_MS = 4_000;
 /** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */
 const AHEAD_MS = 60_000;
 
@@ -76,10 +75,8 @@ function readState(text: string): State {
     const state = parseJson(text);
     if (isObject(state) && Array.isArray(state['organizations'])) return state as unknown as State;
   } catch {}
-  throw configError(
-    'the mirror is damaged: its table "writers" is not as it was written',
-    'name another database with --to',
-  );
+  const what = 'the mirror is damaged: its table "writers" is not as it was written';
+  throw configError(what, 'name another database with --to');
 }
 
 /** Becomes the writer of its organizations; resolves with one that may still live, where there is one. */
@@ -99,8 +96,10 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
 
 /** Another writer has taken over from one that was silent for too long. */
 export class Replaced extends FleetError {
-  constructor(message: string, hint: string) {
-    super('config', message, { hint });
+  constructor(other: Lease | undefined) {
+    const name = other === undefined ? 'nobody' : writerName(other);
+    const hint = 'this one has written nothing since; run only one writer per organization';
+    super('config', `this writer was silent for too long, and ${name} keeps the mirror now`, { hint });
   }
 }
 
@@ -112,10 +111,7 @@ export async function keepLease(database: Database, { organizations, owner }: Wr
   const leases = await readLeases(database, organizations, true);
   const other = leases.find((lease) => lease.owner !== owner);
   if (other === undefined && leases.length === organizations.length) return leases[0]?.state;
-  throw new Replaced(
-    `this writer was silent for too long, and ${other === undefined ? 'nobody' : writerName(other)} keeps the mirror now`,
-    'this one has written nothing since; run only one writer per organization',
-  );
+  throw new Replaced(other);
 }
 
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */

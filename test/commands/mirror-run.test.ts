@@ -1,6 +1,6 @@
 // `fleet mirror run` and `once` against a sandbox: what the tables hold after each kind of event, and how failures end.
 
-import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -313,11 +313,11 @@ describe('bicycles that leave the list', () => {
 });
 
 describe('one writer', () => {
-  test('one that was killed is replaced 15 s after its last heartbeat, whatever its host and process number', async () => {
+  test('one that was killed is replaced 12 s after its last heartbeat, whatever its host and process number', async () => {
     await withScene(await newSqlite(), async (scene) => {
       const { once, to } = scene;
       expect((await once()).code).toBe(0);
-      const heartbeat = new Date(Date.now() - 12_000).toISOString();
+      const heartbeat = new Date(Date.now() - 9_000).toISOString();
       await takeOver(to, hostname(), heartbeat);
       const { code, stderr } = await once();
       expect([code, stderr]).toEqual([0, expect.stringContaining('waiting to see whether it still runs')]);
@@ -413,27 +413,6 @@ describe('what ends it, and what it survives', () => {
     });
   });
 
-  test('a mirror whose writer lives, or was killed, is not current without the file beside it', async () => {
-    await withScene(await newSqlite(), async ({ once, to, env }) => {
-      expect((await once()).code).toBe(0);
-      await takeOver(to, 'here', new Date(now()).toISOString());
-      rmSync(`${to.replace('sqlite:', '')}-wal`, { force: true });
-      const { code, stderr } = await runFleet(['mirror', 'status', '--to', to], { env, clock });
-      expect([code, stderr]).toEqual([9, expect.stringContaining('its -wal file is missing')]);
-    });
-  });
-
-  test('a copy without the file beside it is told from a mirror that was never there', async () => {
-    await withScene(await newSqlite(), async ({ run, to, until, env }) => {
-      run();
-      await until(CURRENT, { n: 0 });
-      const copy = join(folder, 'copy.db');
-      copyFileSync(to.replace('sqlite:', ''), copy);
-      const { code, stderr } = await runFleet(['mirror', 'status', '--to', `sqlite:${copy}`], { env, clock });
-      expect([code, stderr]).toEqual([3, expect.stringContaining('is incomplete: its -wal file is missing')]);
-    });
-  });
-
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
   test.runIf(postgres !== undefined)('a lock that another holds for too long is waited for, in words', async () => {
     const to = (await postgres?.()) ?? '';
@@ -451,16 +430,6 @@ describe('what ends it, and what it survives', () => {
       );
       await running.until(() => running.stderr().includes('the database is back'));
       await until(`select count(*) as n from changes where new = '"late"'`, { n: 1 });
-    });
-  });
-
-  test.runIf(postgres !== undefined)('a statement without columns ends, and a superuser is told so', async () => {
-    const to = (await postgres?.()) ?? '';
-    await withScene(to, async ({ once, env }) => {
-      expect((await once()).code).toBe(0);
-      const { code, stderr } = await runFleet(['mirror', 'query', 'select from bicycles', '--to', to], { env });
-      expect([code, stderr]).toEqual([2, expect.stringContaining('the statement has no rows to show')]);
-      expect(stderr).toContain('postgres is a superuser');
     });
   });
 

@@ -96,8 +96,8 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
       if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);
     for (const each of writes.steps) {
       if (each.type !== 'verify') continue;
-      const meeting = await verify(database, writer, each);
-      await step({ type: 'whole-met', id: each.id, ...meeting }, seconds);
+      const meeting = await verify(database, writer, each.reading);
+      await step({ type: 'whole-met', id: each.reading.id, ...meeting }, seconds);
     }
   };
   const step = async (event: FollowerEvent, seconds: number): Promise<void> => {

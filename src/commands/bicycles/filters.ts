@@ -3,8 +3,8 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { someOf } from '../../cli/options.js';
+import { OFFLINE, readTo, TO } from '../../mirror/address.js';
 import { readCondition, readNamed } from '../shared/list/flags.js';
-import { OFFLINE, readTo, TO } from '../shared/mirror-address.js';
 import { parseBbox } from './area.js';
 import { parseNear, parseRadius } from './near.js';
 

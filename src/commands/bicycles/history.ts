@@ -23,8 +23,7 @@ import { type Names, readNames } from '../named/find.js';
 import { readSince } from '../shared/follow/flags.js';
 import { describe, pickOne, shorten } from '../shared/list/meant.js';
 import { openResult } from '../shared/list/result.js';
-import { chosenDatabase } from '../shared/mirror-address.js';
-import { describeAge, openChosen } from '../shared/offline.js';
+import { chosenDatabase, describeAge, openChosen } from '../shared/offline.js';
 import { findBicycle } from './find.js';
 import { findRemembered, readSide } from './remembered.js';
 

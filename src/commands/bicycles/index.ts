@@ -18,9 +18,9 @@ import {
 } from '../../cli/offers.js';
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
+import { OFFLINE, readTo, TO } from '../../mirror/address.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addListFlags } from '../shared/list/flags.js';
-import { OFFLINE, readTo, TO } from '../shared/mirror-address.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
 import type { EditOptions } from './edit.js';
 import { addFilters, addFleetFilters } from './filters.js';

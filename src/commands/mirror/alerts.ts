@@ -6,7 +6,8 @@ import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { openRecent } from '../../http/seen.js';
-import { admitted } from '../../mirror/admit.js';
+import type { Query } from '../../http/types.js';
+import { storableItems } from '../../mirror/storable.js';
 import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/store.js';
 import type { MirrorSession } from './session.js';
 
@@ -27,7 +28,7 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
       const { kind, message } = asFleetError(thrown);
       if (kind === 'internal') throw thrown;
       const line = `the alerts cannot be read: ${message}; trying again every ${ALERTS_MS / 1000} s`;
-      if (message !== lastFailure) report.print(true, { event: 'alerts-unread', kind, message }, line);
+      if (message !== lastFailure) report.print(true, 'alerts-unread', line, { kind });
       lastFailure = message;
     }
     await sleep(context.clock, ALERTS_MS * (0.9 + context.clock.random() / 5), signal).catch(() => {});
@@ -35,45 +36,39 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /** Reads the alerts of each organization until there is nothing new, or all of them where they were never read to the end. */
-export async function readAlertPages(
-  { keeper, writer, counters, context }: MirrorSession,
-  client: Client,
-): Promise<void> {
+export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
+  const { keeper, writer, counters, context } = session;
   for (const organization of writer.organizations) {
     const isRead = await keeper.run((database) => areAlertsRead(database, organization));
-    let isNews = false;
-    for await (const items of newestAlerts(client, organization)) {
-      let mayBeWritten = false;
-      const changed = await keeper.run((database, isRetry) => {
+    let isNews = !isRead;
+    for await (const { items } of newestAlerts(client, organization)) {
+      let mayHaveMore = false;
+      counters.alerts += await keeper.run(async (database, isRetry) => {
+        const now = context.clock.wallMs();
+        const changed = await storeAlerts(database, writer, organization, storableItems(items), now);
         // Its answer was lost: what is there already may have come with it.
-        mayBeWritten = isRetry;
-        return storeAlerts(database, writer, organization, admitted(items), context.clock.wallMs());
+        mayHaveMore = isRetry || changed > 0;
+        return changed;
       });
-      counters.alerts += changed;
-      const mayHaveMore = changed > 0 || mayBeWritten;
       isNews ||= mayHaveMore;
       if (isRead && !mayHaveMore) break;
     }
-    if (isNews || !isRead) await keeper.run((database) => setAlertsRead(database, organization, true));
+    if (isNews) await keeper.run((database) => setAlertsRead(database, organization, true));
   }
 }
 
 /** The pages of an organization's alerts, the newest first. Throws what the client throws. */
 async function* newestAlerts(client: Client, organization: string) {
-  const pages = (ordering: string) =>
-    client.pages<Alert>(
-      {
-        path: ALERT.listPath,
-        query: [['ordering', ordering], ['organization', organization], LARGE_PAGE],
-        subject: 'the list of alerts',
-      },
-      { ahead: 0, seen: openRecent(SEEN_LIMIT) },
-    );
+  const pages = (ordering: string) => {
+    const query: Query = [['ordering', ordering], ['organization', organization], LARGE_PAGE];
+    const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
+    return client.pages<Alert>(request, { ahead: 0, seen: openRecent(SEEN_LIMIT) });
+  };
   try {
-    for await (const { items } of pages('-modified')) yield items;
+    yield* pages('-modified');
   } catch (thrown) {
     // Section 4.5 shows `-created` alone.
     if (!(thrown instanceof FleetError) || thrown.status !== 400) throw thrown;
-    for await (const { items } of pages('-created')) yield items;
+    yield* pages('-created');
   }
 }

@@ -2,41 +2,39 @@
 
 import { bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';
+import { messageOf } from '../../errors.js';
 import type { FollowerEvent } from '../../follower/events.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { needsExactReading, readExact } from '../../json/exact.js';
-import { isObject, JsonError, parseJson } from '../../json/parse.js';
-import { admittedUuid, storableJson } from '../../mirror/admit.js';
+import { isObject, parseJson } from '../../json/parse.js';
+import { storableJson, storableUuid } from '../../mirror/storable.js';
 import type { Stop } from '../shared/follow/ending.js';
 
 /** What waits to be written. */
 export type SessionEvent = StreamEvent | FollowerEvent | Stop;
 
-/** A message as it is merged: read, its numbers as they were sent. */
+/** A message as it is merged, its numbers as they were sent; `reason`: why it cannot be read. */
 export interface Heard {
   readonly type: 'heard';
   readonly event: Message;
   readonly envelope: PushEnvelope;
-  readonly uuid: string | undefined;
+  readonly uuid?: string | undefined;
+  readonly reason?: string;
 }
 
-export type ReadEvent =
-  | Exclude<SessionEvent, Message>
-  | Heard
-  | { readonly type: 'unreadable'; readonly event: Message; readonly reason: string };
+export type ReadEvent = Exclude<SessionEvent, Message> | Heard;
 
-/** A message as it is merged: read, its numbers as they were sent. */
-export function readMessage(event: Message): ReadEvent {
+export function readMessage(event: Message): Heard {
   const data = storableJson(event.data);
   // An event without data says nothing.
-  if (data === '') return { type: 'heard', event, envelope: {}, uuid: undefined };
+  if (data === '') return { type: 'heard', event, envelope: {} };
   try {
     const parsed = parseJson(data);
     const value = needsExactReading(data) ? readExact(data) : parsed;
     const envelope = isObject(value) ? (value as PushEnvelope) : {};
-    return { type: 'heard', event, envelope, uuid: admittedUuid(envelope) };
+    return { type: 'heard', event, envelope, uuid: storableUuid(envelope) };
   } catch (error) {
-    return { type: 'unreadable', event, reason: error instanceof JsonError ? error.message : String(error) };
+    return { type: 'heard', event, envelope: {}, reason: messageOf(error) };
   }
 }
 

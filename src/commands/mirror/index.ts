@@ -5,9 +5,9 @@ import { BICYCLE } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
 import { collect, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
+import { readTo, TO } from '../../mirror/address.js';
 import { addIdleFlag, addRoleFlag, readDuration, readSpeed } from '../shared/follow/flags.js';
 import { readCondition } from '../shared/list/flags.js';
-import { readTo, TO } from '../shared/mirror-address.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;
@@ -26,139 +26,118 @@ export function addMirror(program: Command, run: Run): void {
   for (const add of [addRun, addOnce, addStatus, addQuery, addReplay, addUpgrade]) add(mirror, run);
 }
 
-const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
-every gap, and reads alerts every 30 seconds. Resumes where it stopped, also after a crash.
-One can run for each organization; in SQLite, one for each database.`;
-
-const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
-happened in between is a gap: its end is recorded, not each step.`;
+type Words = readonly [name: string, summary: string, description: string];
+type Examples = readonly (readonly [purpose: string, line: string])[];
 
 /** A verb of the mirror, whose database `--to` names. */
-function addVerb(mirror: Command, name: string, summary: string, description: string) {
-  return mirror
-    .command(name)
+function addVerb(mirror: Command, [name, summary, description]: Words, ...lines: Examples) {
+  const verb = mirror.command(name);
+  examples(verb, ...lines);
+  return verb
     .summary(summary)
     .description(description)
     .option(...TO, readTo);
 }
 
 /** What run and once share. */
-function addWriter(mirror: Command, name: string, summary: string, description: string) {
-  return addVerb(mirror, name, summary, description)
-    .option(
-      '--organization <uuid|name>',
-      'mirror this organization (repeatable; default: from the settings, else all in the token)',
-      collect,
-    )
-    .option(
-      '--keep <duration>',
-      'forget history older than this, such as 90d (default: keep all)',
-      readDuration('--keep'),
-    );
+function addWriter(...verb: Parameters<typeof addVerb>) {
+  const organization = 'mirror this organization (repeatable; default: from the settings, else all in the token)';
+  const keep = 'forget history older than this, such as 90d (default: keep all)';
+  return addVerb(...verb)
+    .option('--organization <uuid|name>', organization, collect)
+    .option('--keep <duration>', keep, readDuration('--keep'));
 }
+
+const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
+every gap, and reads alerts every 30 seconds. Resumes where it stopped, also after a crash.
+One can run for each organization; in SQLite, one for each database.`;
 
 function addRun(mirror: Command, run: Run): void {
-  const command = addRoleFlag(
-    addIdleFlag(
-      addWriter(mirror, 'run', 'keep the mirror current until Ctrl-C', RUN)
-        .option(
-          '--metrics <port>',
-          'serve /metrics (Prometheus) and /healthz on this port, on loopback only',
-          portNumber('--metrics'),
-        )
-        .option('--standby', 'where another writer keeps the organization: wait, and take over when it ends'),
-    ),
-  ).action(run(async () => (await import('./run.js')).runMirror));
-  examples(
-    command,
+  const writer = addWriter(
+    mirror,
+    ['run', 'keep the mirror current until Ctrl-C', RUN],
     ['keep a mirror of the profile in use', 'fleet mirror run'],
+    ['take over when the writer on another host ends', 'fleet mirror run --to postgres://db.example/fleet --standby'],
     [
-      'take over when the writer on another host ends',
-      'fleet mirror run --to postgres://fleet@db.example/fleet --standby',
-    ],
-    [
-      'in PostgreSQL, history of 90 days, with metrics',
-      'fleet mirror run --to postgres://fleet@db.example/fleet --keep 90d --metrics 9464',
+      'in PostgreSQL, 90 days, with metrics',
+      'fleet mirror run --to postgres://db.example/fleet --keep 90d --metrics 9464',
     ],
   );
+  const metrics = 'serve /metrics (Prometheus) and /healthz on this port, on loopback only';
+  const standby = 'where another writer keeps the organization: wait, and take over when it ends';
+  const flagged = writer.option('--metrics <port>', metrics, portNumber('--metrics')).option('--standby', standby);
+  addRoleFlag(addIdleFlag(flagged)).action(run(async () => (await import('./run.js')).runMirror));
 }
 
+const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
+happened in between is a gap: its end is recorded, not each step.`;
+
 function addOnce(mirror: Command, run: Run): void {
-  const command = addWriter(mirror, 'once', 'bring the mirror up to date and exit', ONCE);
-  command.action(run(async () => (await import('./run.js')).mirrorOnce));
-  examples(
-    command,
+  addWriter(
+    mirror,
+    ['once', 'bring the mirror up to date and exit', ONCE],
     ['every ten minutes, by cron', 'fleet mirror once --quiet'],
     ['before a report', 'fleet mirror once --quiet && fleet bicycles list --offline --all -o csv'],
-  );
+  ).action(run(async () => (await import('./run.js')).mirrorOnce));
 }
 
 const STATUS =
   'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.';
 
 function addStatus(mirror: Command, run: Run): void {
-  const status = addVerb(mirror, 'status', 'show how old and how complete the mirror is', STATUS);
-  status.action(run(async () => (await import('./status.js')).showMirrorStatus));
-  examples(
-    status,
+  addVerb(
+    mirror,
+    ['status', 'show how old and how complete the mirror is', STATUS],
     ['how old, how complete, which gaps', 'fleet mirror status'],
     ['only when it is current', 'fleet mirror status -q && fleet bicycles list --offline --all -o csv'],
-  );
+  ).action(run(async () => (await import('./status.js')).showMirrorStatus));
 }
 
 const QUERY = `Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the
 columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.`;
 
 function addQuery(mirror: Command, run: Run): void {
-  const query = addVerb(mirror, 'query', 'query the mirror in SQL', QUERY)
+  addVerb(
+    mirror,
+    ['query', 'query the mirror in SQL', QUERY],
+    ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
+    ['as CSV, for a spreadsheet', "fleet mirror query 'select * from rentals where start_known limit 1000' -o csv"],
+  )
     .argument('<sql>', 'the statement, or - for stdin')
     .action(run(async () => (await import('./query.js')).runQuery));
-  examples(
-    query,
-    ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
-    [
-      'as CSV, for a spreadsheet',
-      "fleet mirror query 'select * from rentals where start_known order by started desc limit 1000' -o csv",
-    ],
-  );
 }
 
 const REPLAY = `Play the recorded changes as "fleet watch" would have shown them: lines, JSON lines with --json, or
 the board with --live. Changes found in the list after a gap are played when they were found.`;
 
+/** An hour in a minute. */
+const DEFAULT_SPEED = 60;
+
 function addReplay(mirror: Command, run: Run): void {
-  const replay = addVerb(mirror, 'replay', 'play what was recorded, at any speed', REPLAY)
+  const speed = 'play this many times as fast as it happened; max: without pauses';
+  addVerb(
+    mirror,
+    ['replay', 'play what was recorded, at any speed', REPLAY],
+    ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],
+    ['what was lost yesterday, as JSON lines', 'fleet mirror replay --since 1d --where state=lost --speed max --json'],
+  )
     .option('--since <time>', 'start at this time, or an age such as 2h (default: at the beginning)')
     .option('--until <time>', 'stop at this time, or an age such as 1h (default: at the end)')
-    .option(
-      '--speed <factor>',
-      'play this many times as fast as it happened; max: without pauses',
-      readSpeed,
-      DEFAULT_SPEED,
-    )
+    .option('--speed <factor>', speed, readSpeed, DEFAULT_SPEED)
     .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE))
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines')
     .action(run(async () => (await import('./replay.js')).replayMirror));
-  examples(
-    replay,
-    ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],
-    ['what was lost yesterday, as JSON lines', 'fleet mirror replay --since 1d --where state=lost --speed max --json'],
-  );
-}
-
-function addUpgrade(mirror: Command, run: Run): void {
-  const upgrade = addVerb(mirror, 'upgrade', 'bring the mirror of an older fleet up to date', UPGRADE);
-  upgrade.action(run(async () => (await import('./upgrade.js')).upgradeMirror));
-  examples(
-    upgrade,
-    ['the mirror of the profile in use', 'fleet mirror upgrade'],
-    ['from a script, before its writers are started anew', 'fleet mirror upgrade --quiet'],
-  );
 }
 
 const UPGRADE = `Bring the tables of a mirror that an older fleet made up to those of this one, as "mirror run" does when
 it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes.`;
 
-/** An hour in a minute. */
-const DEFAULT_SPEED = 60;
+function addUpgrade(mirror: Command, run: Run): void {
+  addVerb(
+    mirror,
+    ['upgrade', 'bring the mirror of an older fleet up to date', UPGRADE],
+    ['the mirror of the profile in use', 'fleet mirror upgrade'],
+    ['from a script, before its writers are started anew', 'fleet mirror upgrade --quiet'],
+  ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));
+}

@@ -1,12 +1,10 @@
 // The database of a running writer: opens it, retries while it is out of reach or full, closes it.
 
-import { doublingPauseMs, sleep } from '../../clock.js';
-import type { Context } from '../../context.js';
+import { type Clock, doublingPauseMs, sleep } from '../../clock.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import type { MirrorAddress } from '../../mirror/address.js';
 import { type Database, queue } from '../../mirror/database.js';
 import { DatabaseGone } from '../../mirror/engine.js';
-import { openOwn } from '../../mirror/open.js';
+import { showDuration } from '../../terminal/time.js';
 import type { Counters } from './counters.js';
 import type { MirrorReport } from './messages.js';
 
@@ -14,27 +12,24 @@ type Work<T> = (database: Database, isRetry: boolean) => Promise<T>;
 
 export type Keeper = Awaited<ReturnType<typeof openKeeper>>;
 
-export interface KeeperOptions {
-  readonly address: MirrorAddress;
-  /** The service whose mirror it is, or becomes. */
-  readonly baseUrl: URL;
-  /** Aborted at the end: pauses end with it, and what hangs is given up a moment later. */
-  readonly over: AbortSignal;
-  readonly report: MirrorReport;
-  readonly counters: Counters;
-}
-
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** What is left to write at the end has so long. */
 export const END_MS = 1_200;
 
-/** Opens the database. Throws what opening throws: at the start nothing is tried again. */
-export async function openKeeper({ clock, io }: Context, options: KeeperOptions) {
-  const { address, baseUrl, over, report, counters } = options;
+/**
+ * Opens the database. Throws what opening throws: at the start nothing is tried again. `over` is aborted at the end: pauses end with it, and what
+ * hangs is given up a moment later.
+ */
+export async function openKeeper(
+  clock: Clock,
+  over: AbortSignal,
+  { report, counters }: { report: MirrorReport; counters: Counters },
+  openDatabase: (signal: AbortSignal) => Promise<Database>,
+) {
   const inTurn = queue();
   const cut = new AbortController();
-  const open = () => openOwn(address, baseUrl, { signal: cut.signal, env: io.env });
+  const open = () => openDatabase(cut.signal);
   let database: Database | undefined = await open();
   let cancelHurry = () => {};
   const hurry = () => {
@@ -54,7 +49,9 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
       try {
         database ??= await open();
         const result = await work(database, attempt > 1);
-        if (failedAtMs !== undefined) report.databaseBack(clock.monotonicMs() - failedAtMs);
+        const downMs = clock.monotonicMs() - (failedAtMs ?? 0);
+        if (failedAtMs !== undefined)
+          report.print(true, 'database-back', 'the database is back', { down_s: Math.round(downMs / 1000) });
         return result;
       } catch (thrown) {
         counters.databaseErrors++;
@@ -62,7 +59,8 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
         const nowMs = clock.monotonicMs();
         const leftMs = patienceMs(error) - (nowMs - (failedAtMs ?? nowMs));
         if (leftMs <= 0 || over.aborted) throw error;
-        if (failedAtMs === undefined) report.databaseLost(error, leftMs);
+        const line = `${error.message}; trying again for ${showDuration(leftMs)}`;
+        if (failedAtMs === undefined) report.print(true, 'database-lost', line, { kind: error.kind });
         failedAtMs ??= nowMs;
         if (error.kind === 'network') {
           await database?.close().catch(() => {});

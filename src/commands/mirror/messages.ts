@@ -1,11 +1,8 @@
 // What the mirror's writer prints on stderr: lines for people, JSON lines for programs, one status line on a terminal.
 
 import type { Context } from '../../context.js';
-import type { FleetError } from '../../errors.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import type { Follower } from '../../follower/follower.js';
-import type { WriteStep } from '../../mirror/ledger.js';
-import { type Lease, writerName } from '../../mirror/writers.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { count, errorFields } from '../../views/stream.js';
@@ -25,48 +22,26 @@ export function openMirrorReport(context: Context, stderr: Stderr, counters: Cou
   // A service's log gets a line now and then while the list is read, and none afterwards.
   let reading: ReturnType<typeof openProgress> | undefined;
 
-  /** A line for people and its fields for programs; `always`: not held back by `--quiet`. */
-  const print = (always: boolean, fields: LogFields & { readonly event: string }, line: string) =>
-    stderr.print(always, fields, stderr.atNow(line));
+  /** A line for people and an event for programs; `always`: not held back by `--quiet`. */
+  const print = (always: boolean, event: string, message: string, more: LogFields = {}) =>
+    stderr.print(always, { event, message, ...more }, stderr.atNow(message));
   return {
     print,
     /** What the catch-up and the whole reading report. */
     effect(effect: FollowerOutput) {
-      if (effect.type === 'notice')
-        print(effect.event !== 'whole', { event: effect.event, message: effect.message }, effect.message);
+      if (effect.type === 'notice') print(effect.event !== 'whole', effect.event, effect.message);
       if (effect.type === 'gap-close') {
         const { found } = effect;
-        print(false, { event: 'caught-up', found }, `caught up: ${found} changes found in the list`);
+        print(false, 'caught-up', `caught up: ${found} changes found in the list`, { found });
       }
       if (effect.type === 'unread') {
         const { error, retryInMs } = effect;
         const later = retryInMs === undefined ? '' : `; trying again in ${showDuration(retryInMs)}`;
-        print(true, { event: 'unread', ...errorFields(error) }, `the list cannot be read: ${error.message}${later}`);
+        print(true, 'unread', `the list cannot be read: ${error.message}${later}`, errorFields(error));
       }
     },
-    /** What was written. */
-    step(step: WriteStep) {
-      if (step.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
-    },
-    /** Another writer may still live. */
-    waiting(lease: Lease, standby: boolean) {
-      const until = standby ? 'for its end' : 'to see whether it still runs';
-      const { organization, pid, host } = lease;
-      print(
-        false,
-        { event: 'waiting', organization, pid, host },
-        `${writerName(lease)} keeps ${organization}; waiting ${until}`,
-      );
-    },
-    retry(reason: string, pauseMs: number) {
-      print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);
-    },
-    databaseLost({ kind, message }: FleetError, retryForMs: number) {
-      const line = `${message}; trying again for ${showDuration(retryForMs)}`;
-      print(true, { event: 'database-lost', kind, message }, line);
-    },
-    databaseBack: (downMs: number) =>
-      print(true, { event: 'database-back', down_s: Math.round(downMs / 1000) }, 'the database is back'),
+    retry: (reason: string, pauseMs: number) =>
+      print(false, 'retry', `${reason}; trying again in ${showDuration(pauseMs)}`),
     /** The state that the status line shows. */
     show(next: Follower) {
       state = next;

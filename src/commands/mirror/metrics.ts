@@ -1,11 +1,10 @@
 // What the mirror's writer counts, as a monitoring system reads it.
 
 import type { OwnServer } from '../../http-server.js';
+import { LEASE_MS } from '../../mirror/engine.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
-import { HEARTBEAT_MS } from '../../mirror/writers.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Metric, serveMetrics } from '../shared/metrics.js';
-import { COUNTED, COUNTER_NAMES } from './counters.js';
 import type { MirrorSession } from './session.js';
 
 /** Serves them. Rejects with a FleetError of kind `usage` when the port is taken. */
@@ -17,21 +16,32 @@ export async function serveCounters(port: number, session: MirrorSession): Promi
 }
 
 function metricsOf({ counters, ledger, follower }: MirrorSession, isCurrent: boolean): Metric[] {
-  const counted = COUNTER_NAMES.map(
-    (name): Metric => [`fleet_mirror_${COUNTED[name][0]}`, COUNTED[name][1], 'counter', counters[name]],
-  );
-  const gauges: [name: string, help: string, value: number][] = [
+  const { lagMs, lastCommitWallMs, lastHeardWallMs } = counters;
+  const metrics: [name: string, help: string, value: number][] = [
+    ['messages_total', 'Messages received from the push channel.', counters.messages],
+    ['unreadable_messages_total', 'Messages that could not be read.', counters.unreadable],
+    ['changes_total', 'Changes recorded.', counters.changes],
+    ['batches_total', 'Transactions committed.', counters.batches],
+    ['gaps_total', 'Gaps opened.', counters.gaps],
+    ['found_total', 'Changes found in the list after gaps.', counters.found],
+    ['gone_total', 'Bicycles that left the list.', counters.gone],
+    ['alerts_total', 'Alerts that were new or changed.', counters.alerts],
+    ['list_pages_total', 'Pages of lists read.', counters.pages],
+    ['reconnects_total', 'Connections of the push channel after the first.', counters.reconnects],
+    ['database_errors_total', 'Failed calls of the database.', counters.databaseErrors],
     ['rows', 'Bicycles in the mirror that are not gone.', ledger.size()],
-    ['lag_seconds', 'How far the mirror is behind the service.', counters.lagMs / 1000],
-    ['last_commit_timestamp_seconds', 'When the last transaction was committed.', counters.lastCommitWallMs / 1000],
-    ['last_heard_timestamp_seconds', 'Time up to which every update was received.', counters.lastHeardWallMs / 1000],
+    ['lag_seconds', 'How far the mirror is behind the service.', lagMs / 1000],
+    ['last_commit_timestamp_seconds', 'When the last transaction was committed.', lastCommitWallMs / 1000],
+    ['last_heard_timestamp_seconds', 'Time up to which every update was received.', lastHeardWallMs / 1000],
     ['stream_up', 'Whether every topic is connected.', Number(follower.isConnected)],
     ['gap_open', 'Whether changes remain to be looked up.', Number(follower.gap !== undefined)],
     ['snapshot_whole', 'Whether the whole list was read once.', Number(follower.known.isWhole)],
     ['current', 'Whether the mirror is current.', Number(isCurrent)],
     ['resident_memory_bytes', 'Memory of this process.', process.memoryUsage.rss()],
   ];
-  return [...counted, ...gauges.map(([name, help, value]): Metric => [`fleet_mirror_${name}`, help, 'gauge', value])];
+  return metrics.map(([name, help, value]) => {
+    return [`fleet_mirror_${name}`, help, name.endsWith('_total') ? 'counter' : 'gauge', value];
+  });
 }
 
 /** Why the mirror is not current; undefined when it is. */
@@ -42,5 +52,5 @@ function problemOf({ follower, counters, context, written, found }: MirrorSessio
   if (!follower.isConnected) return 'the push channel is down';
   if (!follower.isCurrent) return 'a gap is still open';
   // One whose database is away says so by its heartbeat.
-  return context.clock.monotonicMs() - written.beatAtMs < 3 * HEARTBEAT_MS ? undefined : 'the writer is not writing';
+  return context.clock.monotonicMs() - written.beatAtMs < LEASE_MS ? undefined : 'the writer is not writing';
 }

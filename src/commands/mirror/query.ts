@@ -5,7 +5,7 @@ import { usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import type { Answer, Database, TableColumn, Value } from '../../mirror/database.js';
+import type { Answer, TableColumn, Value } from '../../mirror/database.js';
 import { readStatement } from '../../mirror/statement.js';
 import { clean } from '../../terminal/clean.js';
 import type { ListedItem, Shape } from '../../terminal/formats.js';
@@ -32,19 +32,9 @@ export async function runQuery(context: Context, text: string, { to }: QueryOpti
     async ({ database }) => {
       // SQLite works in this thread: nothing here could end it.
       if (database.kind === 'sqlite') context.leaveSignals();
-      else await warnOfRights(context, database);
       await print(context, await database.query(sql));
     },
     to,
-  );
-}
-
-/** Of what a superuser calls, no list is complete. */
-async function warnOfRights(context: Context, database: Database): Promise<void> {
-  const [row] = await database.all("select current_user as name, current_setting('is_superuser') as is_superuser");
-  if (row?.['is_superuser'] !== 'on') return;
-  await context.notice(
-    `${row['name']} is a superuser, whose queries can change the server: use a role that only reads (grant pg_read_all_data to …)`,
   );
 }
 
@@ -84,24 +74,18 @@ function shapeOf(names: readonly string[]): Shape<Record> {
       cell: (row: Record) => ({ text: clean(textOf(row[name]) ?? MISSING) }),
       ...(name === 'uuid' || name === 'bicycle' ? { minimum: 36 } : {}),
     })),
-    ...(hasPosition
-      ? {
-          position: (row: Record) => pointOf(row['longitude'], row['latitude']),
-          positionFields: ['latitude', 'longitude'],
-        }
-      : {}),
+    ...(hasPosition && {
+      position: (row: Record) => pointOf(row['longitude'], row['latitude']),
+      positionFields: ['latitude', 'longitude'],
+    }),
   };
 }
 
 /** The row as JSON, numbers with all their digits; its value is read when a table or a file of columns asks for it. */
-function rowOf(
-  names: readonly string[],
-  columns: readonly TableColumn[],
-  values: readonly Value[],
-): ListedItem<Record> {
-  const fields = names.map(
-    (name, index) => `${JSON.stringify(name)}:${cellJson(values[index] ?? null, columns[index])}`,
-  );
+function rowOf(names: readonly string[], columns: readonly TableColumn[], cells: readonly Value[]): ListedItem<Record> {
+  const fields = columns.map((column, index) => {
+    return `${JSON.stringify(names[index])}:${cellJson(cells[index] ?? null, column)}`;
+  });
   const json = `{${fields.join(',')}}`;
   return {
     json,
@@ -111,16 +95,13 @@ function rowOf(
   };
 }
 
-function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn = ANY): string {
-  if (typeof value === 'bigint') return String(value);
+function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn): string {
+  if (typeof value === 'bigint' || (isDecimal && isJsonNumber(String(value)))) return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
-  if (isDecimal && isJsonNumber(value)) return value;
   // A column of such a name may be none of ours.
   if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
   return JSON.stringify(value);
 }
-
-const ANY: TableColumn = { name: '', isDecimal: false, isJson: false };
 
 function isValidJson(text: string): boolean {
   try {

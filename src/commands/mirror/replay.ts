@@ -50,15 +50,16 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     context,
     async (mirror) => {
       const range = rangeOf(sinceMs, untilMs);
-      if (!(await hasChanges(mirror.database, range)))
-        return context.notice(
-          sinceMs === undefined && untilMs === undefined
-            ? 'No changes are recorded yet'
-            : 'No changes are recorded in that time',
-        );
-      const plan = planOf(mirror, form, options);
-      const pace = { speed: options.speed, isBoard: form === 'board' };
-      const source = (sink: EventSink<WatchEvent>) => play(context, mirror, range, pace, sink);
+      if (!(await hasChanges(mirror.database, range))) return context.notice('No changes are recorded in that time');
+      const topics = mirror.organizations.map((each) => organizationTopic(each));
+      const { where = [], maxEvents, speed } = options;
+      const shown = { form, where, maxEvents, topics, organizations: [], idleMs: IDLE_MS, resyncPages: 0 };
+      const plan: WatchPlan = { ...shown, sseUrl: new URL('http://localhost/') };
+      const source = async (sink: EventSink<WatchEvent>) => {
+        await play({ ...context, speed }, mirror, topics, range, sink);
+        // The board stays until somebody leaves it.
+        if (form !== 'board') sink.emit({ type: 'stop', end: 'replayed' });
+      };
       await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
     },
     options.to,
@@ -68,61 +69,35 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
 /** Nothing is asked of the service. */
 const NOBODY = { pages: async function* () {} } as unknown as Client;
 
-function planOf(
-  { organizations }: Mirror,
-  form: WatchPlan['form'],
-  { where = [], maxEvents }: ReplayOptions,
-): WatchPlan {
-  return {
-    form,
-    sseUrl: new URL('http://localhost/'),
-    topics: organizations.map((each) => organizationTopic(each)),
-    organizations: [],
-    where,
-    maxEvents,
-    idleMs: IDLE_MS,
-    resyncPages: 0,
-  };
-}
-
 /** Hands the past to the watch: the fleet as it was, then each change and each gap when its time has come. */
 async function play(
-  context: Context,
-  mirror: Mirror,
+  { clock, speed }: Pick<Context, 'clock'> & { readonly speed: number },
+  { database, organizations }: Mirror,
+  topics: readonly string[],
   range: Range,
-  { speed, isBoard }: { speed: number; isBoard: boolean },
   { emit, room, signal }: EventSink<WatchEvent>,
 ): Promise<void> {
-  const { clock } = context;
-  const { database, organizations } = mirror;
   const past = await readPast(database, range);
-  emit({
-    type: 'remembered',
-    bicycles: [...past.values()].flatMap(({ bicycle, isGone }) => (isGone ? [] : [bicycle])),
-    fromMs: clock.monotonicMs(),
-  });
+  const bicycles = [...past.values()].flatMap(({ bicycle, isGone }) => (isGone ? [] : [bicycle]));
+  emit({ type: 'remembered', bicycles, fromMs: clock.monotonicMs() });
   const gaps = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY ended LIMIT ?', MOST_GAPS);
-  const [topic = ''] = organizations.map((each) => organizationTopic(each));
+  const [first = ''] = topics;
   let isFirst = true;
   for await (const happening of playHappenings(database, range, { clock, signal, speed })) {
     const atMs = Date.parse(happening.received);
+    const at = { atMs, monotonicMs: clock.monotonicMs() };
     if (isFirst) {
       isFirst = false;
       while (endOf(gaps[0]) < atMs) gaps.shift();
-      for (const each of organizations) {
-        const moment = { topic: organizationTopic(each), atMs, monotonicMs: clock.monotonicMs() };
-        emit({ type: 'open', ...moment, isReturn: false, trace: {} });
-      }
+      for (const topic of topics) emit({ type: 'open', topic, ...at, isReturn: false, trace: {} });
     }
-    while (endOf(gaps[0]) <= atMs) emitGap(gaps.shift(), topic, clock.monotonicMs(), emit);
+    while (endOf(gaps[0]) <= atMs) emitGap(gaps.shift(), first, at.monotonicMs, emit);
     const organization = past.get(happening.bicycle)?.organization ?? organizations[0] ?? '';
     const data = envelopeOf(happening, organization);
-    emit({ type: 'message', topic, atMs, monotonicMs: clock.monotonicMs(), data, name: 'message' }, data.length);
+    emit({ type: 'message', topic: first, ...at, data, name: 'message' }, data.length);
     await room();
     signal.throwIfAborted();
   }
-  // The board stays until somebody leaves it.
-  if (!isBoard) emit({ type: 'stop', end: 'replayed' });
 }
 
 /** NaN for none, which is never before anything. */

@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Bicycle } from '../../api/bicycle.js';
-import { every, type Moment, momentOf } from '../../clock.js';
+import { organizationTopic } from '../../api/push.js';
+import { type Clock, every, type Moment, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
@@ -13,12 +14,14 @@ import type { Message } from '../../http/stream/events.js';
 import type { Queue } from '../../http/stream/queue.js';
 import { isObject } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { admitted } from '../../mirror/admit.js';
-import { Ledger, type WriteStep } from '../../mirror/ledger.js';
+import { Ledger } from '../../mirror/ledger.js';
+import { openOwn } from '../../mirror/open.js';
 import { turnPartitions } from '../../mirror/partitions.js';
 import { utcOf } from '../../mirror/rows.js';
+import { storableItems } from '../../mirror/storable.js';
 import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
+import { requireBaseUrl } from '../../settings/resolve.js';
 import { readTime } from '../../terminal/time.js';
 import {
   type BatchHooks,
@@ -30,44 +33,33 @@ import {
 } from '../shared/follow/loop.js';
 import type { Form } from '../shared/follow/print.js';
 import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
-import { openCounters } from './counters.js';
+import { beginFollowing } from '../shared/follow/start.js';
+import { chosenDatabase } from '../shared/offline.js';
+import { requireOrganizations } from '../shared/organization.js';
+import { type Counters, openCounters } from './counters.js';
 import { type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
 import { openHeld } from './held.js';
-import { openKeeper } from './keeper.js';
-import { openMirrorReport } from './messages.js';
+import { type Keeper, openKeeper } from './keeper.js';
+import { type MirrorReport, openMirrorReport } from './messages.js';
 
-export interface MirrorSessionOptions {
-  readonly address: MirrorAddress;
-  /** The service whose mirror it is, or becomes. */
-  readonly baseUrl: URL;
-  readonly organizations: readonly string[];
-  /** The organization of each topic; none where lists alone are read. */
-  readonly topics: ReadonlyMap<string, string>;
-  /** How long history is kept; undefined is for ever. */
-  readonly keepMs: number | undefined;
+export interface OnceOptions {
+  to?: MirrorAddress;
+  organization?: string[];
+  /** How long history is kept, in milliseconds; for ever when absent. */
+  keep?: number;
   /** Waits for the writer before it to end, however long that takes. */
-  readonly standby: boolean;
+  standby?: boolean;
 }
 
 /** What the writer's parts share. */
-export interface MirrorSession extends Following<SessionEvent>, Awaited<ReturnType<typeof openSession>> {
+export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeof openState> {
+  emit(event: SessionEvent, size?: number): void;
   readonly queue: Queue<SessionEvent>;
-}
-
-/** How far the database is; changes in place. */
-interface Written {
-  /** The number of the last batch. */
-  batch: number;
-  gap: OpenGap | undefined;
-  /** What its state says of the lists, as text. */
-  lists: string;
-  /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
-  beatAtMs: number;
-  pruneDueMs: number;
-  /** Until when everything was heard, by the machine's date. */
-  heardMs: number;
-  /** The batch showed that nothing is left to read. */
-  isSettled: boolean;
+  readonly context: Context;
+  readonly options: OnceOptions;
+  readonly counters: Counters;
+  readonly report: MirrorReport;
+  readonly keeper: Keeper;
 }
 
 /** What waits to be written: under load a batch holds so much, and pages of indexes are written once for many messages. */
@@ -88,57 +80,55 @@ const MOST_PAGES = 200;
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came late: the list had shown newer changes';
 
-/** Opens the mirror as its one writer; lets go of the database when `use` has ended. */
+/**
+ * Opens the mirror as its one writer, and a client whose retries are reported like the rest; lets go of the database when `use` has ended. What does
+ * not follow reads lists alone.
+ */
 export async function withMirrorSession(
   context: Context,
-  options: MirrorSessionOptions,
-  use: (session: MirrorSession) => Promise<void>,
+  options: OnceOptions,
+  follows: boolean,
+  use: (session: MirrorSession, client: Client) => Promise<void>,
 ): Promise<void> {
-  const { output } = await context.settings();
-  const form: Form = output.value === 'json' || output.value === 'jsonl' ? 'json' : 'lines';
-  const follow = { form, topics: [...options.topics.keys()], ends: {}, limitCharacters: QUEUE_LIMIT_CHARACTERS };
-  await withSession<SessionEvent>(context, follow, async (following, queue) =>
-    use({ ...following, queue, ...(await openSession(context, options, following)) }),
-  );
+  const settings = await context.settings();
+  const baseUrl = requireBaseUrl(settings);
+  const address = await chosenDatabase(context, options.to);
+  const patient = follows ? await beginFollowing(context, {}) : context;
+  const organizations = [...new Set(await requireOrganizations(patient, options.organization ?? []))].sort();
+  const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
+  const form: Form = ['json', 'jsonl'].includes(settings.output.value) ? 'json' : 'lines';
+  const follow = { form, topics: [...topics.keys()], ends: {}, limitCharacters: QUEUE_LIMIT_CHARACTERS };
+  await withSession<SessionEvent>(context, follow, async (following, queue) => {
+    const { stderr, signal, atEnd } = following;
+    const counters = openCounters();
+    const report = openMirrorReport(context, stderr, counters);
+    atEnd(report.close);
+    const { env } = context.io;
+    const open = (cut: AbortSignal) => openOwn(address, baseUrl, { signal: cut, env });
+    const keeper = await openKeeper(context.clock, signal, { report, counters }, open);
+    atEnd(keeper.close);
+    await keeper.run((database) => prepare(database, baseUrl));
+    const parts = { ...following, queue, context, options, counters, report, keeper };
+    const session = { ...parts, ...openState(context.clock, topics, organizations) };
+    await use(session, await session.client(baseUrl, report.retry));
+  });
 }
 
-async function openSession(
-  context: Context,
-  options: MirrorSessionOptions,
-  { stderr, signal: over, atEnd }: Following<SessionEvent>,
-) {
-  const { clock } = context;
-  const { address, baseUrl, topics } = options;
-  const counters = openCounters();
-  const report = openMirrorReport(context, stderr, counters);
-  atEnd(report.close);
-  const organizations = [...new Set(options.organizations)].sort();
+/** What the writer knows; changes in place. */
+function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizations: readonly string[]) {
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
-  const keeper = await openKeeper(context, { address, baseUrl, over, report, counters });
-  atEnd(keeper.close);
-  await keeper.run((database) => prepare(database, baseUrl));
   const ledger = new Ledger();
   /** What the follower put out since it was looked at last. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
-  const written: Written = {
-    batch: 0,
-    gap: undefined,
-    lists: '',
-    beatAtMs: Number.NEGATIVE_INFINITY,
-    heardMs: clock.wallMs(),
-    isSettled: false,
-    pruneDueMs: clock.monotonicMs(),
-  };
-  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
   const held = openHeld();
   /** What the token is shown of the lists, as its claims say. */
   const shown = { seesAll: undefined as boolean | undefined };
+  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
   const openFollower = (start: Moment) =>
     new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, start, (output) => outputs.push(output));
   return {
-    ...{ context, options, keeper, counters, report, ledger, writer },
-    ...{ follower: openFollower(startedAt), openFollower, startedAt, outputs, shown, held },
+    ...{ topics, ledger, writer, follower: openFollower(startedAt), openFollower, startedAt, outputs, shown, held },
     /** From the push channel: held until this is the writer. */
     emit: held.add as (event: SessionEvent, size?: number) => void,
     /** What was found once this became the writer; the one before has written messages that came before `heldUntilMs`. */
@@ -148,7 +138,21 @@ async function openSession(
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
     /** A moment of the service's own clock, as its last answer on the push channel gave it. */
     serviceAt: undefined as { readonly serviceMs: number; readonly monotonicMs: number } | undefined,
-    written,
+    /** How far the database is. */
+    written: {
+      /** The number of the last batch, and the gap that it left open. */
+      batch: 0,
+      gap: undefined as OpenGap | undefined,
+      /** What its state says of the lists, as text. */
+      lists: '',
+      /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
+      beatAtMs: Number.NEGATIVE_INFINITY,
+      pruneDueMs: clock.monotonicMs(),
+      /** Until when everything was heard, by the machine's date. */
+      heardMs: clock.wallMs(),
+      /** The batch showed that nothing is left to read. */
+      isSettled: false,
+    },
   };
 }
 
@@ -237,8 +241,7 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
   const { gap } = follower;
   if (event.type === 'stop') return [{ ...event, type: 'end' }];
   if (event.type === 'message') return [];
-  if (event.type === 'heard') hear(session, event);
-  else if (event.type === 'unreadable') takeUnreadable(session, event, now);
+  if (event.type === 'heard') hear(session, event, now);
   else follower.take(event, now);
   if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
   else if (event.type === 'open' && event.isReturn) counters.reconnects++;
@@ -249,8 +252,16 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
 }
 
 /** Merges a message. */
-function hear({ follower, ledger, heldUntilMs, counters }: MirrorSession, { event, envelope, uuid }: Heard): void {
+function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, now: Moment): void {
+  const { follower, ledger, heldUntilMs, counters } = session;
   const { sender, message } = envelope;
+  if (reason !== undefined) {
+    const what = `a message of ${event.data.length} characters cannot be read: ${reason}`;
+    counters.unreadable++;
+    session.report.print(true, 'unreadable', what);
+    follower.takeUnreadable(event, what, now);
+    return;
+  }
   counters.messages++;
   if (!isObject(message) || uuid === undefined) return;
   if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
@@ -261,17 +272,6 @@ function hear({ follower, ledger, heldUntilMs, counters }: MirrorSession, { even
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
   ledger.add({ type: 'gap-moment', startedMs, endedMs: Math.max(startedMs, untilMs), reason: LATE, found: 0 });
-}
-
-function takeUnreadable(
-  { follower, report, counters }: MirrorSession,
-  { event, reason }: ReadEvent & { type: 'unreadable' },
-  now: Moment,
-): void {
-  const message = `a message of ${event.data.length} characters cannot be read: ${reason}`;
-  counters.unreadable++;
-  report.effect({ type: 'notice', event: 'unreadable', message });
-  follower.takeUnreadable(event, message, now);
 }
 
 async function write(session: MirrorSession, heardMs: number, isEnd: boolean): Promise<void> {
@@ -289,15 +289,9 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   if (!hasNews && !beats && !isEnd) return;
   const { owner, organizations } = writer;
   const batch = written.batch + 1;
-  const position = {
-    owner,
-    organizations,
-    batch,
-    heardMs,
-    checkedMs: comparedToMs,
-    behindMs: Math.round(counters.lagMs),
-  };
-  const rows = { writes, gap, isSameGap, state: { ...reached, ...position }, nowMs: clock.wallMs(), beats };
+  const position = { heardMs, checkedMs: comparedToMs, behindMs: Math.round(counters.lagMs) };
+  const state = { ...reached, ...position, owner, organizations, batch };
+  const rows = { writes, gap, isSameGap, state, nowMs: clock.wallMs(), beats };
   const gone = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
@@ -309,17 +303,11 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   counters.gone += gone;
   counters.lastCommitWallMs = clock.wallMs();
   for (const step of writes.steps) {
-    session.report.step(step);
-    if (step.type === 'verify') await verifyList(session, step);
+    if (step.type === 'mark-gone') session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
+    if (step.type !== 'verify') continue;
+    const meeting = await keeper.run((database) => verify(database, writer, step.reading));
+    session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
-}
-
-async function verifyList(
-  { keeper, queue, writer }: MirrorSession,
-  step: WriteStep & { type: 'verify' },
-): Promise<void> {
-  const meeting = await keeper.run((database) => verify(database, writer, step));
-  queue.push({ type: 'whole-met', id: step.id, ...meeting });
 }
 
 /** Does what the follower asked for, once the batch is written. */
@@ -333,16 +321,23 @@ function perform(session: MirrorSession, client: Client, onSettled: () => void, 
     void (waits ? clock.after(OVERTAKING_MS, () => queue.push(event, size)) : queue.push(event, size));
   report.effect(output);
   if (isRequest(output))
-    void answer(client, output, { emit, room: queue.room, signal, follower, random: clock.random, admit: admitted });
+    void answer(client, output, {
+      emit,
+      room: queue.room,
+      signal,
+      follower,
+      random: clock.random,
+      admit: storableItems,
+    });
   else if (output.type === 'settled') onSettled();
   // `mirror once` leaves another try to the next time.
-  else if (output.type === 'unread' && session.options.topics.size === 0) ending.stop('failed', output.error);
+  else if (output.type === 'unread' && session.topics.size === 0) ending.stop('failed', output.error);
 }
 
 /** Forgets a part of the history that is older than it is kept. */
 async function pruneSome(session: MirrorSession): Promise<void> {
-  const { keeper, writer, options, context, written } = session;
-  const { keepMs } = options;
+  const { keeper, writer, context, written } = session;
+  const { keep: keepMs } = session.options;
   const [nowMs, wallMs] = [context.clock.monotonicMs(), context.clock.wallMs()];
   if (nowMs < written.pruneDueMs) return;
   const beforeMs = keepMs === undefined ? undefined : wallMs - keepMs;

@@ -2,7 +2,7 @@
 
 import { momentOf, sleep } from '../../clock.js';
 import { resume } from '../../mirror/store.js';
-import { inUse, type Lease, releaseLease, takeLease } from '../../mirror/writers.js';
+import { inUse, type Lease, releaseLease, takeLease, writerName } from '../../mirror/writers.js';
 import { SKEW_MS } from './held.js';
 import type { MirrorSession } from './session.js';
 
@@ -12,21 +12,25 @@ const TICK_MS = 1_000;
  * shows. Throws a FleetError of kind `config` where it lives, unless this one stands by.
  */
 export async function becomeWriter(session: MirrorSession): Promise<void> {
-  const { context, keeper, writer, options, report, held, queue, ledger, atEnd, written } = session;
+  const { context, keeper, writer, topics, report, held, queue, ledger, atEnd, written } = session;
+  const { standby = false } = session.options;
   const { clock, signal } = context;
   let before: Lease | undefined;
   for (;;) {
     const other = await keeper.run((database) => takeLease(database, writer));
     if (other === undefined || held.isClosed()) break;
-    if (!options.standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
-    if (before?.owner !== other.owner) report.waiting(other, options.standby);
+    if (!standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
+    if (before?.owner !== other.owner) {
+      const { organization, pid, host } = other;
+      const line = `${writerName(other)} keeps ${organization}; waiting ${standby ? 'for its end' : 'to see whether it still runs'}`;
+      report.print(false, 'waiting', line, { organization, pid, host });
+    }
     before = other;
     await sleep(clock, TICK_MS, signal);
   }
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
   const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
-  const isHeld =
-    found.heardMs !== undefined && options.topics.size > 0 && held.covers(options.topics.keys(), found.heardMs);
+  const isHeld = found.heardMs !== undefined && topics.size > 0 && held.covers(topics.keys(), found.heardMs);
   session.found = { ...found, isHeld };
   session.heldUntilMs = (found.heardMs ?? 0) + SKEW_MS;
   session.startedAt = momentOf(clock);

@@ -3,14 +3,14 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
+import { DIALECTS } from '../../mirror/dialect.js';
 import { type Mirror, type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
-import { chosenDatabase } from '../shared/mirror-address.js';
-import { describeAge, withMirror } from '../shared/offline.js';
+import { chosenDatabase, describeAge, withMirror } from '../shared/offline.js';
 
 /** How many gaps that are over are shown, the newest. */
 const GAPS_SHOWN = 5;
@@ -23,8 +23,10 @@ const COUNTS = `SELECT
   (SELECT count(*) FROM bicycles WHERE gone IS NULL) AS bicycles,
   (SELECT count(*) FROM bicycles WHERE gone IS NOT NULL) AS gone,
   (SELECT count(*) FROM alerts) AS alerts,
-  (SELECT count(*) FROM changes) AS changes,
   (SELECT count(*) FROM gaps) AS gaps`;
+
+/** So many changes are counted one by one, in half a second; of more it is said about how many there are. */
+const MOST_COUNTED = 1_000_000;
 
 type Report = Awaited<ReturnType<typeof reportOf>>;
 
@@ -32,30 +34,23 @@ type Report = Awaited<ReturnType<typeof reportOf>>;
 export async function showMirrorStatus(context: Context, { to }: StatusOptions): Promise<void> {
   const format = chooseReportFormat((await context.settings()).output);
   const address = await chosenDatabase(context, to);
-  const status = await withMirror(
-    context,
-    async (mirror) => {
-      const found = await mirror.status();
-      const report = await reportOf(mirror, found, showMirrorAddress(address));
-      const { flags, io } = context;
-      if (format === 'table' && flags.jq === undefined && flags.columns === undefined)
-        await writeResult(
-          context,
-          drawList(linesOf(report, found, context.clock.wallMs()), isScreen(context) ? io.stdout.width() : undefined),
-        );
-      else await printReport(context, { noun: NOUN, columns: [], fields: [], single: true }, [report], format);
-      return found;
-    },
-    address,
-  );
+  const look = async (mirror: Mirror) => {
+    const status = await mirror.status();
+    return { status, report: await reportOf(mirror, status, showMirrorAddress(address)) };
+  };
+  const { status, report } = await withMirror(context, look, address);
+  const { flags, io, clock } = context;
+  if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
+    const width = isScreen(context) ? io.stdout.width() : undefined;
+    await writeResult(context, drawList(linesOf(report, status, clock.wallMs()), width));
+  } else await printReport(context, { noun: NOUN, columns: [], fields: [], single: true }, [report], format);
   if (status.isCurrent) return;
-  const { isWhole, isTorn, openGaps, asOfMs } = status;
-  const isOnlyOld = isWhole && !isTorn && openGaps.length === 0 && asOfMs !== undefined;
+  const { isWhole, openGaps, asOfMs } = status;
+  const isOnlyOld = isWhole && openGaps.length === 0 && asOfMs !== undefined && !status.isWritten;
   throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`, {
-    hint:
-      isOnlyOld && !status.isWritten
-        ? `it is whole as of ${wholeSeconds(utcOfMs(asOfMs))}, which is all that "fleet mirror once" promises`
-        : undefined,
+    hint: isOnlyOld
+      ? `it is whole as of ${wholeSeconds(utcOfMs(asOfMs))}, which is all that "fleet mirror once" promises`
+      : undefined,
   });
 }
 
@@ -68,8 +63,11 @@ const NOUN = { one: 'mirror', many: 'mirrors' };
 
 /** What programs get. */
 async function reportOf({ database, baseUrl, organizations }: Mirror, status: MirrorStatus, address: string) {
-  const [counted = {}] = await database.all(COUNTS);
-  const counts = Object.fromEntries(Object.entries(counted).map(([name, count]) => [name, Number(count)]));
+  const count = async (sql: string) => (await database.all(sql)).flatMap((row) => Object.values(row).map(Number));
+  const [bicycles = 0, gone = 0, alerts = 0, gaps = 0] = await count(COUNTS);
+  const [about = 0] = await count(`SELECT ${DIALECTS[database.kind].changes} AS changes`);
+  const isAbout = about > MOST_COUNTED;
+  const [changes = 0] = isAbout ? [about] : await count('SELECT count(*) AS changes FROM changes');
   const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?', GAPS_SHOWN);
   const { asOfMs, ageMs, proven, writers } = status;
   return {
@@ -87,14 +85,17 @@ async function reportOf({ database, baseUrl, organizations }: Mirror, status: Mi
       ...{ organization, host, pid, alive: isWritten, heartbeat },
     })),
     kept_since: status.keptSince ?? null,
-    counts,
+    counts: { bicycles, gone, alerts, changes, gaps },
+    /** `counts.changes` is about right. */
+    changes_estimated: isAbout,
     /** The open ones, then the newest of the others. */
     gaps: [...status.openGaps, ...over],
   };
 }
 
 function linesOf(report: Report, status: MirrorStatus, now: number): string[][] {
-  const { gone = 0, gaps = 0, ...counts } = report.counts;
+  const { bicycles, gone, alerts, changes, gaps } = report.counts;
+  const recorded = `${report.changes_estimated ? 'about ' : ''}${changes}`;
   return [
     ['database', report.database],
     ['service', report.base_url ?? '-'],
@@ -103,9 +104,9 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
     ['as of', report.as_of === null ? '-' : timeAndAge(report.as_of, now)],
     ...writersOf(status, now).map((line) => ['writer', line]),
     ['list', listRead(report.list_read, now)],
-    ['bicycles', `${counts['bicycles']}${gone === 0 ? '' : `, and ${gone} that are gone`}`],
-    ['alerts', String(counts['alerts'])],
-    ['changes', `${counts['changes']}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
+    ['bicycles', `${bicycles}${gone === 0 ? '' : `, and ${gone} that are gone`}`],
+    ['alerts', String(alerts)],
+    ['changes', `${recorded}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
     ['gaps', gaps === 0 ? 'none' : `${gaps}, ${status.openGaps.length || 'none'} open`],
     ...report.gaps.map((gap) => ['', describeGap(gap)]),
   ];

@@ -7,8 +7,7 @@ import type { Client } from '../../http/client.js';
 import type { MirrorClient } from '../../mirror/client.js';
 import type { Mirror } from '../../mirror/open.js';
 import { organizationsOf } from '../../settings/token.js';
-import { chosenDatabase } from './mirror-address.js';
-import { openChosen } from './offline.js';
+import { chosenDatabase, openChosen } from './offline.js';
 
 /** A database that does not answer at once is not waited for. */
 const PATIENCE_MS = 2_000;
@@ -74,19 +73,11 @@ export function mirrorOf(client: Client): Mirror | undefined {
   return 'mirror' in client ? (client as MirrorClient).mirror : undefined;
 }
 
-/** What a watch can know from the start. */
-export interface RememberedFleet {
-  readonly bicycles: readonly Bicycle[];
-  /** When it was read, on the monotonic clock. */
-  readonly fromMs: number;
-}
-
-/** Every bicycle of the organizations, the longest unmodified first; undefined without a current mirror that holds them all, or where there are more than `most`. */
-export function rememberFleet(
-  context: Context,
-  organizations: readonly string[],
-  most: number,
-): Promise<RememberedFleet | undefined> {
+/**
+ * Every bicycle of the organizations, the longest unmodified first, and when that was read, on the monotonic clock; undefined without a current
+ * mirror that holds them all, or where there are more than `most`.
+ */
+export function rememberFleet(context: Context, organizations: readonly string[], most: number) {
   return withCurrentMirror(context, async ({ database, ...mirror }) => {
     if (organizations.length === 0 || !organizations.every((each) => mirror.organizations.includes(each)))
       return undefined;
@@ -102,25 +93,22 @@ export function rememberFleet(
   });
 }
 
-/** States of bicycles as a current mirror has them, one at a time: null in every doubt. */
-export interface States {
-  of(uuid: string): Promise<{ readonly raw: string } | null>;
-  close(): Promise<void>;
-}
+export type States = ReturnType<typeof openStates>;
 
-/** Opened when the first is asked for. Whether the mirror is still current is looked at each time. */
-export function openStates(context: Context): States {
+/** States of bicycles as a current mirror has them: opened when the first is asked for, and looked at each time whether it still is current. */
+export function openStates(context: Context) {
   let opening: Promise<Mirror | undefined> | undefined;
   return {
-    async of(uuid) {
+    /** The bicycle as JSON; undefined in every doubt. */
+    async of(uuid: string): Promise<string | undefined> {
       opening ??= openCurrentMirror(context);
       try {
         const mirror = await opening;
-        if (mirror === undefined || !(await mirror.status()).isCurrent) return null;
+        if (mirror === undefined || !(await mirror.status()).isCurrent) return undefined;
         const [row] = await mirror.database.all('SELECT raw FROM bicycles WHERE uuid = ? AND gone IS NULL', [uuid]);
-        return row === undefined ? null : { raw: String(row['raw']) };
+        return row && String(row['raw']);
       } catch {
-        return null;
+        return undefined;
       }
     },
     close: async () => (await opening?.catch(() => undefined))?.close().catch(() => undefined),

@@ -2,15 +2,24 @@
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import type { MirrorAddress } from '../../mirror/address.js';
+import { defaultAddress, type MirrorAddress } from '../../mirror/address.js';
 import type { Mirror, MirrorStatus } from '../../mirror/open.js';
+import { findStateFolder } from '../../settings/folder.js';
 import { showDuration } from '../../terminal/time.js';
-import { chosenDatabase } from './mirror-address.js';
 
 export interface OfflineFlags {
   offline?: boolean;
   /** The database; undefined is that of the profile. */
   to?: MirrorAddress;
+}
+
+/** The database of this run's mirror: `--to`, else that of the profile, else the default file. */
+export async function chosenDatabase(
+  { settings, io }: Pick<Context, 'settings' | 'io'>,
+  to: MirrorAddress | undefined,
+): Promise<MirrorAddress> {
+  const { mirror, profile } = await settings();
+  return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
 }
 
 /** Opens the mirror of this run for reading, in the database `to`, else in that of the profile; for the caller to close. */
@@ -62,12 +71,11 @@ export async function runOffline(
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */
 export function describeAge(status: MirrorStatus): string {
-  const { ageMs, behindMs, isBehind, isCurrent, isWhole, isTorn, isStarting, isWritten, openGaps } = status;
+  const { ageMs, behindMs, isBehind, isCurrent, isWhole, isStarting, isWritten, openGaps } = status;
   const age =
     ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
   if (isCurrent) return `from the mirror, current, ${age}`;
   const reasons = [
-    ...(isTorn ? ['its -wal file is missing, and with it the last changes'] : []),
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
     ...(isBehind ? [`its writer is behind by ${showDuration(behindMs)}`] : []),

@@ -71,7 +71,7 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
 async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: States): Promise<Before | null> {
   if (before !== undefined || uuid === null || change.resource !== BICYCLE) return before ?? null;
   const found = await states.of(uuid);
-  return found === null ? null : describeBefore(parseJson(found.raw) as { [field: string]: unknown });
+  return found === undefined ? null : describeBefore(parseJson(found) as { [field: string]: unknown });
 }
 
 async function askWhereNeeded(context: Context, plan: BulkPlan, journal: OpenJournal | undefined): Promise<void> {

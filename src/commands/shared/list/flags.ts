@@ -6,7 +6,7 @@ import type { Resource, Vocabulary } from '../../../api/resource.js';
 import { MODELS, type Offers, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../../cli/offers.js';
 import { ordering, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
-import { OFFLINE, readTo, TO } from '../mirror-address.js';
+import { OFFLINE, readTo, TO } from '../../../mirror/address.js';
 import { type Condition, checkCondition, parseCondition } from './where.js';
 
 /** What the common list flags became. */

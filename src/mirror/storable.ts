@@ -18,7 +18,7 @@ export function storableJson(json: string): string {
 }
 
 /** The items of a page as the mirror takes them, numbers as they were sent; those are left out whose uuid is none. */
-export function admitted<T extends { uuid?: unknown }>(items: readonly Item<T>[]): Item<T>[] {
+export function storableItems<T extends { uuid?: unknown }>(items: readonly Item<T>[]): Item<T>[] {
   return items.flatMap((item) => {
     const json = storableJson(item.json);
     const value = json === item.json ? exactValue(item) : (readExact(json) as T);
@@ -27,7 +27,7 @@ export function admitted<T extends { uuid?: unknown }>(items: readonly Item<T>[]
 }
 
 /** The bicycle that a message is about; undefined for an identifier that is none. */
-export function admittedUuid(envelope: PushEnvelope): string | undefined {
+export function storableUuid(envelope: PushEnvelope): string | undefined {
   const uuid = uuidOfMessage(envelope);
   return isId(uuid) ? uuid : undefined;
 }
