@@ -49,7 +49,7 @@ async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
 }
 
 /** Loads conf without its listeners for signals: they send each signal to the process again, and Ctrl-C would count twice. */
-export async function loadConf() {
+async function loadConf() {
   const before = new Set(signalListeners().map(([, listener]) => listener));
   const library = await import('conf');
   for (const [signal, listener] of signalListeners()) if (!before.has(listener)) process.off(signal, listener);

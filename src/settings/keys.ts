@@ -210,6 +210,7 @@ export const KEYS = {
   token_command: key<string, undefined>({
     name: 'token_command',
     summary: 'shell command that prints an access token',
+    variable: 'FLEET_TOKEN_COMMAND',
     fallback: undefined,
     parse(text) {
       // A NUL ends the text for the operating system, which would run half of the command.

@@ -1,160 +1,93 @@
-// Renews the token of a login before it expires.
+// Renews the token of a login before it ends.
 
 import { postForToken } from '../api/login.js';
+import { every } from '../clock.js';
 import { FleetError, messageOf } from '../errors.js';
-import { type Login, renewAlone, saveToken } from './store.js';
-import { loginCommand, TOKEN_LIMIT_BYTES, type TokenInput, type TokenReader } from './token-place.js';
-import { readClaims, readExpiry, readToken } from './token-text.js';
+import { renewToken, type StoredToken } from './store.js';
+import { loginCommand, shared, TOKEN_LIMIT_BYTES, type TokenInput, type TokenReader } from './token-place.js';
+import { readExpiry, readToken } from './token-text.js';
 
-/** The longest pause after a failed renewal while the old token is still valid. */
-const PAUSE_AFTER_FAILURE_MS = 60_000;
+/** How often it is looked whether a renewal is due: a stream can live for weeks on one connection, and asks for no token meanwhile. */
+const CHECK_EVERY_MS = 30_000;
+/** The pause after a renewal that failed while the old token is good, or that brought one that has ended by this machine's clock. */
+const PAUSE_MS = 60_000;
 
 /**
  * A stored token that is renewed at half its life, so that a command every quarter of an hour keeps one of 30 minutes alive. `read` gives the
- * token that is stored now. A renewal that fails is said once and tried again a minute later; when the token has ended, `get` throws a FleetError of
- * kind `auth` that names the login.
+ * token that is stored now. A renewal that fails is reported once and tried again a minute later; when the token has ended, `get` throws a
+ * FleetError of kind `auth` that names the login.
  */
-export class Renewal implements TokenReader {
-  readonly #read: () => Promise<string>;
-  readonly #login: Login;
-  readonly #input: TokenInput;
-  readonly #profile: string;
-  /** The token that was read last, and when it came. */
-  #known: { token: string; sinceMs: number | undefined } | undefined;
-  #waitsUntilMs = 0;
-  #isSaid = false;
-  /** The result of the last renewal. */
-  #latest: string | undefined;
-  #running: Promise<string> | undefined;
-  #cancelTimer = () => {};
+export function openRenewal(read: () => Promise<StoredToken>, input: TokenInput): TokenReader {
+  const { clock, signal, stored, settings, notice } = input;
+  const profile = settings.profile.value;
+  let refused: string | undefined;
+  let pausedUntilMs = 0;
+  let isReported = false;
+  const mustRenew = (one: StoredToken) => one.token === refused || dueMs(one) <= clock.wallMs();
 
-  constructor(read: () => Promise<string>, login: Login, input: TokenInput) {
-    this.#read = read;
-    this.#login = login;
-    this.#input = input;
-    this.#profile = input.settings.profile.value;
-    input.signal.addEventListener('abort', () => this.#cancelTimer(), { once: true });
-  }
+  /** Asks for a new token, unless another run has done so meanwhile. */
+  const renew = shared(async () => {
+    await renewToken(stored, profile, async (old) => {
+      const { login } = old;
+      if (login === undefined || !mustRenew(old)) return undefined;
+      const answer = await postForToken(await input.anonymous(), login.refreshPath, { token: old.token });
+      const token = readToken(answer ?? '', 'the renewed token', `run "${loginCommand(profile, login)}"`, input);
+      refuseWorse(token, old.token);
+      return { token, login: { ...login, sinceMs: clock.wallMs() } };
+    });
+    return (await read()).token;
+  });
 
-  async get(): Promise<string> {
-    const { clock, signal } = this.#input;
-    const token = await this.#read();
-    const isFresh = (one: string) => (this.#dueOf(one) ?? Number.POSITIVE_INFINITY) > clock.wallMs();
-    const isWaiting = clock.monotonicMs() < this.#waitsUntilMs && (token === this.#latest || !this.#hasEnded(token));
-    if (isFresh(token) || isWaiting) return this.#keepAlive(token);
+  async function get(): Promise<string> {
+    const old = await read();
+    const endsAtMs = readExpiry(old.token) ?? Number.POSITIVE_INFINITY;
+    const hasEnded = endsAtMs <= clock.wallMs();
+    if (!mustRenew(old) || (clock.monotonicMs() < pausedUntilMs && !hasEnded)) return old.token;
     try {
-      const renewed = await this.#share(isFresh);
-      if (!isFresh(renewed)) this.#waitsUntilMs = clock.monotonicMs() + this.#pauseAfter(renewed);
-      this.#latest = renewed;
-      return this.#keepAlive(renewed);
+      return await renew();
     } catch (thrown) {
       signal.throwIfAborted();
-      return this.#useOld(token, thrown);
+      const run = `run "${loginCommand(profile, old.login)}"`;
+      if (hasEnded) {
+        const message = `the token of profile "${profile}" has ended and could not be renewed: ${messageOf(thrown)}`;
+        // A refusal is final; a service that is down comes back.
+        const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
+        throw new FleetError('auth', message, { hint: `${run} for a new one`, isLasting, cause: thrown });
+      }
+      pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
+      const ends = new Date(endsAtMs).toISOString();
+      const warning = `warning: the token could not be renewed, and ends at ${ends}: ${messageOf(thrown)}; if that stays, ${run}`;
+      if (!isReported) await notice(warning);
+      isReported = true;
+      return old.token;
     }
   }
 
-  async renew(refused: string): Promise<string | undefined> {
-    const token = await this.#read();
-    if (token !== refused) return token;
-    return this.#share((one) => one !== refused).catch(() => {
-      this.#input.signal.throwIfAborted();
-      return undefined;
-    });
-  }
+  every(clock, CHECK_EVERY_MS, signal, async () => void (await get().catch(() => {})));
+  return {
+    get,
+    async renew(token) {
+      refused = token;
+      const renewed = await renew().catch(() => signal.throwIfAborted());
+      return renewed === token ? undefined : (renewed ?? undefined);
+    },
+  };
+}
 
-  /** The token whose renewal failed, for as long as it lasts. */
-  async #useOld(token: string, thrown: unknown): Promise<string> {
-    const { clock, notice } = this.#input;
-    const run = `run "${loginCommand(this.#profile, this.#login)}"`;
-    if (this.#hasEnded(token)) {
-      const message = `the token of profile "${this.#profile}" has ended and could not be renewed: ${messageOf(thrown)}`;
-      // A refusal is final; a service that is down comes back.
-      const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
-      throw new FleetError('auth', message, { hint: `${run} for a new one`, isLasting, cause: thrown });
-    }
-    this.#waitsUntilMs = clock.monotonicMs() + Math.min(PAUSE_AFTER_FAILURE_MS, this.#pauseAfter(token));
-    const ends = new Date(readExpiry(token) ?? 0).toISOString();
-    const failed = `the token could not be renewed, and ends at ${ends}: ${messageOf(thrown)}`;
-    if (!this.#isSaid) await notice(`warning: ${failed}; if that stays, ${run}`);
-    this.#isSaid = true;
-    return this.#keepAlive(token);
-  }
-
-  #dueOf(token: string): number | undefined {
-    // One that another run renewed meanwhile came just now, as far as anybody knows.
-    if (this.#known?.token !== token) {
-      const sinceMs = this.#known === undefined ? this.#login.sinceMs : this.#input.clock.wallMs();
-      this.#known = { token, sinceMs };
-    }
-    return renewalDueMs(token, this.#known.sinceMs);
-  }
-
-  /** A stream can live for weeks on one connection, and asks for no token meanwhile. */
-  #keepAlive(token: string): string {
-    const { clock, signal } = this.#input;
-    this.#cancelTimer();
-    const dueMs = this.#dueOf(token);
-    if (dueMs === undefined || signal.aborted) return token;
-    const inMs = Math.max(dueMs - clock.wallMs(), this.#waitsUntilMs - clock.monotonicMs(), 1000);
-    this.#cancelTimer = clock.after(inMs, () => void this.get().catch(() => {}));
-    return token;
-  }
-
-  #share(isGood: (token: string) => boolean): Promise<string> {
-    this.#running ??= this.#renewFor(isGood).finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
-  }
-
-  /** Asks for a new token, unless another run has stored one that `isGood` meanwhile. */
-  #renewFor(isGood: (token: string) => boolean): Promise<string> {
-    const { clock, stored, anonymous } = this.#input;
-    return renewAlone(stored, async () => {
-      const old = await this.#read();
-      if (isGood(old)) return old;
-      const answer = await postForToken(await anonymous(), this.#login.refreshPath, { token: old });
-      const run = `run "${loginCommand(this.#profile, this.#login)}"`;
-      const token = readToken(answer ?? '', 'the renewed token', run, this.#input);
-      refuseWorse(token, old);
-      // Somebody may have logged out meanwhile, or in to another service.
-      const login = { ...this.#login, sinceMs: clock.wallMs() };
-      return (await saveToken(stored, this.#profile, token, login, old)) ? token : this.#read();
-    });
-  }
-
-  /**
-   * How long a token is used that is due the moment it comes: one of a few minutes that does not say when it began, the old one again, or any where
-   * the clocks differ. Without a pause every request would ask for another.
-   */
-  #pauseAfter(token: string): number {
-    const leftMs = (readExpiry(token) ?? 0) - this.#input.clock.wallMs();
-    return leftMs > 0 ? Math.min(leftMs / 2, UNKNOWN_LIFE_MS / 2) : PAUSE_AFTER_FAILURE_MS;
-  }
-
-  #hasEnded(token: string): boolean {
-    return (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= this.#input.clock.wallMs();
-  }
+/** The middle of a token's life, in milliseconds since the epoch. One that had ended when it came is good for a pause: the clocks differ. */
+function dueMs({ token, login }: StoredToken): number {
+  const endsAtMs = readExpiry(token);
+  if (login === undefined || endsAtMs === undefined) return Number.POSITIVE_INFINITY;
+  const { sinceMs } = login;
+  return endsAtMs <= sinceMs ? sinceMs + PAUSE_MS : (sinceMs + endsAtMs) / 2;
 }
 
 /** Throws where a renewal would take a good token away: for one that ends sooner, or for what is none. */
 function refuseWorse(token: string, old: string): void {
-  if (token.length > TOKEN_LIMIT_BYTES) throw new FleetError('service', 'the renewed token is longer than any token');
-  const endsAtMs = readExpiry(old);
-  if (endsAtMs === undefined) return;
-  const renewedAtMs = readExpiry(token);
-  if (renewedAtMs === undefined) throw new FleetError('service', 'the renewed token does not say when it ends');
-  if (renewedAtMs < endsAtMs) throw new FleetError('service', 'the renewed token ends before the old one');
+  const [endsAtMs, oldEndsAtMs] = [readExpiry(token), readExpiry(old)];
+  let problem: string | undefined;
+  if (token.length > TOKEN_LIMIT_BYTES) problem = 'is longer than any token';
+  else if (oldEndsAtMs !== undefined && endsAtMs === undefined) problem = 'does not say when it ends';
+  else if (endsAtMs !== undefined && endsAtMs < (oldEndsAtMs ?? 0)) problem = 'ends before the old one';
+  if (problem !== undefined) throw new FleetError('service', `the renewed token ${problem}`);
 }
-
-/** The middle of a token's life, in milliseconds since the epoch; where nothing says when it began, a quarter of an hour before its end. */
-function renewalDueMs(token: string, sinceMs: number | undefined): number | undefined {
-  const endsAtMs = readExpiry(token);
-  const issuedS = readClaims(token)?.['iat'];
-  if (endsAtMs === undefined) return undefined;
-  const beganMs = typeof issuedS === 'number' ? issuedS * 1000 : sinceMs;
-  return beganMs === undefined ? endsAtMs - UNKNOWN_LIFE_MS / 2 : (beganMs + endsAtMs) / 2;
-}
-
-/** Observed: half an hour. */
-const UNKNOWN_LIFE_MS = 1_800_000;

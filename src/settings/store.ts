@@ -2,11 +2,11 @@
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
-import { hasCode, isDeviceName, makeFolder, moveFile, OWN_FOLDER_MODE, untilFree } from '../folder.js';
+import { hasCode, isDeviceName, makeFolder, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { quoteForShell } from '../shell-words.js';
 import { latePattern } from '../terminal/late.js';
-import { loadConf, writeWithConf } from './conf-file.js';
+import { writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './folder.js';
 import type { KeyName } from './keys.js';
 import { alone } from './lock.js';
@@ -15,11 +15,34 @@ import { hasModes, refuseForeign, refuseForeignFolders, showMode, statIfThere, t
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
 export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
 
-/** The settings as they were read: nothing is checked yet but the shape of the file. */
-export interface Stored extends SettingsFolder {
+/** What a file of the settings, or a part of it, holds. */
+type Content = Readonly<Record<string, unknown>>;
+
+/** The profiles as they were read: nothing is checked yet but the shape of the file. */
+interface Profiles {
   /** The profile chosen with `fleet profile use`. */
+  active: string | undefined;
+  profiles: Map<string, Content>;
+}
+
+export interface Stored extends SettingsFolder {
   readonly active: string | undefined;
   readonly profiles: ReadonlyMap<string, Content>;
+}
+
+/** How a stored token came with an e-mail address; the password is not kept. */
+export interface Login {
+  readonly email: string;
+  /** Where the token is renewed, below the base URL. */
+  readonly refreshPath: string;
+  /** When the token came, in milliseconds since the epoch. */
+  readonly sinceMs: number;
+}
+
+export interface StoredToken {
+  readonly token: string;
+  /** Undefined for a token that was given. */
+  readonly login?: Login | undefined;
 }
 
 /** The default profile. It may not exist yet. */
@@ -39,9 +62,6 @@ const RENEWALS = {
   credentialsPath: 'run "fleet auth login" again, which stores the token again',
 } as const;
 
-/** What a file of the settings holds. */
-type Content = Readonly<Record<string, unknown>>;
-
 /**
  * Reads config.json; a file that is not there is an empty one, and so is one that nobody can have (no home folder). Throws a
  * FleetError of kind `config` when it cannot be read or understood, when others own or may write it, and for a FLEET_CONFIG_DIR
@@ -58,23 +78,9 @@ export async function loadProfiles(place: SettingsFolder): Promise<Stored['profi
   return readFile(place, 'configPath', profilesOf).profiles;
 }
 
-/** The login of a stored token, made with an e-mail address; the password is not kept. */
-export interface Login {
-  readonly email: string;
-  /** Where the token is renewed, below the base URL. */
-  readonly refreshPath: string;
-  /** When the token came, in milliseconds since the epoch: not every token says when it began. */
-  readonly sinceMs?: number | undefined;
-}
-
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
-export async function loadTokens(place: SettingsFolder): Promise<ReadonlyMap<string, string>> {
+export async function loadTokens(place: SettingsFolder): Promise<ReadonlyMap<string, StoredToken>> {
   return readFile(place, 'credentialsPath', tokensOf);
-}
-
-/** Reads the login of a profile's stored token; undefined for a token that was given. */
-export async function loadLogin(place: SettingsFolder, name: string): Promise<Login | undefined> {
-  return readFile(place, 'credentialsPath', (credentials) => loginsOf(credentials).get(name));
 }
 
 /** The text of config.json, JSON or not; undefined when there is none. Throws as loadStored does. */
@@ -83,24 +89,17 @@ export function readConfigText({ configPath }: SettingsFolder): string | undefin
 }
 
 /** Settings from a text that is to become config.json. Throws an Error that says what is wrong. */
-export function parseConfig(text: string): Pick<Stored, 'active' | 'profiles'> & { config: Content } {
+export function parseConfig(text: string): Profiles & { config: Content } {
   const config = parseContent(text);
   return { config, ...profilesOf(config) };
 }
 
-/** Replaces config.json; one that could not be parsed is kept as `config.json.broken`. */
+/** Replaces config.json as a whole. */
 export async function replaceConfig(place: SettingsFolder, config: Content): Promise<void> {
-  const old = readConfigText(place);
-  try {
-    if (old !== undefined) parseConfig(old);
-  } catch {
-    moveFile(place.configPath, `${place.configPath}.broken`);
-  }
-  const absent = (before: Content) => Object.fromEntries(Object.keys(before).map((key) => [key, undefined]));
-  await change(place, 'configPath', (before) => ({ ...absent(before), ...config }));
+  await write(place, 'configPath', () => config);
 }
 
-function profilesOf(config: Content): Pick<Stored, 'active' | 'profiles'> {
+function profilesOf(config: Content): Profiles {
   const profiles = new Map<string, Content>();
   for (const [name, values] of Object.entries(asObject(config['profiles'] ?? {}, '"profiles"')))
     profiles.set(name, asObject(values, `the profile "${name}"`));
@@ -108,26 +107,18 @@ function profilesOf(config: Content): Pick<Stored, 'active' | 'profiles'> {
   return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles };
 }
 
-function tokensOf(credentials: Content): Map<string, string> {
-  const tokens = Object.entries(asObject(credentials['tokens'] ?? {}, '"tokens"'));
-  return new Map(tokens.filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== ''));
+function tokensOf(credentials: Content): Map<string, StoredToken> {
+  const logins = asObject(credentials['logins'] ?? {}, '"logins"');
+  const tokens = new Map<string, StoredToken>();
+  for (const [name, token] of Object.entries(asObject(credentials['tokens'] ?? {}, '"tokens"')))
+    if (typeof token === 'string' && token !== '') tokens.set(name, { token, login: readLogin(logins[name]) });
+  return tokens;
 }
 
-function loginsOf(credentials: Content): Map<string, Login> {
-  const logins = Object.entries(asObject(credentials['logins'] ?? {}, '"logins"')).map(([name, value]) => {
-    const { email, refreshPath, sinceMs } = isObject(value) ? value : {};
-    const since = typeof sinceMs === 'number' ? sinceMs : undefined;
-    return [name, { email: String(email ?? ''), refreshPath: String(refreshPath ?? ''), sinceMs: since }] as const;
-  });
-  return new Map(logins.filter(([, { refreshPath }]) => refreshPath.startsWith('/')));
-}
-
-/** The tokens and logins of credentials.json, as they are to be written: without any login there is no key for them. */
-function withLogins(tokens: ReadonlyMap<string, string>, logins: ReadonlyMap<string, Login>): Content {
-  return {
-    tokens: Object.fromEntries(tokens),
-    logins: logins.size === 0 ? undefined : Object.fromEntries(logins),
-  };
+function readLogin(login: unknown): Login | undefined {
+  const { email, refreshPath, sinceMs } = isObject(login) ? login : {};
+  if (typeof refreshPath !== 'string' || !refreshPath.startsWith('/')) return undefined;
+  return { email: String(email ?? ''), refreshPath, sinceMs: Number(sinceMs ?? 0) };
 }
 
 /** What is wrong with a file that is open to others than its owner, and the command that closes it; undefined when all is well. Windows keeps no modes. */
@@ -162,66 +153,78 @@ export function checkProfileName(
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
 export async function saveProfile(place: SettingsFolder, name: string, values: ProfileValues): Promise<void> {
   checkProfileName(name);
-  await change(place, 'configPath', (config) => {
-    const profiles = new Map(profilesOf(config).profiles);
+  await changeProfiles(place, ({ profiles }) => {
     checkProfileName(name, profiles.keys());
     profiles.set(name, merge(profiles.get(name), values));
-    return { profiles: Object.fromEntries(profiles) };
   });
 }
 
 /** Makes a profile the one in use; `undefined` goes back to `default`. */
 export async function useProfile(place: SettingsFolder, name: string | undefined): Promise<void> {
-  await change(place, 'configPath', (config) => {
-    profilesOf(config);
-    return { profile: name };
+  await changeProfiles(place, (config) => {
+    config.active = name;
   });
 }
 
-/** Deletes a profile and its token; the profile in use falls back to `default`. Returns whether there was one. */
-export async function deleteProfile(place: SettingsFolder, name: string): Promise<boolean> {
-  const hadToken = await deleteToken(place, name);
-  const wasThere = await change(place, 'configPath', (config) => {
-    const { active, profiles } = profilesOf(config);
-    if (!profiles.has(name)) return undefined;
-    const left = Object.fromEntries([...profiles].filter(([other]) => other !== name));
-    return { profiles: left, profile: active === name ? undefined : active };
+/** Deletes a profile and its token; the profile in use falls back to `default`. */
+export async function deleteProfile(place: SettingsFolder, name: string): Promise<void> {
+  await deleteToken(place, name);
+  await changeProfiles(place, (config) => {
+    config.profiles.delete(name);
+    if (config.active === name) config.active = undefined;
   });
-  return wasThere || hadToken;
+}
+
+/** Stores the token of a profile, which the caller has checked with `parseToken`, and how it was got. */
+export async function saveToken(place: SettingsFolder, name: string, token: string, login?: Login): Promise<void> {
+  checkProfileName(name);
+  await changeTokens(place, (tokens) => tokens.set(name, { token, login }));
 }
 
 /**
- * Stores the token of a profile in credentials.json, mode 0600, and how it was got. The caller has checked it with `parseToken`. With
- * `instead` only in the place of that token: who logs out or in meanwhile is not overruled. Says whether it was stored.
+ * Stores what `renew` makes of the token of a profile, unless that is undefined. No other run stores, deletes or renews a token meanwhile:
+ * whoever logs out waits.
  */
-export async function saveToken(
+export async function renewToken(
   place: SettingsFolder,
   name: string,
-  token: string,
-  login?: Login,
-  instead?: string,
-): Promise<boolean> {
-  checkProfileName(name);
-  return change(place, 'credentialsPath', (credentials) => {
-    if (instead !== undefined && tokensOf(credentials).get(name) !== instead) return undefined;
-    const logins = loginsOf(credentials);
-    if (login === undefined) logins.delete(name);
-    else logins.set(name, login);
-    return withLogins(tokensOf(credentials).set(name, token), logins);
+  renew: (stored: StoredToken) => Promise<StoredToken | undefined>,
+): Promise<void> {
+  await changeTokens(place, async (tokens) => {
+    const stored = tokens.get(name);
+    const renewed = stored === undefined ? undefined : await renew(stored);
+    return renewed !== undefined && tokens.set(name, renewed);
   });
-}
-
-/** Does the work while no other run of this user renews a token. */
-export async function renewAlone<Value>(place: SettingsFolder, work: () => Promise<Value>): Promise<Value> {
-  return alone(`${trustTargetOf(place.credentialsPath)}.renewal.lock`, work);
 }
 
 /** Deletes the stored token of a profile; returns whether there was one. */
 export async function deleteToken(place: SettingsFolder, name: string): Promise<boolean> {
-  return change(place, 'credentialsPath', (credentials) => {
-    const [tokens, logins] = [tokensOf(credentials), loginsOf(credentials)];
-    logins.delete(name);
-    return tokens.delete(name) ? withLogins(tokens, logins) : undefined;
+  if (!(await loadTokens(place)).has(name)) return false;
+  return changeTokens(place, (tokens) => tokens.delete(name));
+}
+
+/** Changes the profiles while nobody else does; whatever else stands in config.json stays. */
+function changeProfiles(place: SettingsFolder, change: (config: Profiles) => void): Promise<boolean> {
+  return write(place, 'configPath', () => {
+    const { before, ...config } = readFile(place, 'configPath', (before) => ({ before, ...profilesOf(before) }));
+    change(config);
+    return merge(before, { profile: config.active, profiles: Object.fromEntries(config.profiles) });
+  });
+}
+
+/** Changes the tokens while nobody else does; nothing is written when `change` gives false. Without any login there is no key for them. */
+function changeTokens(
+  place: SettingsFolder,
+  change: (tokens: Map<string, StoredToken>) => unknown | Promise<unknown>,
+): Promise<boolean> {
+  return write(place, 'credentialsPath', async () => {
+    const { before, tokens } = readFile(place, 'credentialsPath', (before) => ({ before, tokens: tokensOf(before) }));
+    if ((await change(tokens)) === false) return undefined;
+    const logins = [...tokens].filter(([, { login }]) => login !== undefined).map(([name, { login }]) => [name, login]);
+    return merge(before, {
+      tokens: Object.fromEntries([...tokens].map(([name, { token }]) => [name, token])),
+      logins: logins.length === 0 ? undefined : Object.fromEntries(logins),
+    });
   });
 }
 
@@ -291,30 +294,20 @@ function readOwn(path: string): string | undefined {
   }
 }
 
-/**
- * Changes keys at the top of a file, `undefined` taking one out; whatever else stands there stays. `changesOf` gets what stands there,
- * at last while nobody else changes it, and gives undefined where nothing is to change. Says whether something was.
- */
-async function change(
+/** Writes a file anew with what `make` gives while no other run does; undefined leaves it as it is. Says whether it was written. */
+async function write(
   place: SettingsFolder,
   file: keyof typeof RENEWALS,
-  changesOf: (before: Content) => Content | undefined,
+  make: () => Content | undefined | Promise<Content | undefined>,
 ): Promise<boolean> {
-  // What cannot be parsed is refused before anything is written.
-  if (readFile(place, file, changesOf) === undefined) return false;
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
   try {
     await makeFolder(place.folder, OWN_FOLDER_MODE);
     refuseForeignFolders(path);
     const target = trustTargetOf(path);
-    // Before the lock is taken: it takes longer than all that is done under it.
-    await loadConf();
     return await alone(`${target}.lock`, async () => {
-      const content = readFile(place, file, (before) => {
-        const changes = changesOf(before);
-        return changes === undefined ? undefined : merge(before, changes);
-      });
+      const content = await make();
       if (content !== undefined) await writeWithConf(target, content);
       return content !== undefined;
     });

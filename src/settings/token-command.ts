@@ -3,7 +3,8 @@
 import { configError, lastingError } from '../errors.js';
 import { hideJwts } from '../secrets.js';
 import { describeEnd, readShellLines, runShell } from '../shell.js';
-import { type CommandPlace, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
+import { shared, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace, type TokenReader } from './token-place.js';
+import { readExpiry, readToken } from './token-text.js';
 
 /** A line of its stderr that is longer is passed on in parts. */
 const LINE_LIMIT_CHARACTERS = 10_000;
@@ -12,17 +13,58 @@ const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /** Set for a token command, to its own text: a command that calls fleet, which calls it again, would never end. */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
+/** A token that ends sooner is fetched anew before it is used: clocks differ, and a request takes its time. */
+const RENEW_BEFORE_EXPIRY_MS = 60_000;
+
+/** Keeps the token that the command printed until it is about to end, or was refused. */
+export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
+  const { clock, signal } = input;
+  let kept: { token: string; freshUntilMs: number } | undefined;
+  const run = shared(async () => {
+    const output = await runTokenCommand(place, input);
+    const token = readToken(output, `the output of the token command (${place.origin})`, place.remedy, input);
+    kept = { token, freshUntilMs: findFreshUntil(token, clock.wallMs()) };
+    return token;
+  });
+  return {
+    async get() {
+      if (kept !== undefined && clock.wallMs() < kept.freshUntilMs) return kept.token;
+      const old = kept?.token;
+      try {
+        return await run();
+      } catch (error) {
+        // It was asked ahead of time: until its end the old token is as good as before.
+        if (old === undefined || signal.aborted || (readExpiry(old) ?? 0) <= clock.wallMs()) throw error;
+        return old;
+      }
+    },
+    async renew(refused) {
+      // Another worker was refused before and has already fetched a newer one.
+      if (kept !== undefined && kept.token !== refused) return kept.token;
+      const token = await run();
+      return token === refused ? undefined : token;
+    },
+  };
+}
+
+/** When the token should be fetched anew: a minute before its end, or at half its life when it lives less than two. */
+function findFreshUntil(token: string, now: number): number {
+  const expiry = readExpiry(token);
+  if (expiry === undefined) return Number.POSITIVE_INFINITY;
+  return expiry - Math.min(RENEW_BEFORE_EXPIRY_MS, Math.max(0, expiry - now) / 2);
+}
+
 /**
  * Runs the command through the shell and returns its stdout. It reads nothing, so that it cannot eat what is piped into
  * fleet; a question it has can go to /dev/tty. Its stderr is passed on line by line, its stdout shown nowhere.
  * It may take as long as a request (`--timeout`).
  */
-export async function runTokenCommand(place: TokenPlace & CommandPlace, input: TokenInput): Promise<string> {
+async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<string> {
   const { env, signal, notice, clock, settings } = input;
   const timeoutMs = settings.timeoutMs.value;
   const failure = (what: string, cause?: unknown) =>
     configError(`the token command (${place.origin}) ${what}`, place.remedy, cause);
-  if (env[INSIDE_VARIABLE] === place.command) {
+  if (env[INSIDE_VARIABLE] === place.text) {
     const message = `the token command (${place.origin}) runs fleet, which would run the same command again`;
     throw lastingError(message, place.remedy);
   }
@@ -31,8 +73,8 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
   let length = 0;
   let lastLine = '';
   const tooMuch = new AbortController();
-  const end = await runShell(place.command, {
-    env: { ...env, [INSIDE_VARIABLE]: place.command },
+  const end = await runShell(place.text, {
+    env: { ...env, [INSIDE_VARIABLE]: place.text },
     clock,
     signal: AbortSignal.any([signal, tooMuch.signal]),
     limitMs: timeoutMs,

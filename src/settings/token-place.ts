@@ -7,26 +7,24 @@ import type { Secrets } from '../secrets.js';
 import { unsetVariable } from '../shell-words.js';
 import { profileFlag, type Settings } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
-import { type Login, loadLogin, loadTokens, type Stored } from './store.js';
+import { type Login, loadTokens, type Stored } from './store.js';
 
-/** Which of the five sources is used. */
-export type TokenPlace = {
+/** The source that is used. */
+export interface TokenPlace {
+  readonly kind: 'variable' | 'file' | 'command' | 'stored';
   /** In words, see TokenSource. */
   readonly origin: string;
   /** Whether the environment or the profile points to it. */
   readonly level: 'environment' | 'profile';
   /** What to do when the service refuses a token from there; only that source is named. */
   readonly refusalHint: string;
-} & (
-  | { readonly kind: 'variable'; readonly token: string }
-  | { readonly kind: 'file'; readonly path: string }
-  | CommandPlace
-  /** `login`: the login that the token came from; undefined for a token that was given. */
-  | { readonly kind: 'stored'; readonly login: Login | undefined }
-);
-
-/** `remedy`: how the operator looks at the command. */
-export type CommandPlace = { readonly kind: 'command'; readonly command: string; readonly remedy: string };
+  /** What to do when it gives no token. */
+  readonly remedy: string;
+  /** The token, the path of the file, or the command; '' for a stored token, which is read anew. */
+  readonly text: string;
+  /** The login that a stored token came from. */
+  readonly login?: Login | undefined;
+}
 
 /** What reading a token needs. */
 export interface TokenInput {
@@ -56,43 +54,48 @@ export interface TokenReader {
 export const TOKEN_LIMIT_BYTES = 65_536;
 
 /**
- * Where the token will come from: FLEET_TOKEN, FLEET_TOKEN_FILE, FLEET_TOKEN_COMMAND, the profile's token_command, the
+ * Where the token will come from: FLEET_TOKEN, FLEET_TOKEN_FILE, the command of the settings (FLEET_TOKEN_COMMAND, else the profile's), the
  * token stored by `auth login`; undefined when there is none. Nothing is run or checked yet.
  */
 export async function findTokenPlace(
   env: NodeJS.ProcessEnv,
   stored: Stored,
-  settings: Pick<Settings, 'profile' | 'tokenCommand'>,
+  { profile: { value: profile }, tokenCommand }: Pick<Settings, 'profile' | 'tokenCommand'>,
 ): Promise<TokenPlace | undefined> {
-  const token = env['FLEET_TOKEN'] ?? '';
-  if (token.trim() !== '') {
-    const refusalHint = `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`;
-    return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', refusalHint, token };
-  }
-  const path = env['FLEET_TOKEN_FILE'] ?? '';
-  if (path !== '') {
-    const refusalHint = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
-    return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, refusalHint, path };
-  }
-  const command = (env['FLEET_TOKEN_COMMAND'] ?? '').trim();
-  if (command !== '') {
-    const remedy = 'try the command of FLEET_TOKEN_COMMAND by hand';
-    const refusalHint = `the service refuses what the command of FLEET_TOKEN_COMMAND prints; ${remedy}`;
-    return { kind: 'command', level: 'environment', origin: 'FLEET_TOKEN_COMMAND', refusalHint, command, remedy };
-  }
-  const profile = settings.profile.value;
-  if (settings.tokenCommand.value !== undefined) {
+  const { FLEET_TOKEN: token = '', FLEET_TOKEN_FILE: path = '' } = env;
+  if (token.trim() !== '')
+    return {
+      kind: 'variable',
+      level: 'environment',
+      origin: 'FLEET_TOKEN',
+      refusalHint: `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`,
+      remedy: 'set FLEET_TOKEN to the token alone',
+      text: token,
+    };
+  if (path !== '')
+    return {
+      kind: 'file',
+      level: 'environment',
+      origin: `file ${path} (FLEET_TOKEN_FILE)`,
+      refusalHint: `write a new token into ${path} (FLEET_TOKEN_FILE)`,
+      remedy: 'let the file of FLEET_TOKEN_FILE hold the token alone',
+      text: path,
+    };
+  if (tokenCommand.value !== undefined) {
     const remedy = `try the command by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
-    const origin = `command of profile "${profile}"`;
-    const refusalHint = `the service refuses what the ${origin} prints; ${remedy}`;
-    return { kind: 'command', level: 'profile', origin, refusalHint, command: settings.tokenCommand.value, remedy };
+    const level = tokenCommand.origin === 'environment' ? 'environment' : 'profile';
+    const command = `command of ${tokenCommand.from}`;
+    const refusalHint = `the service refuses what the ${command} prints; ${remedy}`;
+    const origin = level === 'environment' ? tokenCommand.from : command;
+    return { kind: 'command', level, origin, refusalHint, remedy, text: tokenCommand.value };
   }
-  if (!(await loadTokens(stored)).has(profile)) return undefined;
-  const login = await loadLogin(stored, profile);
-  const refusalHint = `run "${loginCommand(profile, login)}" for a new token`;
+  const found = (await loadTokens(stored)).get(profile);
+  if (found === undefined) return undefined;
+  const { login } = found;
+  const remedy = `run "${loginCommand(profile, login)}" for a new token`;
   const stores = profile === SANDBOX_PROFILE ? 'sandbox' : 'auth login';
   const origin = login === undefined ? `stored by ${stores}` : `logged in as ${login.email}`;
-  return { kind: 'stored', level: 'profile', origin, refusalHint, login };
+  return { kind: 'stored', level: 'profile', origin, refusalHint: remedy, remedy, text: '', login };
 }
 
 /** The login that gives the profile a new token. */
@@ -106,4 +109,15 @@ export function missingToken(profile: string): FleetError {
     `no access token for profile "${profile}"`,
     `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`,
   );
+}
+
+/** One run of the work for all who ask while it lasts: eight workers that are refused together need one new token, not eight. */
+export function shared<Value>(work: () => Promise<Value>): () => Promise<Value> {
+  let running: Promise<Value> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }

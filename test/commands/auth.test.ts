@@ -373,7 +373,7 @@ describe('a refused token', () => {
     [
       'a command of the environment',
       { FLEET_TOKEN_COMMAND: 'echo a-token-3' },
-      'the service refuses what the command of FLEET_TOKEN_COMMAND prints; try the command of FLEET_TOKEN_COMMAND by hand',
+      'the service refuses what the command of FLEET_TOKEN_COMMAND prints; try the command by hand; this shows it: fleet config get token_command',
     ],
     [
       'a command of the profile',

@@ -50,7 +50,7 @@ it('a profile of the operator with its name is left as it is, and the way around
   );
   expect(notices[1]).toMatch(/^in another terminal: export FLEET_BASE_URL=http:/);
   expect(JSON.parse(run.stdout).profile).toBeNull();
-  expect((await loadTokens(place)).get('sandbox')).toBe('the-real-token');
+  expect((await loadTokens(place)).get('sandbox')?.token).toBe('the-real-token');
   expect((await loadProfiles(place)).get('sandbox')).toEqual({ base_url: REAL });
 });
 
@@ -59,5 +59,5 @@ it('a running sandbox renews its own token, and no other that came meanwhile', a
   expect(await renewSandboxToken(place, HERE, 'second-token')).toBe(true);
   await saveSandboxProfile(place, { base_url: 'http://127.0.0.1:4020' }, 'token-of-another');
   expect(await renewSandboxToken(place, HERE, 'third-token')).toBe(false);
-  expect((await loadTokens(place)).get('sandbox')).toBe('token-of-another');
+  expect((await loadTokens(place)).get('sandbox')?.token).toBe('token-of-another');
 });

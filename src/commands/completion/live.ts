@@ -98,7 +98,7 @@ async function findCheapToken({ io, settings, token }: Context, stored: Stored):
   const { findTokenPlace } = await import('../../settings/token-place.js');
   const place = await findTokenPlace(io.env, stored, await settings());
   if (place === undefined || place.kind === 'command') return undefined;
-  if (place.kind === 'file' && !(await stat(place.path)).isFile()) return undefined;
+  if (place.kind === 'file' && !(await stat(place.text)).isFile()) return undefined;
   return (await token()).get();
 }
 
