@@ -3,6 +3,7 @@
 import type { CommandUnknownOpts as Command, Command as TypedCommand } from '@commander-js/extra-typings';
 import { CommanderError } from 'commander';
 import { createRoot } from './cli/command.js';
+import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/completions.js';
 import { checkFile, checkGlobalFlags } from './cli/contradictions.js';
 import {
   everyCommandsFlags,
@@ -12,7 +13,6 @@ import {
   helpFirstPage,
   helpWidth,
 } from './cli/help.js';
-import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/offers.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { addBicycles } from './commands/bicycles/index.js';
 import type { OfflineFlags } from './commands/shared/offline.js';

@@ -3,8 +3,8 @@
 
 import { fieldOf, type Resource } from '../api/resource.js';
 import { usageError } from '../errors.js';
+import { plain, withOffers } from './completions.js';
 import { nearest, unknownWord } from './nearest.js';
-import { plain, withOffers } from './offers.js';
 
 /** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
 export function oneOf<const Word extends string>(kind: string, words: readonly Word[]): (word: string) => Word {

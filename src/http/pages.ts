@@ -5,8 +5,8 @@ import { FleetError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { propertyStart, splitArray, squeeze } from '../json/text.js';
 import { BodyError, ITEM_LIMIT_BYTES } from './body.js';
+import { hasUuid, openSeen, type Seen } from './distinct.js';
 import { readJson, unexpected } from './json.js';
-import { hasUuid, openSeen, type Seen } from './seen.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 /**

@@ -5,7 +5,7 @@ import { configError, FleetError, messageOf, reasonOf, usageError } from '../err
 import { hasCode, isDeviceName, makeFolder, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { quoteForShell } from '../shell-words.js';
-import { latePattern } from '../terminal/late.js';
+import { lazyPattern } from '../terminal/lazy-pattern.js';
 import { writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './folder.js';
 import type { KeyName } from './keys.js';
@@ -54,7 +54,7 @@ const LIMIT_BYTES = 1_000_000;
 const OTHERS_MODE_BITS = 0o077;
 
 /** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
-const PROFILE_NAME = latePattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
+const PROFILE_NAME = lazyPattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
 
 /** The files of the settings, by their names in a place, and what makes each anew. */
 const RENEWALS = {

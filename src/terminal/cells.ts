@@ -1,7 +1,7 @@
 // Measures, cuts and pads text in terminal columns.
 
 import { eastAsianWidth } from 'get-east-asian-width';
-import { latePattern } from './late.js';
+import { lazyPattern } from './lazy-pattern.js';
 
 /**
  * One column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters, punctuation such as the ellipsis, control pictures, lines,
@@ -11,11 +11,11 @@ const NARROW =
   /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426\u2500-\u259F\u2800-\u28FF]*$/;
 
 const NO_COLUMN = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}`;
-const VISIBLE = latePattern(`[^${NO_COLUMN}]`);
-const INVISIBLES = latePattern(`[${NO_COLUMN}]`, 'gu');
-const SPACING_MARK = latePattern(String.raw`[\p{Mc}\uFF00-\uFFEF]`);
+const VISIBLE = lazyPattern(`[^${NO_COLUMN}]`);
+const INVISIBLES = lazyPattern(`[${NO_COLUMN}]`, 'gu');
+const SPACING_MARK = lazyPattern(String.raw`[\p{Mc}\uFF00-\uFFEF]`);
 /** What makes a cluster an emoji two columns wide although its first character alone is narrow. */
-const EMOJI_MAKER = latePattern(
+const EMOJI_MAKER = lazyPattern(
   String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
   'su',
 );

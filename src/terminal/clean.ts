@@ -1,6 +1,6 @@
 // Makes control characters and other hidden text of the service visible before it reaches the terminal.
 
-import { latePattern } from './late.js';
+import { lazyPattern } from './lazy-pattern.js';
 
 /**
  * What a reader cannot see or a terminal obeys: C0, DEL and C1 controls, line and paragraph separators, lone surrogates, what
@@ -8,8 +8,8 @@ import { latePattern } from './late.js';
  * hyphen, fillers, tags, variation selectors).
  */
 const HIDDEN_CLASS = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB]`;
-const HIDDEN = latePattern(HIDDEN_CLASS);
-const EVERY_HIDDEN = latePattern(HIDDEN_CLASS, 'gu');
+const HIDDEN = lazyPattern(HIDDEN_CLASS);
+const EVERY_HIDDEN = lazyPattern(HIDDEN_CLASS, 'gu');
 
 /** Text of this kind needs no closer look, and nearly all text is of this kind. */
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
@@ -18,13 +18,13 @@ const ZERO_WIDTH_NON_JOINER = 0x200c;
 const ZERO_WIDTH_JOINER = 0x200d;
 
 /** A letter of a script whose letters may change shape or join by ZWJ and ZWNJ: there both belong to the spelling. */
-const SHAPED_LETTER = latePattern(
+const SHAPED_LETTER = lazyPattern(
   String.raw`(?![\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Zyyy}\p{sc=Zinh}])[\p{L}\p{M}]$`,
 );
-const BEFORE_EMOJI_JOINER = latePattern(String.raw`(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)$`);
-const EMOJI_START = latePattern(String.raw`^\p{Extended_Pictographic}`);
-const EMOJI_END = latePattern(String.raw`\p{Emoji}$`);
-const HAN_END = latePattern(String.raw`\p{sc=Han}$`);
+const BEFORE_EMOJI_JOINER = lazyPattern(String.raw`(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)$`);
+const EMOJI_START = lazyPattern(String.raw`^\p{Extended_Pictographic}`);
+const EMOJI_END = lazyPattern(String.raw`\p{Emoji}$`);
+const HAN_END = lazyPattern(String.raw`\p{sc=Han}$`);
 /** As much of the text as can hold the character before an offset: a surrogate pair, with a selector behind it. */
 function endingAt(text: string, offset: number): string {
   return text.slice(Math.max(0, offset - 3), offset);

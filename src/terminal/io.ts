@@ -7,6 +7,7 @@ import type { Clock } from '../clock.js';
 import { reasonOf } from '../errors.js';
 import { BUN_VERSION } from '../program-files.js';
 import { openSecrets, type Secrets } from '../secrets.js';
+import { type ColorLevel, colorLevel } from './colour.js';
 import { type Delivery, type OutputTarget, openDelivery, ReaderLeft } from './delivery.js';
 import type { Pager } from './pager.js';
 
@@ -28,7 +29,7 @@ export interface Output extends Omit<Delivery, 'beginEnd'> {
   /** Whether signs beyond ASCII can be drawn: not on a terminal whose locale or kind says no. */
   readonly hasUnicode: boolean;
   /** 0 no colour, 1 sixteen colours, 2 256 colours, 3 true colour. */
-  readonly colorLevel: 0 | 1 | 2 | 3;
+  readonly colorLevel: ColorLevel;
 }
 
 /** An output on whose terminal one line can say how far something is. */
@@ -67,22 +68,6 @@ export interface Io {
 /** Widths beyond these are a mistake of the terminal or of COLUMNS. */
 const MINIMUM_WIDTH_COLUMNS = 20;
 const MAXIMUM_WIDTH_COLUMNS = 1000;
-
-/**
- * Decides colour once, for one output: `--no-color` and NO_COLOR (any value but the empty one) turn it off, FORCE_COLOR turns it
- * on (0 or false: off), else a terminal that is not `TERM=dumb` has it. Sources: no-color.org, force-color.org.
- */
-export function colorLevel(isTerminal: boolean, env: NodeJS.ProcessEnv, noColorFlag: boolean): 0 | 1 | 2 | 3 {
-  if (noColorFlag || (env['NO_COLOR'] ?? '') !== '') return 0;
-  const forced = env['FORCE_COLOR'];
-  if (forced !== undefined && forced !== '') {
-    if (forced === '0' || forced === 'false') return 0;
-    return forced === '2' ? 2 : forced === '3' ? 3 : 1;
-  }
-  if (!isTerminal || env['TERM'] === 'dumb') return 0;
-  if (env['COLORTERM'] === 'truecolor' || env['COLORTERM'] === '24bit') return 3;
-  return /-256(color)?$/.test(env['TERM'] ?? '') ? 2 : 1;
-}
 
 /** Whether a terminal shows more than ASCII. Without a locale it does: containers set none, and the terminals before them are of today. */
 function showsUnicode(env: NodeJS.ProcessEnv): boolean {

@@ -5,8 +5,8 @@ import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Item, Query } from '../../http/types.js';
-import { beginsWith, pagesAround } from '../shared/list/around.js';
-import { type Meant, pickOne, shorten } from '../shared/list/meant.js';
+import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
+import { beginsWith, pagesAround } from '../shared/list/uuid-prefix.js';
 import { chosenOrganization } from '../shared/organization.js';
 
 /** Finds one alert. Throws a FleetError of kind `usage` when several match, of kind `not-found` when none does. */

@@ -2,13 +2,13 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT, ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
+import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
-import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/offers.js';
 import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
+import { BICYCLE_ARGUMENT } from '../bicycles/flag-values.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addEndFlags, readDuration } from '../shared/follow/flags.js';
 import { addListFlags, readCondition, readNamed } from '../shared/list/flags.js';

@@ -3,8 +3,8 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
+import { anyText, plain, withOffers } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
-import { anyText, plain, withOffers } from '../../cli/offers.js';
 import { collect, oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { METHODS } from '../../http/methods.js';

@@ -9,7 +9,7 @@ import type { Settings } from '../../settings/resolve.js';
 import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { readNames } from '../named/find.js';
-import { describe } from '../shared/list/meant.js';
+import { describe } from '../shared/list/pick-one.js';
 import { limitsOfLogin } from './check.js';
 
 /** What to do without a terminal. */

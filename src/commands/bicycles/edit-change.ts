@@ -11,7 +11,7 @@ import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
 import { describeBefore } from '../shared/bulk/evidence.js';
 import type { BulkChange, Decide, Doubt, Task, TaskDecision } from '../shared/bulk/plan.js';
-import type { EditMethod } from './choices.js';
+import type { EditMethod } from './flag-values.js';
 import { fetchBicycle } from './get.js';
 
 /** Fields of a bicycle as the service sent it; numbers keep their digits. */

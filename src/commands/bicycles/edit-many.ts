@@ -16,7 +16,7 @@ import { withNamesFound } from '../named/find.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import type { Task } from '../shared/bulk/plan.js';
 import { badLine, parseRows, type TargetRow } from '../shared/bulk/targets.js';
-import { describe } from '../shared/list/meant.js';
+import { describe } from '../shared/list/pick-one.js';
 import type { EditOptions } from './edit.js';
 import { type BicycleFields, changeFor, type Edit, editTo, showValue } from './edit-change.js';
 import { fetchBicycle } from './get.js';

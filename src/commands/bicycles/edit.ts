@@ -17,9 +17,8 @@ import { bodyOf, type Field, splitField, textField, typedField } from '../api/fi
 import { withNamesFound } from '../named/find.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import type { ChangeOptions } from '../shared/bulk/plan.js';
-import { describe } from '../shared/list/meant.js';
+import { describe } from '../shared/list/pick-one.js';
 import { printRows } from '../shared/list/result.js';
-import { EDIT_METHODS, type EditMethod } from './choices.js';
 import {
   type BicycleFields,
   changeFor,
@@ -31,6 +30,7 @@ import {
   showValue,
 } from './edit-change.js';
 import { findBicycle } from './find.js';
+import { EDIT_METHODS, type EditMethod } from './flag-values.js';
 import { fetchBicycle } from './get.js';
 import { type FieldFlags, readFlags } from './new-bicycles.js';
 

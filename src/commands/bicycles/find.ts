@@ -12,8 +12,8 @@ import type { Item, Query } from '../../http/types.js';
 import type { Mirror } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
-import { beginsWith, everyPage, isBeginning, pagesAround } from '../shared/list/around.js';
-import { type Meant, pickOne, shorten } from '../shared/list/meant.js';
+import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
+import { beginsWith, everyPage, isBeginning, pagesAround } from '../shared/list/uuid-prefix.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { findRemembered } from './remembered.js';
 

@@ -21,7 +21,7 @@ import { MISSING, textOf } from '../../terminal/values.js';
 import { lookOf } from '../../views/bicycle.js';
 import { type Names, readNames } from '../named/find.js';
 import { readSince } from '../shared/follow/flags.js';
-import { describe, pickOne, shorten } from '../shared/list/meant.js';
+import { describe, pickOne, shorten } from '../shared/list/pick-one.js';
 import { openResult } from '../shared/list/result.js';
 import { chosenDatabase, describeAge, openChosen } from '../shared/offline.js';
 import { findBicycle } from './find.js';

@@ -2,8 +2,6 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
-import { examples } from '../../cli/examples.js';
-import { showPairs } from '../../cli/help.js';
 import {
   anyText,
   BICYCLES,
@@ -15,15 +13,17 @@ import {
   ORGANIZATIONS,
   offerColumns,
   plain,
-} from '../../cli/offers.js';
+} from '../../cli/completions.js';
+import { examples } from '../../cli/examples.js';
+import { showPairs } from '../../cli/help.js';
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { OFFLINE, readTo, TO } from '../../mirror/address.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addListFlags } from '../shared/list/flags.js';
-import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
 import type { EditOptions } from './edit.js';
 import { addFilters, addFleetFilters } from './filters.js';
+import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './flag-values.js';
 
 export function addBicycles(program: Command, run: Run): void {
   const bicycles = program

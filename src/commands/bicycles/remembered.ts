@@ -7,7 +7,7 @@ import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { Database, Value } from '../../mirror/database.js';
 import { likeText } from '../../mirror/dialect.js';
-import { isBeginning, SHORTEST_PREFIX_DIGITS } from '../shared/list/around.js';
+import { isBeginning, SHORTEST_PREFIX_DIGITS } from '../shared/list/uuid-prefix.js';
 
 export interface FindOptions {
   /** Only of this organization. */

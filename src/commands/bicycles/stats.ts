@@ -12,7 +12,7 @@ import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
 import { readList } from '../shared/list/list.js';
 import { printRows } from '../shared/list/result.js';
 import { isScreen } from '../shared/list/target.js';
-import { STATS_GROUPS } from './choices.js';
+import { STATS_GROUPS } from './flag-values.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
 import { readOpenAlerts } from './open-alerts.js';
 

@@ -4,9 +4,9 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { createOption } from '../../cli/command.js';
 import { examples } from '../../cli/examples.js';
 import { oneOf } from '../../cli/options.js';
+import { CALLBACK, SHELLS, type Shell } from '../../cli/shells.js';
 import type { Run } from '../../context.js';
 import type { CompleteOptions } from './complete.js';
-import { CALLBACK, SHELLS, type Shell } from './shells.js';
 
 interface CompletionOptions {
   install?: boolean;
@@ -32,7 +32,7 @@ export function addCompletion(program: Command, run: Run): void {
       run(async () => async (context, shell: Shell, options: CompletionOptions) => {
         const to = options.install === true ? 'installed' : options.uninstall === true ? 'removed' : undefined;
         if (to !== undefined) return (await import('./install.js')).changeCompletion(context, shell, to, options);
-        return context.io.stdout.write((await import('./scripts.js')).SCRIPTS[shell]);
+        return context.io.stdout.write((await import('../../cli/shell-scripts.js')).SCRIPTS[shell]);
       }),
     );
   examples(

@@ -4,6 +4,8 @@ import { execFile } from 'node:child_process';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { SCRIPTS } from '../../cli/shell-scripts.js';
+import type { Shell } from '../../cli/shells.js';
 import type { Context } from '../../context.js';
 import { configError, FleetError, reasonOf } from '../../errors.js';
 import { hasCode, isWholePath, makeFolder } from '../../folder.js';
@@ -12,8 +14,6 @@ import { quoteForShell } from '../../shell-words.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 import { homeOfUser } from '../../user.js';
-import { SCRIPTS } from './scripts.js';
-import type { Shell } from './shells.js';
 
 /** A line in a file that the shell reads at its start. */
 interface StartLine {

@@ -3,8 +3,8 @@
 import { stat } from 'node:fs/promises';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
+import { type NamedWord, NOTHING, type Offers } from '../../cli/completions.js';
 import type { FollowedLine } from '../../cli/line.js';
-import { type NamedWord, NOTHING, type Offers } from '../../cli/offers.js';
 import { type Context, openContext } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import type { Item, Query } from '../../http/types.js';

@@ -1,9 +1,9 @@
 // Declares `fleet config`: the settings of a profile, and where each value comes from.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { anyText, type Complete, NOTHING, ORGANIZATIONS, plain } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
-import { anyText, type Complete, NOTHING, ORGANIZATIONS, plain } from '../../cli/offers.js';
 import type { Run } from '../../context.js';
 import { findKey, KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS } from '../../terminal/formats.js';

@@ -1,11 +1,11 @@
 // Declares `fleet help`: the page of any command, and pages on topics of several.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { type CompletionPoint, collectWith, type Offers, offerCommand } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
-import { type CompletionPoint, collectWith, type Offers, offerCommand } from '../../cli/offers.js';
 import { nearestCommand } from '../../cli/suggestion.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';

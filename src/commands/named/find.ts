@@ -11,7 +11,7 @@ import { LARGE_PAGE } from '../../http/first-page.js';
 import { ifOffered } from '../../http/offered.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { mirrorOf } from '../shared/current-mirror.js';
-import { listSome, shorten } from '../shared/list/meant.js';
+import { listSome, shorten } from '../shared/list/pick-one.js';
 
 /** The names of each by its UUID, the one that people know first. */
 export type Names = Map<string, string[]>;

@@ -2,8 +2,8 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { NAMED, NAMED_FIELDS } from '../../api/named.js';
+import { offerColumns } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
-import { offerColumns } from '../../cli/offers.js';
 import { wholeNumber } from '../../cli/options.js';
 import type { Context, Run } from '../../context.js';
 import { readCondition, readParameter } from '../shared/list/flags.js';

@@ -1,8 +1,8 @@
 // Declares `fleet profile`: named sets of settings, one for each service or role.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { anyText, PROFILES } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
-import { anyText, PROFILES } from '../../cli/offers.js';
 import type { Run } from '../../context.js';
 
 export function addProfile(program: Command, run: Run): void {

@@ -1,8 +1,8 @@
 // Declares `fleet sandbox`: the whole service on this machine, for trying and testing.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { collectWith, plain } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
-import { collectWith, plain } from '../../cli/offers.js';
 import { oneOf, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';

@@ -8,7 +8,7 @@ import { type FleetError, usageError } from '../../errors.js';
 import { firstPage } from '../../http/first-page.js';
 import { organizationsOf } from '../../settings/token.js';
 import { readNames, uuidOfNamed } from '../named/find.js';
-import { listSome } from './list/meant.js';
+import { listSome } from './list/pick-one.js';
 
 /** The UUID of the organization that was named, else that of the settings; undefined where neither says. A name is looked up. */
 export async function chosenOrganization(context: Context, text?: string): Promise<string | undefined> {

@@ -4,8 +4,8 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { ALERT_TYPES } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
 import { SENDERS } from '../../api/push.js';
+import { BICYCLES, collectWith, withOffers } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
-import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES, readDuration } from '../shared/follow/flags.js';

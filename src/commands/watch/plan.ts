@@ -13,7 +13,7 @@ import { chooseLines, type Form } from '../shared/follow/print.js';
 import { readBicycle } from '../shared/follow/read-bicycle.js';
 import { beginFollowing } from '../shared/follow/start.js';
 import type { TopicOptions } from '../shared/follow/stream.js';
-import type { Meant } from '../shared/list/meant.js';
+import type { Meant } from '../shared/list/pick-one.js';
 import { warnOfCondition } from '../shared/list/warnings.js';
 import { type Condition, checkCondition } from '../shared/list/where.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';

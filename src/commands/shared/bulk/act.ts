@@ -9,7 +9,7 @@ import type { Client } from '../../../http/client.js';
 import type { Item } from '../../../http/types.js';
 import { textOrNull } from '../../../json/parse.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
-import { describe } from '../list/meant.js';
+import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
 import { describeBefore, lookUpActions } from './evidence.js';
 import type { BulkChange, ChangeOptions, Doubt, Task } from './plan.js';

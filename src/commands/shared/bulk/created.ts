@@ -5,9 +5,9 @@ import { uuidOfLink } from '../../../api/links.js';
 import type { Client } from '../../../http/client.js';
 import { textOf } from '../../../terminal/values.js';
 import { readNewest } from './evidence.js';
-import { isCertainlyNotLater, lastMomentBefore } from './moments.js';
 import type { Decide, Doubt, PastAnswers, Task, TaskDecision } from './plan.js';
 import type { Start } from './records.js';
+import { isCertainlyNotLater, lastMomentBefore } from './service-times.js';
 
 /** Bicycles of the list, the newest first. */
 export interface Candidates {

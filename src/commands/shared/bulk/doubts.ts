@@ -1,15 +1,15 @@
 // Whether an action whose answer nobody has was carried out: decided by evidence alone (cli.md, bicycles act).
 
+import { isOneOf } from './people.js';
+import type { TaskDecision } from './plan.js';
+import type { Person, Sending } from './records.js';
 import {
   firstMomentOfSending,
   isCertainlyNotLater,
   isNotBefore,
   isOfLaterSecond,
   lastMomentBefore,
-} from './moments.js';
-import { isOneOf } from './people.js';
-import type { TaskDecision } from './plan.js';
-import type { Person, Sending } from './records.js';
+} from './service-times.js';
 
 /** One step in the service's own history of a bicycle. */
 export interface HistoryEntry {

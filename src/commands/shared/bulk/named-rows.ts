@@ -5,8 +5,8 @@ import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import { clean } from '../../../terminal/clean.js';
 import { holdsAll, withCurrentMirror } from '../current-mirror.js';
-import { everyPage } from '../list/around.js';
-import { shorten } from '../list/meant.js';
+import { shorten } from '../list/pick-one.js';
+import { everyPage } from '../list/uuid-prefix.js';
 import { chosenOrganization } from '../organization.js';
 
 /** The columns that name a bicycle, the surest first. */

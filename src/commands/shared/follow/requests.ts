@@ -5,8 +5,8 @@ import { asFleetError } from '../../../errors.js';
 import type { FollowerAnswer, FollowerRequest } from '../../../follower/events.js';
 import type { Follower } from '../../../follower/follower.js';
 import type { Client } from '../../../http/client.js';
+import { openRecent } from '../../../http/distinct.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
-import { openRecent } from '../../../http/seen.js';
 import type { Item, Query } from '../../../http/types.js';
 import { readBicycle } from './read-bicycle.js';
 

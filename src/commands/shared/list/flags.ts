@@ -3,7 +3,15 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../../api/links.js';
 import type { Resource, Vocabulary } from '../../../api/resource.js';
-import { MODELS, type Offers, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../../cli/offers.js';
+import {
+  MODELS,
+  type Offers,
+  ORGANIZATIONS,
+  offerColumns,
+  plain,
+  withOffers,
+  ZONES,
+} from '../../../cli/completions.js';
 import { ordering, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
 import { OFFLINE, readTo, TO } from '../../../mirror/address.js';

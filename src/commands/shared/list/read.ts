@@ -1,7 +1,7 @@
 // Reads the items of a list, each once; pages that brought fewer than the service counts are read again for the rest.
 
 import type { Client } from '../../../http/client.js';
-import { hasUuid, openSeen } from '../../../http/seen.js';
+import { hasUuid, openSeen } from '../../../http/distinct.js';
 import type { HttpRequest, Item, Query } from '../../../http/types.js';
 import type { Tally } from './tally.js';
 

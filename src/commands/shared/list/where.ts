@@ -4,7 +4,7 @@ import { fieldOf, type Vocabulary } from '../../../api/resource.js';
 import { nearest, unknownWord } from '../../../cli/nearest.js';
 import { usageError } from '../../../errors.js';
 import { writtenNumber } from '../../../json/exact.js';
-import { latePattern } from '../../../terminal/late.js';
+import { lazyPattern } from '../../../terminal/lazy-pattern.js';
 import { parseDuration, readTime } from '../../../terminal/time.js';
 import { isJsonNumber, readPath, textOf } from '../../../terminal/values.js';
 
@@ -129,7 +129,7 @@ function meets(condition: Condition, found: unknown, now: number): boolean {
 
 /** Pieces in which a long text is read: a run of accents takes `normalize` quadratic time. */
 const PIECE_CHARACTERS = 1000;
-const PIECE = latePattern(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
+const PIECE = lazyPattern(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
 
 /** Text as `~` compares it: letters in one case, accents in one form. */
 function fold(text: string): string {

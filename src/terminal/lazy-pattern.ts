@@ -1,7 +1,7 @@
 // Regular expressions with Unicode properties, compiled when first used: each costs V8 up to 0.6 ms at start-up.
 
 /** The pattern, made at the first call. */
-export function latePattern(source: string, flags = 'u'): () => RegExp {
+export function lazyPattern(source: string, flags = 'u'): () => RegExp {
   let pattern: RegExp | undefined;
   return () => {
     pattern ??= new RegExp(source, flags);

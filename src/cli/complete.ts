@@ -1,0 +1,81 @@
+// Which words fit at the cursor of an unfinished line: commands, flags, or the values of one.
+
+import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
+import {
+  type CompletionPoint,
+  NOTHING,
+  type Offer,
+  type Offers,
+  offerCommand,
+  offersOf,
+  plain,
+  type Sources,
+} from './completions.js';
+import { flagsOf, followLine, readFlag, takesValue } from './line.js';
+
+/** What fits for the last of the words. */
+export async function completeLine(program: Command, words: readonly string[], from: Sources): Promise<Offers> {
+  const before = words.slice(0, -1);
+  const typed = words.at(-1) ?? '';
+  const { command, operands, awaiting, isLiteral } = followLine(program, before);
+  const place = { command, operands, from };
+  if (awaiting !== undefined) return listed(await offerValue(awaiting, { ...place, typed: lastOf(typed) }), '', typed);
+  if (!isLiteral && /^--[^=]+=/.test(typed)) {
+    const { option, value = '' } = readFlag(command, typed);
+    if (option === undefined || !takesValue(option)) return NOTHING;
+    const head = typed.slice(0, typed.length - value.length);
+    return listed(await offerValue(option, { ...place, typed: lastOf(value) }), head, value);
+  }
+  if (!isLiteral && typed.startsWith('-') && typed !== '-') {
+    const flags = [...offerFlags(flagsOf(command)), { value: '--help', description: 'show this help' }];
+    return { words: matching(flags, typed) };
+  }
+  if (command.commands.length > 0) {
+    const commands = operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [];
+    return { words: matching(commands, typed) };
+  }
+  const offers = await offerOperand({ ...place, typed });
+  // Nothing fits but flags: these are shown without being asked for.
+  if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
+  return offers.isMatched === true ? offers : { ...offers, words: matching(offers.words, typed) };
+}
+
+/** The words for the value of a flag. */
+async function offerValue({ argChoices, parseArg, flags }: Option, place: CompletionPoint): Promise<Offers> {
+  if (argChoices !== undefined) return { words: plain(argChoices) };
+  const complete = offersOf(parseArg);
+  if (complete !== undefined) return complete(place);
+  return { words: [], isFile: /\bfile\b/i.test(flags) };
+}
+
+/** The words for the next operand of a command. */
+async function offerOperand(place: CompletionPoint): Promise<Offers> {
+  const { registeredArguments } = place.command;
+  const last = registeredArguments.at(-1);
+  const next = registeredArguments[place.operands.length] ?? (last?.variadic === true ? last : undefined);
+  return (await offersOf(next?.parseArg)?.(place)) ?? NOTHING;
+}
+
+/** The value that is being typed where several stand with commas between. */
+function lastOf(typed: string): string {
+  return typed.slice(typed.lastIndexOf(',') + 1);
+}
+
+/** The offers with what stands before them in the same word; those that stand there already are left out. */
+function listed(offers: Offers, head: string, typed: string): Offers {
+  const comma = offers.isList === true ? typed.lastIndexOf(',') + 1 : 0;
+  const said = new Set(typed.slice(0, comma).split(','));
+  const words = offers.words
+    .filter(({ value }) => comma === 0 || !said.has(value))
+    .map((word) => ({ ...word, value: head + typed.slice(0, comma) + word.value }));
+  return { ...offers, words: offers.isMatched === true ? words : matching(words, head + typed) };
+}
+
+function matching(words: readonly Offer[], typed: string): Offer[] {
+  return words.filter(({ value }) => value.startsWith(typed));
+}
+
+function offerFlags(options: readonly Option[]): Offer[] {
+  const shown = options.filter(({ hidden }) => !hidden);
+  return shown.map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+}
