@@ -18,9 +18,11 @@ import { isHidden } from './store.js';
 export interface EndedReading {
   readonly report: Report;
   readonly mark: Mark | undefined;
-  /** The service's count of each organization whose list was read, and what `heard` was when it was asked for. */
+  /** The service's count of each organization whose list was read, and what `introduced` was when the last page was asked for. */
   readonly totals: ReadonlyMap<string, number | undefined>;
-  readonly askedAt: number;
+  readonly introducedBefore: number;
+  /** The counts alone were read. */
+  readonly isCount: boolean;
 }
 
 /** Of one organization's list. */
@@ -47,14 +49,15 @@ interface Reading {
   /** Undefined at the start, when nothing can have been missed. */
   readonly mark: Mark | undefined;
   readonly sinceWallMs: number | undefined;
+  /** 0: the counts alone. */
   readonly mostPages: number;
   readonly found: { pages: number; changes: number; unknown: number; isBoundReached: boolean };
   readonly totals: Map<string, number | undefined>;
   /** How often the lists were read from their beginning. */
   attempt: number;
   pass: Pass;
-  /** What `heard` was when the request in flight was made. */
-  askedAt: number;
+  /** What was known when the request in flight was made. */
+  asked: Pick<KnownFleet, 'heard' | 'introduced'>;
   /** Why it proves nothing, however often it is read. */
   incomplete: string | undefined;
 }
@@ -102,8 +105,6 @@ export class CatchUp {
   #readings = 0;
   /** The list was read from its beginning, as far as it is read. */
   #hasBaseline = false;
-  /** Some bicycle was shown in another state than `available`: none is hidden for its state. */
-  #showsAll = false;
   /** Some bicycle was found at its own address, so that 404 there means something. */
   #hasAddresses = false;
 
@@ -142,7 +143,7 @@ export class CatchUp {
     this.#mark ??= this.#known.mark(fromMs);
   }
 
-  /** The stream stands: what it did not say is to be looked up, in so many pages of an organization at most. */
+  /** The stream stands: what it did not say is to be looked up, in so many pages of an organization at most; 0: the counts alone. */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
     // A gap without a mark is one event that could not be read: everything known still holds.
     if (sinceWallMs !== undefined) this.blind(now.monotonicMs);
@@ -181,7 +182,7 @@ export class CatchUp {
       pass: this.#beginPass(mark),
       found: { pages: 0, changes: 0, unknown: 0, isBoundReached: false },
       totals: new Map(),
-      askedAt: 0,
+      asked: { heard: 0, introduced: 0 },
       incomplete: undefined,
     };
     this.#reading = next;
@@ -211,20 +212,20 @@ export class CatchUp {
     const { id, pass } = reading;
     const [uuid] = pass.names;
     const [organization] = pass.organizations;
-    reading.askedAt = this.#known.heard;
+    const { heard, introduced } = this.#known;
+    reading.asked = { heard, introduced };
     if (uuid !== undefined) return this.#emit({ type: 'read-bicycle', id, uuid });
     if (organization !== undefined && pass.missing?.size !== 0)
-      return this.#emit({ type: 'read-page', id, organization, next });
+      return this.#emit({ type: 'read-page', id, organization, next, isCount: reading.mostPages === 0 });
     this.#end(reading, now);
   }
 
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
   #takeItem(reading: Reading, item: Bicycle, now: Moment) {
-    const { mark, askedAt, pass } = reading;
+    const { mark, asked, pass } = reading;
     const [followed = ''] = pass.organizations;
-    this.#showsAll ||= typeof item.state === 'string' && item.state !== 'available';
     if (mark === undefined) return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, now, { followed }) });
-    const comparison = this.#known.compare(item, mark, askedAt, now, { followed });
+    const comparison = this.#known.compare(item, mark, asked.heard, now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) reading.found.unknown++;
     if (isUncertain) reading.incomplete ??= 'for some bicycles it is unclear whether they changed';
@@ -251,6 +252,10 @@ export class CatchUp {
 
   #takePage(reading: Reading, page: Page<Bicycle>, now: Moment) {
     const { list, missing } = reading.pass;
+    if (reading.mostPages === 0) {
+      Object.assign(reading.pass, { isToTheEnd: false, list: { ...list, total: page.count } });
+      return this.#endList(reading, now);
+    }
     this.#emit({ type: 'counted', total: page.count });
     reading.found.pages++;
     list.pages++;
@@ -330,7 +335,7 @@ export class CatchUp {
   }
 
   #end(reading: Reading, now: Moment) {
-    const { mark, sinceWallMs, attempt, pass, totals, askedAt, found } = reading;
+    const { mark, sinceWallMs, attempt, pass, totals, asked, found, mostPages } = reading;
     const absent = this.#absent(reading);
     const isAgain = pass.unsound !== undefined || (mark !== undefined && absent.length > 0);
     const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
@@ -346,7 +351,7 @@ export class CatchUp {
     this.#cover(reading);
     const report = { sinceWallMs, ...found, gone, isComplete, reason, missing };
     if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: 0 });
-    this.#onEnd({ report, mark, totals, askedAt }, now);
+    this.#onEnd({ report, mark, totals, introducedBefore: asked.introduced, isCount: mostPages === 0 }, now);
   }
 
   /** What is known by a list that was read to its end, or at the start as far as it was read. */
@@ -367,9 +372,7 @@ export class CatchUp {
     return [...missing].filter((uuid) => {
       const entry = this.#known.store.get(uuid);
       return (
-        entry !== undefined &&
-        entry.goneMs === undefined &&
-        ((this.#options.seesAll?.() ?? this.#showsAll) || !isHidden(entry))
+        entry !== undefined && entry.goneMs === undefined && ((this.#options.seesAll?.() ?? true) || !isHidden(entry))
       );
     });
   }
@@ -384,6 +387,8 @@ export class CatchUp {
 
   /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */
   #takeFailure(reading: Reading, error: FleetError, now: Moment) {
+    // The counts are compared again soon.
+    if (reading.mostPages === 0) return this.#end(reading, now);
     const isWorthRetrying = error.kind === 'network' || error.kind === 'service' || error.kind === 'auth';
     const { sinceWallMs, mark, mostPages } = reading;
     this.#dueMs = now.monotonicMs + UNREAD_PAUSE_MS;

@@ -19,18 +19,22 @@ export interface FollowerOptions {
   readonly mostPages: number;
   /** Whether every bicycle has to be known, from the start. */
   readonly isWhole: boolean;
-  /** Whether the lists show every bicycle to this token; undefined where nothing says so. */
-  seesAll?(): boolean | undefined;
+  /** Whether the lists show every bicycle to this token; true when absent. */
+  seesAll?(): boolean;
 }
 
 /** What is asked of the service; `id` is the number of the reading that asks. */
 export type FollowerRequest = { readonly id: number } & (
-  | { readonly type: 'read-page'; readonly organization: string; readonly next: Query | undefined }
+  | {
+      readonly type: 'read-page';
+      readonly organization: string;
+      readonly next: Query | undefined;
+      /** The page's count is wanted, and none of its bicycles. */
+      readonly isCount: boolean;
+    }
   | { readonly type: 'read-bicycle'; readonly uuid: string }
-  /** The list of an organization from that page on, to its end. */
-  | { readonly type: 'read-whole'; readonly organization: string; readonly page: number }
-  /** Its count alone. */
-  | { readonly type: 'read-count'; readonly organization: string }
+  /** The list of an organization, to its end. */
+  | { readonly type: 'read-whole'; readonly organization: string }
 );
 
 /** What came of it. */
@@ -43,8 +47,6 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly type: 'whole-page';
       readonly items: readonly Item<Bicycle>[];
       readonly count: number | undefined;
-      /** The number of the next page; undefined on the last one, and where it has none. */
-      readonly nextPage: number | undefined;
       /** What `heard` was when it can have been asked for at the earliest. */
       readonly askedAt: number;
     }
@@ -52,9 +54,7 @@ export type FollowerAnswer = { readonly id: number } & (
   | { readonly type: 'whole-list' }
   /** What the store says of the reading, where it takes its time. */
   | ({ readonly type: 'whole-met' } & Meeting)
-  | { readonly type: 'whole-failed'; readonly error: FleetError; readonly random: number }
-  /** `total` is undefined where the service does not say, null where it did not answer. */
-  | { readonly type: 'count'; readonly organization: string; readonly total: number | undefined | null }
+  | { readonly type: 'whole-failed'; readonly error: FleetError }
 );
 
 export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & { readonly type: Type };
@@ -103,22 +103,6 @@ export interface Report {
   readonly missing: readonly string[];
 }
 
-/** How far a reading of the whole list is: what a mirror keeps of it, so that the next program goes on with it. */
-export interface ListProgress {
-  /** UTC, by the machine's date. */
-  readonly started: string;
-  /** It looks a second time for what the first reading did not show. */
-  readonly isConfirming: boolean;
-  /** 1 for the first time that the pages are read, more when they brought too little. */
-  readonly pass: number;
-  /** Organizations whose lists are read to the end, and the page of the next one that comes next. */
-  readonly organizations: number;
-  readonly page: number;
-  /** Bicycles met in this pass, and the service's count of each organization as far as it is known. */
-  readonly read: number;
-  readonly counts: readonly (number | null)[];
-}
-
 /** A reading of the whole list that was proven. */
 export interface ProvenList {
   /** When it began, by the machine's date in milliseconds. */
@@ -136,7 +120,6 @@ export interface Resumed {
   /** All that came since `heardMs` is at hand. */
   readonly isHeld?: boolean;
   readonly isWhole: boolean;
-  readonly reading: ListProgress | undefined;
   readonly proven: ProvenList | undefined;
   /** The newest `modified` that was known then, in milliseconds. */
   readonly modifiedMs: number | undefined;

@@ -7,7 +7,7 @@ import type { Bicycle } from '../api/bicycle.js';
 import { type Moment, momentAt } from '../clock.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
 import { CatchUp, type EndedReading } from './catch-up.js';
-import type { AnswerOf, Emit, FollowerEvent, FollowerOptions, ProvenList, Report, Resumed } from './events.js';
+import type { Emit, FollowerEvent, FollowerOptions, ProvenList, Report, Resumed } from './events.js';
 import { type Change, KnownFleet } from './known-fleet.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
@@ -18,8 +18,6 @@ import { WholeList, type WholeResult } from './whole-list.js';
 export const CHECK_MS = 5 * 60_000;
 /** So many pages at most of such a comparison; of a fleet that moves faster the links are as old as the last whole reading. */
 const CHECK_PAGES = 20;
-/** A comparison that could not be made is tried again. */
-const RECHECK_MS = 60_000;
 
 /** What is compared next. */
 interface Check {
@@ -29,11 +27,6 @@ interface Check {
   /** When the catch-up in progress was asked for: what is heard while it reads, it may not show. */
   askedAt: Moment;
   isChecking: boolean;
-  /** The counts that were asked for, and those that came; undefined while none is asked for. */
-  counting:
-    | { readonly id: number; readonly askedAt: number; readonly totals: Map<string, number | undefined | null> }
-    | undefined;
-  counts: number;
 }
 
 export class Follower {
@@ -67,7 +60,7 @@ export class Follower {
     this.#whole = new WholeList(this.known, { organizations, seesAll, onProven, onEnd }, emit);
     this.#gaps = new GapLog(topics.keys(), now);
     const dueMs = now.monotonicMs + CHECK_MS;
-    this.#check = { dueMs, comparedTo: now, askedAt: now, isChecking: false, counting: undefined, counts: 0 };
+    this.#check = { dueMs, comparedTo: now, askedAt: now, isChecking: false };
     this.#mayRead = topics.size === 0;
     this.#isFirstPending = isWhole;
     if (isWhole) this.#whole.want('the first reading', now);
@@ -92,7 +85,7 @@ export class Follower {
     return this.#gaps.open;
   }
 
-  /** The reading of the whole list that is in progress or waits, and its number while it is in progress. */
+  /** The reading of the whole list that is in progress, or waits. */
   get whole(): Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress'> {
     return this.#whole;
   }
@@ -119,13 +112,13 @@ export class Follower {
 
   /** Goes on where the program before ended. */
   resume(found: Resumed, now: Moment) {
-    const { heardMs, checkedMs = heardMs, gap, isWhole, reading } = found;
+    const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.#proven = found.proven;
-    if (isWhole) this.known.cover(Number.NEGATIVE_INFINITY);
-    this.#isFirstPending = !isWhole;
-    this.#whole.cancel();
-    const reason = isWhole ? reading && 'a reading that was interrupted' : 'the first reading';
-    if (reason !== undefined) this.#whole.resume(reason, reading, now);
+    if (isWhole) {
+      this.known.cover(Number.NEGATIVE_INFINITY);
+      this.#whole.cancel();
+      this.#isFirstPending = false;
+    }
     if (heardMs === undefined) return this.#schedule(now);
     // The gap that a writer left open when it was killed began before the last thing it heard.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
@@ -177,9 +170,6 @@ export class Follower {
       case 'resync':
         this.#mayRead = true;
         this.#takeResync(event, now);
-        break;
-      case 'count':
-        this.#takeCount(event, now);
         break;
       case 'page':
       case 'bicycle':
@@ -265,17 +255,16 @@ export class Follower {
 
   #beginCheck(now: Moment) {
     const { bicycles, mostPages, organizations } = this.#options;
-    const check = this.#check;
-    this.#checkAgain(CHECK_MS, now);
-    if (mostPages === 0 || organizations.length === 0 || check.counting !== undefined) return;
+    this.#checkAgain(now);
+    if (mostPages === 0 || organizations.length === 0) return;
     if (bicycles !== undefined || this.known.store.isTable) return this.#compare(now);
-    check.counting = { id: ++check.counts, askedAt: this.known.heard, totals: new Map() };
-    for (const organization of organizations) this.#emit({ type: 'read-count', id: check.counts, organization });
+    this.#catchUp.want(undefined, 0, now);
+    this.#catchUp.begin(now);
   }
 
-  #checkAgain(inMs: number, now: Moment) {
-    this.#check.dueMs = now.monotonicMs + inMs;
-    this.#emit({ type: 'wake', inMs });
+  #checkAgain(now: Moment) {
+    this.#check.dueMs = now.monotonicMs + CHECK_MS;
+    this.#emit({ type: 'wake', inMs: CHECK_MS });
   }
 
   /** Reads what the list says was modified since the last comparison: its count, and what messages leave out, such as links. */
@@ -288,29 +277,14 @@ export class Follower {
     this.#catchUp.begin(now);
   }
 
-  #takeCount({ id, organization, total }: AnswerOf<'count'>, now: Moment) {
-    const check = this.#check;
-    const { counting } = check;
-    if (counting === undefined || counting.id !== id) return;
-    counting.totals.set(organization, total);
-    if (counting.totals.size < this.#options.organizations.length) return;
-    check.counting = undefined;
-    const totals = [...counting.totals.values()];
-    if (totals.includes(null)) return this.#checkAgain(RECHECK_MS, now);
-    // A bicycle may have come of which nothing was pushed: the head of the list shows it, and all of a list that has no pages.
-    const isBusy = this.#catchUp.isReading || this.#catchUp.isWanted || this.#catchUp.hasMark;
-    const isOpen = totals.includes(undefined) || this.#misfit(counting.totals, counting.askedAt) !== undefined;
-    if (isOpen && !isBusy) this.#compare(now);
-  }
-
   /** Why the service's count does not fit what is known; undefined where it does, or does not say. */
-  #misfit(totals: ReadonlyMap<string, number | undefined | null>, askedAt: number): string | undefined {
+  #misfit({ totals, introducedBefore }: EndedReading): string | undefined {
     const total = this.#options.organizations.reduce<number | undefined>((sum, organization) => {
-      const count = totals.get(organization) ?? undefined;
+      const count = totals.get(organization);
       return sum === undefined || count === undefined ? undefined : sum + count;
     }, 0);
-    const { store, isWhole } = this.known;
-    const hidden = this.#whole.isFiltered ? store.hidden() : 0;
+    const { store, isWhole, introduced } = this.known;
+    const hidden = (this.#options.seesAll?.() ?? true) ? 0 : store.hidden();
     const before = this.#lastTotal;
     this.#lastTotal = total;
     if (total === undefined || hidden === undefined || (!store.isTable && total > KNOWN_LIMIT)) return undefined;
@@ -320,27 +294,33 @@ export class Follower {
         : `the service counted ${before} bicycles, and ${total} now`;
     }
     const most = store.size() - hidden;
-    if (total <= most && total >= most - this.known.firstHeardSince(askedAt)) return undefined;
+    if (total <= most && total >= most - (introduced - introducedBefore)) return undefined;
     return `the service counts ${total} bicycles, and ${most} are known`;
   }
 
   // What readings brought
 
-  #endReading({ report, mark, totals, askedAt }: EndedReading, now: Moment) {
+  #endReading(ended: EndedReading, now: Moment) {
+    const { report, mark, totals, isCount } = ended;
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    const misfit = this.#options.bicycles === undefined ? this.#misfit(totals, askedAt) : undefined;
+    const misfit = this.#options.bicycles === undefined ? this.#misfit(ended) : undefined;
+    if (isCount) {
+      // A bicycle may have come of which nothing was pushed: the head of the list shows it, and all of a list that has no pages.
+      if (misfit !== undefined || [...totals.values()].includes(undefined)) this.#compare(now);
+      return;
+    }
     if (mark === undefined) {
       check.comparedTo = now;
-      this.#checkAgain(CHECK_MS, now);
+      this.#checkAgain(now);
       return this.#emit({ type: 'read', report });
     }
     // A reading from where the table was last compared is the next comparison; one after a gap goes back to where that began.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;
-      this.#checkAgain(CHECK_MS, now);
+      this.#checkAgain(now);
     }
     if (report.isComplete) this.#closeGap();
     const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
@@ -383,7 +363,7 @@ export class Follower {
     this.#isFirstPending = false;
     if (isFirst && !this.known.store.isTable) {
       this.#check.comparedTo = now;
-      this.#checkAgain(CHECK_MS, now);
+      this.#checkAgain(now);
     }
     if (pending === undefined && gone === 0) return;
     const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };

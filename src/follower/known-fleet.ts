@@ -60,8 +60,6 @@ const CLOCK_SLACK_MS = 2_000;
  * pause of its stream is read again every ten seconds where the others come and go.
  */
 const CAUGHT_UP_LIMIT = 32;
-/** More than are created while a page is in flight. */
-const FIRST_HEARD_LIMIT = 100;
 
 /** Fields of the service's own keeping, and what depends on the request: they make no news. */
 export const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
@@ -146,8 +144,7 @@ export class KnownFleet {
   readonly store: FleetStore;
   readonly #time: ServiceTime;
   #heard = 0;
-  /** The numbers of the last messages about bicycles that were not known. */
-  #firstHeard: number[] = [];
+  #introduced = 0;
   /** Bicycles that were last modified after it are known; -Infinity: all of them are. */
   #floorMs: number | undefined;
 
@@ -161,9 +158,9 @@ export class KnownFleet {
     return this.#heard;
   }
 
-  /** How many bicycles were heard of for the first time since `heard` was that. */
-  firstHeardSince(heard: number): number {
-    return this.#firstHeard.filter((number) => number > heard).length;
+  /** How many bicycles messages have told of that were not known, so far. */
+  get introduced(): number {
+    return this.#introduced;
   }
 
   /** Whether every bicycle of the service is known. */
@@ -209,7 +206,7 @@ export class KnownFleet {
       const isRepeat = entry.caughtUp.some((item) => saysAgain(message, item));
       return { kind: isRepeat ? 'repeat' : 'late', uuid, before, after, fields };
     }
-    if (before === undefined && this.#firstHeard.push(this.#heard) > FIRST_HEARD_LIMIT) this.#firstHeard.shift();
+    if (before === undefined) this.#introduced++;
     const version = versionOf(message);
     const isLoose = version === undefined && modifiedMs === undefined;
     this.#keep(

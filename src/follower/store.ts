@@ -44,13 +44,8 @@ export interface Origin {
 export interface Meeting {
   /** Distinct bicycles that the pass met. */
   readonly met: number;
-  /** Bicycles that are known and that the reading did not show; those that are hidden apart. */
+  /** Bicycles that are known, that the reading did not show, and that the list does not hide from this token. */
   readonly missing: number;
-  /**
-   * Observed: a token with fewer rights is listed available bicycles and its own, and hears of the others. Those that were pushed in
-   * another state are hidden, not gone.
-   */
-  readonly hidden: number;
   /** Bicycles that are known. */
   readonly known: number;
 }
@@ -64,8 +59,11 @@ export interface ListPass {
   readonly serviceMs: number;
   /** Each time that the pages are read has its own number, from 1 on. */
   readonly pass: number;
-  /** Whether the list shows every bicycle to this token; undefined: as the list itself lets see. */
-  readonly seesAll: boolean | undefined;
+  /**
+   * Whether the list shows every bicycle to this token. Observed: one with fewer rights is listed available bicycles and its own, and hears
+   * of the others; those that were pushed in another state are hidden, not gone.
+   */
+  readonly seesAll: boolean;
 }
 
 /** Where the bicycles that are known are kept: in memory, or in a database. */
@@ -177,13 +175,12 @@ export class MemoryStore implements FleetStore {
   }
 
   meet(reading: ListPass): Meeting {
-    const { missing, hidden } = this.#missing(reading);
     const met = this.#metIn.get(reading.pass) ?? 0;
-    return { met, missing: missing.length, hidden, known: this.size() };
+    return { met, missing: this.#missing(reading).length, known: this.size() };
   }
 
   removeMissing(reading: ListPass): { uuid: string; bicycle: Bicycle }[] {
-    return this.#missing(reading).missing.map(([uuid, entry]) => {
+    return this.#missing(reading).map(([uuid, entry]) => {
       this.keep(uuid, { ...entry, goneMs: reading.serviceMs });
       return { uuid, bicycle: entry.bicycle };
     });
@@ -195,22 +192,14 @@ export class MemoryStore implements FleetStore {
     return hidden;
   }
 
-  /** Whether the list has shown no bicycle in another state. */
-  #isAvailableAlone(): boolean {
-    for (const uuid of this.#listed.keys()) {
-      const entry = this.#known.get(uuid);
-      if (entry !== undefined && !isHidden(entry) && entry.bicycle.state !== 'available') return false;
-    }
-    return true;
-  }
-
   #missing({ started, seesAll }: ListPass) {
-    const all = [...this.#known].filter(
-      ([uuid, entry]) => entry.goneMs === undefined && !this.#listed.has(uuid) && entry.touchedMs < started.monotonicMs,
+    return [...this.#known].filter(
+      ([uuid, entry]) =>
+        entry.goneMs === undefined &&
+        !this.#listed.has(uuid) &&
+        entry.touchedMs < started.monotonicMs &&
+        (seesAll || !isHidden(entry)),
     );
-    const isFiltered = seesAll === undefined ? this.#isAvailableAlone() : !seesAll;
-    const missing = isFiltered ? all.filter(([, entry]) => !isHidden(entry)) : all;
-    return { missing, hidden: all.length - missing.length };
   }
 }
 

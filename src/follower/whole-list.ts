@@ -4,9 +4,9 @@
 // known. What two proven readings do not show, and no message told of meanwhile, is gone.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
-import { doublingPauseMs, type Moment, momentAt } from '../clock.js';
+import { doublingPauseMs, type Moment } from '../clock.js';
 import type { Item } from '../http/types.js';
-import type { AnswerOf, Emit, ListProgress } from './events.js';
+import type { AnswerOf, Emit } from './events.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
 import type { ListPass, Meeting } from './store.js';
 
@@ -19,40 +19,50 @@ export interface WholeResult {
 
 export interface WholeOptions {
   readonly organizations: readonly string[];
-  readonly seesAll: (() => boolean | undefined) | undefined;
+  readonly seesAll: (() => boolean) | undefined;
   /** A reading was proven: what is known holds what the list held when it began. */
   onProven(started: Moment, total: number | undefined, now: Moment): void;
   onEnd(result: WholeResult, now: Moment): void;
 }
 
+/** One reading of the lists, over as many passes as it takes. */
 interface Reading {
   readonly id: number;
-  readonly progress: ListProgress;
-  /** Of the organization that is read now. */
-  readonly pagesHere: number;
-  readonly metHere: number;
-  /** Some bicycle of this pass was older than it was known. */
-  readonly isStale: boolean;
+  readonly startedAt: Moment;
+  /** When the reading began that this one confirms; undefined for the first of the two. */
+  readonly confirms: Moment | undefined;
+  pass: Pass;
+}
+
+/** One time through the lists; changes in place. */
+interface Pass {
+  /** 1 for the first time that the pages are read, more when they brought too little. */
+  readonly number: number;
+  /** Which organization's list is read, and how many pages and bicycles of it came. */
+  organization: number;
+  pagesHere: number;
+  metHere: number;
+  /** Bicycles met in all lists. */
+  read: number;
+  /** The service's count of each list, as far as it is known; null where it says none. */
+  readonly counts: (number | null)[];
+  /** Some bicycle was older than it was known. */
+  isStale: boolean;
 }
 
 interface Wanted {
   readonly reason: string;
   readonly dueMs: number;
-  /** Where one that was interrupted goes on, and when it began: by the monotonic clock, for the date may have stepped since. */
-  readonly progress?: ListProgress | undefined;
-  readonly startedAt?: Moment;
+  readonly confirms?: Moment | undefined;
 }
 
 /** How often the pages are read at most before a reading counts as not proven. */
 const MOST_PASSES = 3;
-/** Pauses after readings that failed, and that came to nothing. */
+/** Pauses after readings that failed, and that proved nothing. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-const FIRST_VAIN_PAUSE_MS = 2 * 60_000;
-const LONGEST_VAIN_PAUSE_MS = 6 * 3_600_000;
-
-/** Where a pass through the lists begins. */
-const FIRST_PAGE = { organizations: 0, page: 1, read: 0, counts: [] } as const;
+const FIRST_UNPROVEN_PAUSE_MS = 2 * 60_000;
+const LONGEST_UNPROVEN_PAUSE_MS = 6 * 3_600_000;
 
 export class WholeList {
   readonly #known: KnownFleet;
@@ -61,16 +71,11 @@ export class WholeList {
   #reading: Reading | undefined;
   #wanted: Wanted | undefined;
   #readings = 0;
-  #startedAt: Moment = { monotonicMs: 0, wallMs: 0 };
-  /** When the first of the two readings began that have to agree: what was heard since, one reading alone cannot have missed. */
-  #missingSince: Moment = this.#startedAt;
   /** Requests in a row that failed, and readings that proved nothing. */
   #failures = 0;
-  #vain = 0;
+  #unproven = 0;
   /** Before this moment of the monotonic clock none begins for the count's sake. */
   #allowedMs = Number.NEGATIVE_INFINITY;
-  /** The list shows available bicycles alone. */
-  #isFiltered = false;
 
   constructor(known: KnownFleet, options: WholeOptions, emit: Emit) {
     this.#known = known;
@@ -82,10 +87,6 @@ export class WholeList {
     return this.#reading !== undefined;
   }
 
-  get isFiltered(): boolean {
-    return this.#isFiltered;
-  }
-
   /** The number of the reading in progress: answers to others are not waited for. */
   get id(): number | undefined {
     return this.#reading?.id;
@@ -95,11 +96,12 @@ export class WholeList {
     return this.#wanted;
   }
 
-  get progress(): ListProgress | undefined {
-    return this.#reading?.progress ?? this.#wanted?.progress;
+  /** How far the reading in progress is. */
+  get progress(): Pick<Pass, 'read' | 'counts'> | undefined {
+    return this.#reading?.pass;
   }
 
-  /** A reading is to begin, at once unless one came to nothing shortly before. */
+  /** A reading is to begin, at once unless one proved nothing shortly before. */
   want(reason: string, now: Moment) {
     if (this.#reading !== undefined || this.#wanted !== undefined) return;
     const dueMs = this.#known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
@@ -118,25 +120,15 @@ export class WholeList {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Goes on with the reading of the program before. */
-  resume(reason: string, progress: ListProgress | undefined, now: Moment) {
-    const began = progress === undefined ? now : momentAt(Date.parse(progress.started), now);
-    // One that began in the future would take all that was heard before it for missing.
-    const startedAt = began.monotonicMs > now.monotonicMs ? now : began;
-    this.#wanted = { reason, dueMs: now.monotonicMs, progress, startedAt };
-  }
-
   /** Begins the reading that is wanted. */
   begin(now: Moment) {
     if (this.#wanted === undefined) return;
-    const { startedAt = now, progress = beginningOf(now, false) } = this.#wanted;
+    const { confirms } = this.#wanted;
     // What a second reading shows counts beside what the first one showed.
-    if (this.#wanted.progress === undefined) this.#known.store.beginList();
+    if (confirms === undefined) this.#known.store.beginList();
     this.#wanted = undefined;
-    const id = ++this.#readings;
-    this.#startedAt = startedAt;
-    if (!progress.isConfirming || id === 1) this.#missingSince = startedAt;
-    this.#readOn({ id, progress, pagesHere: progress.page - 1, metHere: 0, isStale: false }, now);
+    this.#reading = { id: ++this.#readings, startedAt: now, confirms, pass: newPass(1) };
+    this.#readOn(this.#reading, now);
   }
 
   take(answer: AnswerOf<'whole-page' | 'whole-list' | 'whole-met' | 'whole-failed'>, now: Moment) {
@@ -149,48 +141,39 @@ export class WholeList {
   }
 
   #readOn(reading: Reading, now: Moment) {
-    this.#reading = reading;
-    const { id, progress } = reading;
-    const organization = this.#options.organizations[progress.organizations];
-    if (organization !== undefined) return this.#emit({ type: 'read-whole', id, organization, page: progress.page });
+    const { id, pass } = reading;
+    const organization = this.#options.organizations[pass.organization];
+    if (organization !== undefined) return this.#emit({ type: 'read-whole', id, organization });
     const meeting = this.#known.store.meet(this.#passOf(reading));
     if (meeting !== undefined) this.#takeMeeting(reading, meeting, now);
   }
 
-  #takePage(before: Reading, answer: AnswerOf<'whole-page'>, now: Moment) {
-    const { progress } = before;
+  #takePage(reading: Reading, { items, count, askedAt }: AnswerOf<'whole-page'>, now: Moment) {
+    const { pass } = reading;
+    const { counts, organization } = pass;
     const uuids: string[] = [];
     this.#failures = 0;
-    let { isStale } = before;
-    for (const item of answer.items) {
+    for (const item of items) {
       const uuid = bicycleUuid(item.value);
       if (uuid === undefined) continue;
       uuids.push(uuid);
-      if (this.#takeItem(item, progress, answer.askedAt, now)) isStale = true;
+      if (this.#takeItem(item, organization, askedAt, now)) pass.isStale = true;
     }
-    this.#known.store.addListed(uuids, this.#passOf(before));
-    const most = Math.max(answer.count ?? -1, progress.counts[progress.organizations] ?? -1);
-    this.#reading = {
-      ...before,
-      progress: {
-        ...progress,
-        page: answer.nextPage ?? progress.page,
-        read: progress.read + uuids.length,
-        counts: counted(progress, most < 0 ? null : most),
-      },
-      pagesHere: before.pagesHere + 1,
-      metHere: before.metHere + uuids.length,
-      isStale,
-    };
-    this.#emit({ type: 'counted', total: this.#total(this.#reading.progress) });
+    this.#known.store.addListed(uuids, this.#passOf(reading));
+    const most = Math.max(count ?? -1, counts[organization] ?? -1);
+    counts[organization] = most < 0 ? null : most;
+    pass.read += uuids.length;
+    pass.pagesHere++;
+    pass.metHere += uuids.length;
+    this.#emit({ type: 'counted', total: this.#total(pass) });
     if (!this.#known.store.isFull()) return;
     this.#reading = undefined;
     this.#options.onEnd({ gone: 0, reason: 'there are too many bicycles to compare' }, now);
   }
 
   /** Whether the list shows it older than it was known. */
-  #takeItem({ value, json }: Item<Bicycle>, progress: ListProgress, askedAt: number, now: Moment): boolean {
-    const followed = this.#options.organizations[progress.organizations] ?? '';
+  #takeItem({ value, json }: Item<Bicycle>, organization: number, askedAt: number, now: Moment): boolean {
+    const followed = this.#options.organizations[organization] ?? '';
     if (!this.#known.isWhole && !this.#known.store.isTable) {
       this.#emit({ type: 'learned', bicycle: this.#known.learn(value, now, { followed }) });
       return false;
@@ -200,70 +183,67 @@ export class WholeList {
     return isStale;
   }
 
-  #takeListEnd({ id, progress, pagesHere, metHere, isStale }: Reading, now: Moment) {
-    const count = progress.counts[progress.organizations] ?? null;
+  #takeListEnd(reading: Reading, now: Moment) {
+    const { pass } = reading;
+    const { counts, organization, pagesHere, metHere } = pass;
     // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
-    const counts = counted(progress, count === null && pagesHere === 1 ? metHere : count);
-    const next = { ...progress, counts, organizations: progress.organizations + 1, page: 1 };
-    this.#readOn({ id, progress: next, pagesHere: 0, metHere: 0, isStale }, now);
+    counts[organization] ??= pagesHere === 1 ? metHere : null;
+    Object.assign(pass, { organization: organization + 1, pagesHere: 0, metHere: 0 });
+    this.#readOn(reading, now);
   }
 
-  #passOf({ id, progress }: Reading): ListPass {
-    const serviceMs = this.#known.serviceMs(this.#missingSince.monotonicMs);
-    return { id, pass: progress.pass, started: this.#missingSince, serviceMs, seesAll: this.#options.seesAll?.() };
+  #passOf({ id, pass, confirms, startedAt: started }: Reading): ListPass {
+    const since = confirms ?? started;
+    const serviceMs = this.#known.serviceMs(since.monotonicMs);
+    return { id, pass: pass.number, started: since, serviceMs, seesAll: this.#options.seesAll?.() ?? true };
   }
 
   /** How many bicycles the service counts; undefined where it does not say. */
-  #total({ counts: known }: ListProgress): number | undefined {
+  #total({ counts: known }: Pass): number | undefined {
     const counts = this.#options.organizations.map((_, index) => known[index] ?? undefined);
     return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
   }
 
-  #takeMeeting(reading: Reading, { met, missing, hidden, known }: Meeting, now: Moment) {
-    const { progress } = reading;
-    const total = this.#total(progress);
+  #takeMeeting(reading: Reading, { met, missing, known }: Meeting, now: Moment) {
+    const { pass, startedAt, confirms } = reading;
+    const total = this.#total(pass);
     const isShort = total !== undefined && met < total;
-    if ((isShort || reading.isStale) && progress.pass < MOST_PASSES) {
-      const next = { ...progress, ...FIRST_PAGE, pass: progress.pass + 1 };
-      return this.#readOn({ ...reading, progress: next, pagesHere: 0, metHere: 0, isStale: false }, now);
+    const isUnproven = isShort || pass.isStale;
+    if (isUnproven && pass.number < MOST_PASSES) {
+      reading.pass = newPass(pass.number + 1);
+      return this.#readOn(reading, now);
     }
-    const pass = this.#passOf(reading);
     this.#reading = undefined;
-    if (isShort || reading.isStale) {
+    if (isUnproven) {
       const what = isShort ? `showed ${met} of ${total} bicycles` : 'was older than the pushed updates';
-      return this.#endInVain('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
+      return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
     }
-    this.#options.onProven(this.#startedAt, total, now);
-    if (hidden > 0 && !this.#isFiltered) {
-      const message = `the list shows only available bicycles, as to a token with fewer rights: ${hidden} others are known and kept`;
-      this.#emit({ type: 'notice', event: 'filtered', message });
-    }
-    this.#isFiltered = hidden > 0;
+    this.#options.onProven(startedAt, total, now);
     if (missing === 0) return this.#endProven(0, now);
-    const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
     if (total === undefined || total === 0) {
+      const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
       const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
-      return this.#endInVain('kept', message, undefined, now);
+      return this.#endUnproven('kept', message, undefined, now);
     }
-    if (!progress.isConfirming) {
+    if (confirms === undefined) {
       // What one proven reading did not show may have slipped between two pages: a second one has to agree.
       const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
-      this.#wanted = { reason: message, dueMs: now.monotonicMs, progress: beginningOf(now, true) };
+      this.#wanted = { reason: message, dueMs: now.monotonicMs, confirms: startedAt };
       return this.#emit({ type: 'notice', event: 'confirm', message });
     }
-    const gone = this.#known.store.removeMissing(pass);
+    const gone = this.#known.store.removeMissing(this.#passOf(reading));
     for (const one of gone) this.#emit({ type: 'gone', ...one });
     this.#endProven(gone.length, now);
   }
 
   #endProven(gone: number, now: Moment) {
-    this.#vain = 0;
+    this.#unproven = 0;
     this.#options.onEnd({ gone, reason: undefined }, now);
   }
 
   /** A reading that proved nothing: the next one waits, longer each time. */
-  #endInVain(event: string, reason: string, again: string | undefined, now: Moment) {
-    const inMs = doublingPauseMs(++this.#vain, FIRST_VAIN_PAUSE_MS, LONGEST_VAIN_PAUSE_MS);
+  #endUnproven(event: string, reason: string, again: string | undefined, now: Moment) {
+    const inMs = doublingPauseMs(++this.#unproven, FIRST_UNPROVEN_PAUSE_MS, LONGEST_UNPROVEN_PAUSE_MS);
     this.#allowedMs = now.monotonicMs + inMs;
     this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
     if (again !== undefined) {
@@ -273,26 +253,17 @@ export class WholeList {
     this.#options.onEnd({ gone: 0, reason }, now);
   }
 
-  /** A list that cannot be read is read on from the same page. */
-  #takeFailure({ progress }: Reading, { error, random }: AnswerOf<'whole-failed'>, now: Moment) {
-    const pauseMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    const inMs = Math.ceil((0.5 + random / 2) * pauseMs);
+  /** A list that cannot be read is read again from its beginning. */
+  #takeFailure({ confirms }: Reading, { error }: AnswerOf<'whole-failed'>, now: Moment) {
+    const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#reading = undefined;
-    const dueMs = now.monotonicMs + inMs;
-    this.#wanted = { reason: error.message, dueMs, progress, startedAt: this.#startedAt };
+    this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs, confirms };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
     this.#emit({ type: 'wake', inMs });
     this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read' }, now);
   }
 }
 
-function beginningOf({ wallMs }: Moment, isConfirming: boolean): ListProgress {
-  return { ...FIRST_PAGE, started: new Date(wallMs).toISOString(), isConfirming, pass: 1 };
-}
-
-/** The counts with that of the present organization; null where the service says none. */
-function counted(progress: ListProgress, count: number | null): (number | null)[] {
-  const counts = [...progress.counts];
-  counts[progress.organizations] = count;
-  return counts;
+function newPass(number: number): Pass {
+  return { number, organization: 0, pagesHere: 0, metHere: 0, read: 0, counts: [], isStale: false };
 }

@@ -79,9 +79,9 @@ function join(leases: readonly Lease[], { organizations }: Writer): Omit<Resumed
   return {
     heardMs: least(states.map((state) => state?.heardMs)),
     checkedMs: least(states.map((state) => state?.checkedMs)),
-    // The bicycles of an organization that is new were not read yet; a reading that was interrupted was of other lists.
+    // The bicycles of an organization that is new were not read yet.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
-    ...{ reading: undefined, proven: undefined },
+    proven: undefined,
   };
 }
 
@@ -174,14 +174,10 @@ function unlistedOf(writer: Writer): string {
 /** Where a list hides bicycles from this token, those that were pushed in another state are hidden, not gone. */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
-/** What is gone, for a token to which the list shows every bicycle, or not; undefined: as the list itself lets see. */
+/** What is gone, for a token to which the list shows every bicycle, or not. */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const unlisted = unlistedOf(writer);
-  if (seesAll === true) return unlisted;
-  // No bicycle that the list shows is in another state.
-  const isAvailableAlone = `NOT EXISTS (SELECT 1 FROM listed JOIN bicycles AS other ON other.uuid = listed.uuid
-    WHERE writer = ${keyOf(writer)} AND other.gone IS NULL AND other.state <> 'available')`;
-  return `${unlisted} AND NOT coalesce(${HIDDEN}${seesAll === undefined ? ` AND ${isAvailableAlone}` : ''}, false)`;
+  return seesAll ? unlisted : `${unlisted} AND NOT coalesce(${HIDDEN}, false)`;
 }
 
 async function markGone(
@@ -206,11 +202,11 @@ export async function verify(database: Database, writer: Writer, reading: ListPa
   const among = (condition: string) => `SELECT count(*) FROM bicycles WHERE ${condition}`;
   const [row = {}] = await database.all(
     `SELECT (SELECT count(*) FROM listed WHERE writer = ${keyOf(writer)} AND pass = ?) AS met, (${among(bicyclesOf(writer))}) AS known,
-      (${among(unlistedOf(writer))}) AS unlisted, (${among(missingOf(writer, reading))}) AS missing`,
-    [reading.pass, startOf(reading), startOf(reading)],
+      (${among(missingOf(writer, reading))}) AS missing`,
+    [reading.pass, startOf(reading)],
   );
-  const [met = 0, known = 0, unlisted = 0, missing = 0] = Object.values(row).map(Number);
-  return { met, known, missing, hidden: unlisted - missing };
+  const [met = 0, known = 0, missing = 0] = Object.values(row).map(Number);
+  return { met, known, missing };
 }
 
 /** When a reading began, or the one that it confirms; UTC. */

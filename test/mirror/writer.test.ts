@@ -82,11 +82,11 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   const write = async (seconds: number): Promise<void> => {
     for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
     if (follower.isConnected) heardMs = at(seconds).wallMs;
-    const { gap, comparedToMs, known, whole } = follower;
+    const { gap, comparedToMs, known } = follower;
     const writes = ledger.take();
     const reached = {
       ...{ heardMs, checkedMs: comparedToMs, isWhole: known.isWhole },
-      ...{ reading: whole.progress, proven: undefined },
+      proven: undefined,
     };
     const state = { ...reached, ...writer, batch: ++batch, behindMs: 0 };
     const rows = { writes, gap, isSameGap: gap === gapBefore, state, nowMs: at(seconds).wallMs, beats: false };
@@ -119,7 +119,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     const items = list.map((value) => ({ json: JSON.stringify(value), value }));
     for (const { type, id, ...request } of requests) {
       if (type === 'read-whole') {
-        await step({ type: 'whole-page', id, items, count: items.length, nextPage: undefined, askedAt: 0 }, seconds);
+        await step({ type: 'whole-page', id, items, count: items.length, askedAt: 0 }, seconds);
         await step({ type: 'whole-list', id }, seconds);
         continue;
       }

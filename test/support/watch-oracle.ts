@@ -203,7 +203,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       (name) => `/${organization}/admin/bicycles/${name}${name === '*' ? '' : '/'}`,
     ),
   );
-  const seesAll = traits.hasOwn ? false : undefined;
+  const seesAll = !traits.isFiltered;
   const plan = planOf(isBounded ? 2 : 100, luck.chance(0.3) ? 'board' : 'lines', topics, named);
 
   let nowMs = 0;
@@ -411,15 +411,6 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       reports.push({ ...readingOf(effect.report, nowMs), startedMs });
       startedMs = undefined;
     } else if (effect.type === 'wake') after(effect.inMs, () => step({ type: 'tick' }));
-    else if (effect.type === 'read-count')
-      after(luck.below(500), () =>
-        step({
-          type: 'count',
-          id: effect.id,
-          organization: effect.organization,
-          total: nowMs < durationMs && more.chance(0.1) ? undefined : pageOf(effect.organization, 0).count,
-        }),
-      );
     else if (effect.type === 'read-whole') {
       const { id, organization } = effect;
       const readOn = (page: number) => {
@@ -429,18 +420,18 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
           const isLast = next === undefined;
           const isFailing = traits.failsWhole && nowMs < durationMs && more.chance(0.15);
           after(luck.below(500), () => {
-            if (isFailing) return step({ type: 'whole-failed', id, error: FAILURE, random: more.next() });
-            const answer = { id, items, count, nextPage: isLast ? undefined : page + 2, askedAt } as const;
+            if (isFailing) return step({ type: 'whole-failed', id, error: FAILURE });
+            const answer = { id, items, count, askedAt } as const;
             step({ type: 'whole-page', ...answer });
             if (isLast) step({ type: 'whole-list', id });
             else readOn(page + 1);
           });
         });
       };
-      readOn(effect.page - 1);
+      readOn(0);
     } else if (effect.type === 'read-page') {
-      const { id, next, organization } = effect;
-      startedMs ??= nowMs;
+      const { id, next, organization, isCount } = effect;
+      if (!isCount) startedMs ??= nowMs;
       const page = Number(new Map(next ?? []).get('page') ?? 0);
       // The list is looked at somewhere between the question and the answer.
       after(luck.below(500), () => {

@@ -123,7 +123,7 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
   const startedAt = momentOf(clock);
   const held = openHeld();
   /** What the token is shown of the lists, as its claims say. */
-  const shown = { seesAll: undefined as boolean | undefined };
+  const shown = { seesAll: true };
   const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
   const openFollower = (start: Moment) =>
     new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, start, (output) => outputs.push(output));
@@ -278,9 +278,9 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const { keeper, ledger, writer, counters, follower, written } = session;
   const { clock } = session.context;
   ledger.recordLeft(clock.wallMs());
-  const { gap, proven, whole, known, comparedToMs } = follower;
+  const { gap, proven, known, comparedToMs } = follower;
   // What of the readings outlives this program.
-  const reached = { isWhole: known.isWhole, reading: whole.progress, proven };
+  const reached = { isWhole: known.isWhole, proven };
   const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
   const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
   written.heardMs = heardMs;
@@ -321,14 +321,7 @@ function perform(session: MirrorSession, client: Client, onSettled: () => void, 
     void (waits ? clock.after(OVERTAKING_MS, () => queue.push(event, size)) : queue.push(event, size));
   report.effect(output);
   if (isRequest(output))
-    void answer(client, output, {
-      emit,
-      room: queue.room,
-      signal,
-      follower,
-      random: clock.random,
-      admit: storableItems,
-    });
+    void answer(client, output, { emit, room: queue.room, signal, follower, admit: storableItems });
   else if (output.type === 'settled') onSettled();
   // `mirror once` leaves another try to the next time.
   else if (output.type === 'unread' && session.topics.size === 0) ending.stop('failed', output.error);

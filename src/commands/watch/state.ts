@@ -74,7 +74,7 @@ export class Watch {
   #effects: WatchEffect[] = [];
   #now: Moment;
 
-  constructor(plan: WatchPlan, now: Moment, seesAll: () => boolean | undefined = () => undefined) {
+  constructor(plan: WatchPlan, now: Moment, seesAll = () => true) {
     this.plan = plan;
     this.#startedAt = now;
     this.#now = now;

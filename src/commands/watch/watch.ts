@@ -57,12 +57,12 @@ async function openWatch(
     display = await openDisplay({ ...shown, over: signal, stop: ending.stop, atEnd: session.atEnd });
   }
   await remember(context, plan, session);
-  let seesAll: boolean | undefined;
+  let seesAll = true;
   const onToken = (token: string) => {
     seesAll = seesAllOf(token, plan.organizations);
   };
   const watched = new Watch(plan, momentOf(clock), () => seesAll);
-  const sink = { emit, room, signal, follower: watched.follower, random: clock.random };
+  const sink = { emit, room, signal, follower: watched.follower };
   session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }));
   return {
     step: (event, now) => watched.take(event, now),

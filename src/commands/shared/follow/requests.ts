@@ -1,4 +1,4 @@
-// Sends the requests of a follower: a page of the list, the whole list, its count, or one bicycle.
+// Sends the requests of a follower: a page of the list, the whole list, or one bicycle.
 
 import { BICYCLE, type Bicycle } from '../../../api/bicycle.js';
 import { asFleetError } from '../../../errors.js';
@@ -19,8 +19,6 @@ export interface AnswerSink {
   /** Aborted when it is over. */
   readonly signal: AbortSignal;
   readonly follower: Pick<Follower, 'known' | 'whole'>;
-  /** From 0 up to, not including, 1. */
-  random(): number;
   /** The items as they are taken; as they came when absent. */
   admit?(items: readonly Item<Bicycle>[]): Item<Bicycle>[];
 }
@@ -40,12 +38,12 @@ export function isRequest(output: { readonly type: string }): output is Follower
 /** Asks, and hands the answer to the sink; never rejects. */
 export async function answer(client: Client, request: FollowerRequest, sink: AnswerSink): Promise<void> {
   if (request.type === 'read-whole') return readWhole(client, request, sink);
-  if (request.type === 'read-count') return sink.emit(await readCount(client, request));
   const { id } = request;
   try {
     if (request.type === 'read-bicycle')
       return sink.emit({ type: 'bicycle', id, bicycle: await readBicycle(client, request.uuid) });
-    const query: Query = request.next ?? [...newestFirst(request.organization), LARGE_PAGE];
+    const size = request.isCount ? (['page_size', '1'] as const) : LARGE_PAGE;
+    const query: Query = request.next ?? [['ordering', '-modified'], ['organization', request.organization], size];
     const page = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query, subject: SUBJECT });
     sink.emit({ type: 'page', id, page: { ...page, items: sink.admit?.(page.items) ?? page.items } });
   } catch (thrown) {
@@ -53,36 +51,19 @@ export async function answer(client: Client, request: FollowerRequest, sink: Ans
   }
 }
 
-function newestFirst(organization: string): Query {
-  return [
-    ['ordering', '-modified'],
-    ['organization', organization],
-  ];
-}
-
-async function readCount(
-  client: Client,
-  { id, organization }: FollowerRequest & { type: 'read-count' },
-): Promise<FollowerAnswer> {
-  const query: Query = [...newestFirst(organization), ['page_size', '1']];
-  const page = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query, subject: SUBJECT }).catch(() => null);
-  return { type: 'count', id, organization, total: page === null ? null : page.count };
-}
-
 /** Reads the list of an organization to its end, several pages ahead. */
 async function readWhole(
   client: Client,
-  { id, organization, page: first }: FollowerRequest & { type: 'read-whole' },
+  { id, organization }: FollowerRequest & { type: 'read-whole' },
   sink: AnswerSink,
 ): Promise<void> {
-  const { signal, follower, emit, room, random, admit } = sink;
+  const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
   const query: Query = [
     // New bicycles come at the end, where they move no other to another page.
     ['ordering', 'created'],
     ['organization', organization],
     LARGE_PAGE,
-    ...(first > 1 ? [['page', String(first)] as const] : []),
   ];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
   // A page was asked for when one came that stood so many before it, at the earliest.
@@ -92,15 +73,13 @@ async function readWhole(
       if (signal.aborted || whole.id !== id) return;
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
-      const number = Number(page.next?.find(([name]) => name === 'page')?.[1]);
-      const nextPage = Number.isSafeInteger(number) ? number : undefined;
-      emit({ type: 'whole-page', id, items, count: page.count, nextPage, askedAt: heardAt[0] ?? 0 }, size);
+      emit({ type: 'whole-page', id, items, count: page.count, askedAt: heardAt[0] ?? 0 }, size);
       heardAt.push(known.heard);
       if (heardAt.length > PAGES_AHEAD + 2) heardAt.shift();
       await room();
     }
     emit({ type: 'whole-list', id }, 0);
   } catch (thrown) {
-    if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown), random: random() }, 0);
+    if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown) }, 0);
   }
 }

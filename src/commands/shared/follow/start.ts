@@ -38,14 +38,13 @@ export async function patiently(context: Context, limits: Limits): Promise<Conte
 }
 
 /**
- * Whether the lists show this token every bicycle of the organizations; undefined where its claims do not say. Observed: "operators see all
- * of their organization; mechanics and renters the available ones and their own".
+ * Whether the lists show this token every bicycle of the organizations, as far as its claims say. Observed: "operators see all of their
+ * organization; mechanics and renters the available ones and their own".
  */
-export function seesAllOf(token: string, organizations: readonly string[]): boolean | undefined {
+export function seesAllOf(token: string, organizations: readonly string[]): boolean {
   const affiliations = affiliationsOf(token);
   const roles = organizations.map((organization) => affiliations.get(organization.toLowerCase()) ?? []);
-  if (roles.some(({ length }) => length === 0)) return undefined;
-  return roles.every((held) => held.includes('admin') || held.includes('fleet_operator'));
+  return roles.every((held) => held.length === 0 || held.includes('admin') || held.includes('fleet_operator'));
 }
 
 async function warnOfEnd({ clock, notice }: Context, source: TokenSource, { forMs = SOON_MS }: Limits): Promise<void> {
