@@ -91,12 +91,11 @@ ok  settings       api_version 1.0, output table, timeout 30, retries 3, allow_h
 ok  token          stored by sandbox; it ends in T; claims role, affs, sub, jti, iat, exp
 ok  proxy          service is reached directly: no proxy is set
 ok  http           GET /bicycles/ answered 200 in N ms, request UUID
-ok  clock          the same as the service, within a second
+ok  clock          the same as the service, within a minute
 ok  prefix         N bicycles at BASE
 ok  version        1.0 is supported; the service is sandbox-1.0.0
 ok  proxy          push is reached directly: no proxy is set
 ok  push           subscribed as admin after N ms
-ok  terminal       stdout is not a terminal: output is not cut and has no colour
 `);
     for (let tries = 0; service().streamCount() > 0 && tries < 100; tries++)
       await new Promise((go) => setTimeout(go, 10));
@@ -304,7 +303,7 @@ describe('the prefix', () => {
       'a redirect',
       (response) => void response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
       7,
-      'redirects to https://elsewhere.example/',
+      'a redirect to https://elsewhere.example/',
     ],
     ['an error of the service', (response) => sendJson(response, 503, { detail: 'down' }), 7, 'down'],
   ])('%s', async (_what, answer, code, words) => {
@@ -380,9 +379,9 @@ describe('the network', () => {
     const { code, findings, stdout } = await examine('', { env });
     expect(code).toBe(8);
     expect(findings[0]).toMatchObject({
-      check: 'proxy',
-      finding: 'the proxy http://127.0.0.1:1 (HTTPS_PROXY) cannot be reached: connection refused',
-      next: expect.stringContaining('unset HTTPS_PROXY'),
+      check: 'http',
+      finding: 'cannot reach the service at https://bikes.example.com: the proxy cannot be reached',
+      next: expect.stringContaining('HTTPS_PROXY runs, or unset it'),
     });
     expect(stdout).toContain('service is reached through http://127.0.0.1:1 (HTTPS_PROXY)');
     expect(stdout).not.toContain('through null');
@@ -477,15 +476,6 @@ describe('the push address', () => {
     expect(find('prefix')?.outcome).toBe('ok');
   });
 
-  it('has a prefix too many', async () => {
-    await settle(service(), { sse_url: `${service().sseUrl}/api` });
-    const { code, find } = await examine();
-    expect(code).toBe(5);
-    // The status is that of the address in the settings.
-    expect(find('push')?.finding).toMatch(/was not found.* \(HTTP 404.*\); subscribing at .* works$/);
-    expect(find('push')?.next).toBe(`fleet config set sse_url ${service().sseUrl} --profile sandbox`);
-  });
-
   it('is that of the API', async () => {
     await settle(service(), { sse_url: service().baseUrl });
     const { code, find } = await examine();
@@ -515,12 +505,13 @@ describe('the push address', () => {
     FLEET_CONFIG_DIR: join(folder, 'nowhere'),
   });
 
-  it('is tried without an organization in the settings, with what the token names, which is shown by name', async () => {
+  it('is tried without an organization in the settings, with what the token names', async () => {
     const { code, find } = await examine('', { env: await withoutOrganization() });
-    const [{ uuid = '', name = '' } = {}] = service().organizations;
     expect([code, find('push')]).toEqual([0, expect.objectContaining({ outcome: 'ok' })]);
-    expect(find('organization')?.finding).toContain(`${uuid} (${name})`);
-    expect(`${find('organization')?.next}`).not.toContain('UUID');
+    expect(find('organization')).toMatchObject({
+      finding: expect.stringContaining('the token names 2'),
+      next: expect.stringContaining('fleet config set organization NAME'),
+    });
   });
 
   it.each([['a JWT'], ['no JWT']])('is found dead without an organization, with %s: exit 8', async (kind) => {

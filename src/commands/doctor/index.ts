@@ -12,7 +12,7 @@ export function addDoctor(program: Command, run: Run): void {
     .description(
       `Check everything that a command needs, one line per check: failures first, then warnings, then what is ok, with what
 to do next. Checks settings and their sources, file modes, token, proxy, HTTP, the prefix of the address,
-API version, organization, clock, push channel and terminal. Changes nothing; a request takes 2 s at most, all of it 10 s.
+API version, organization, clock and push channel. Changes nothing; a request takes 2 s at most, a token command 5 s.
 
 Exit code 0 without failures, else the code of the first failure, which may be the cause of later ones.`,
     );

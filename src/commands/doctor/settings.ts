@@ -1,7 +1,8 @@
 // Checks the settings: files, sources of the values, the token.
 
+import type { TopicRole } from '../../api/push.js';
 import { ANONYMOUS, type Context } from '../../context.js';
-import { asFleetError, FleetError } from '../../errors.js';
+import { asFleetError } from '../../errors.js';
 import { findPlace } from '../../settings/folder.js';
 import {
   chooseProfile,
@@ -12,8 +13,9 @@ import {
   type Settings,
 } from '../../settings/resolve.js';
 import { findLooseness, loadStored, type Stored } from '../../settings/store.js';
-import { findToken, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
+import { findToken, organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
 import { hasModes } from '../../settings/trust.js';
+import { setVariables } from '../../shell-words.js';
 import { age } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
@@ -24,6 +26,13 @@ export interface CheckedSettings {
   token?: string;
   /** How the token is renewed, once it is known where it comes from. */
   renewal?: string;
+}
+
+/** What is asked over the network, and how. */
+export interface Examination extends CheckedSettings {
+  context: Context;
+  /** The role of `--role`. */
+  role: TopicRole | undefined;
 }
 
 /** A token that expires sooner is a warning. */
@@ -53,8 +62,7 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
   const isNew = stored.profiles.has(profile.value) ? '' : ', nothing is saved in it yet';
   findings.push(ok('profile', `${profile.value} (${profile.from})${isNew}${isProtected.value ? ', protected' : ''}`));
   // Where none is set, the token may name one.
-  const isChosen = organization.shown !== null || organization.problem !== undefined;
-  for (const place of [baseUrl, sseUrl, ...(isChosen ? [organization] : [])])
+  for (const place of [baseUrl, sseUrl, ...(isChosen(organization) ? [organization] : [])])
     findings.push(checkPlace(place, profile.value));
   const shown: string[] = [];
   for (const { key, shown: value, from, problem } of Object.values(others)) {
@@ -89,18 +97,19 @@ function checkPlace({ key, shown, from, problem }: Setting, profile: string): Fi
   return warning(key, 'not set: fleet watch needs it', `fleet config set ${key} URL${flag}`);
 }
 
-/** Reads the token, which goes nowhere from here; what is found of it is put into `known`. */
-export async function checkToken(context: Context, known: CheckedSettings, longestMs: number): Promise<Finding> {
+/** A token that does not come sooner is a finding. */
+const TOKEN_MS = 5000;
+
+/** Reads the token, which goes nowhere from here, and looks for an organization in it; what is found of it is put into `known`. */
+export async function checkToken(context: Context, known: CheckedSettings): Promise<Finding[]> {
   const { io, clock, signal, notice } = context;
-  const { stored, settings } = known;
+  const settings = limited(known.settings, TOKEN_MS);
   const over = new AbortController();
-  const cancel = clock.after(longestMs, () =>
-    over.abort(new FleetError('config', `it did not come within ${longestMs / 1000} s`)),
-  );
+  const findings: Finding[] = [];
   try {
     const source = await findToken({
       env: io.env,
-      stored,
+      stored: known.stored,
       settings,
       clock,
       signal: AbortSignal.any([signal, over.signal]),
@@ -110,14 +119,43 @@ export async function checkToken(context: Context, known: CheckedSettings, longe
     });
     known.token = await source.get();
     known.renewal = source.refusalHint;
-    return judgeToken(known.token, source, clock.wallMs());
+    findings.push(judgeToken(known.token, source, clock.wallMs()));
   } catch (thrown) {
     signal.throwIfAborted();
-    return failed('token', asFleetError(thrown));
+    findings.push(failed('token', asFleetError(thrown)));
   } finally {
-    cancel();
     over.abort();
   }
+  return [...findings, ...lookForOrganization(known)];
+}
+
+/** The settings with a shorter limit. */
+export function limited(settings: Settings, milliseconds: number): Settings {
+  const { timeoutMs } = settings;
+  return { ...settings, timeoutMs: { ...timeoutMs, value: Math.min(timeoutMs.value, milliseconds) } };
+}
+
+/** The only one that the token names is used, as every command does. */
+function lookForOrganization({ settings: { organization, profile }, token = '' }: CheckedSettings): Finding[] {
+  if (isChosen(organization)) return [];
+  const [first, ...others] = organizationsOf(token);
+  if (first !== undefined && others.length === 0)
+    return [ok('organization', `not set; the only one that the token names is used: ${first}`)];
+  const next = `fleet config set organization NAME${profileFlag(profile.value)}; "fleet organizations list" shows them`;
+  const named = first === undefined ? '' : `, and the token names ${others.length + 1}`;
+  return [warning('organization', `not set${named}: fleet watch needs one as an argument`, next)];
+}
+
+function isChosen({ shown, problem }: Setting): boolean {
+  return shown !== null || problem !== undefined;
+}
+
+/** The command that changes a setting where it is set now. */
+export function changeCommand({ settings }: CheckedSettings, name: keyof Settings, value: string): string {
+  const { key, origin, from } = settings[name];
+  const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
+  if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;
+  return origin === 'environment' ? setVariables({ [from]: value }) : command;
 }
 
 function judgeToken(token: string, { origin, refusalHint }: TokenSource, now: number): Finding {
