@@ -2,19 +2,20 @@
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { wholeUuid } from '../api/links.js';
-import { guessLine, isAction, noteOn, quoteLine } from './guesses.js';
+import { guessLine, isAction, quoteLine } from './guesses.js';
 import { pathOf } from './help.js';
-import { findBelow, flagsOf, followLine, namesBelow, readFlag } from './line.js';
+import { flagsOf, followLine, namesBelow, readFlag } from './line.js';
 import { nearest } from './nearest.js';
+
+const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
+const TOKEN_HINT =
+  'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN';
 
 /** The whole line that was probably meant, for a hint; undefined where none is known or fleet has no such command. */
 export function hintOfGuess(program: Command, argv: readonly string[]): string | undefined {
-  const note = noteOn(argv);
-  if (note !== undefined) return note;
+  if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
   const { command: typed, operands: given } = followLine(program, argv);
   const guess = guessLine(argv, (word) => typed.commands.length === 0 && isKnownFlag(typed, word));
-  const piped = pipedLine(program, argv) ?? pipedLine(program, guess ?? argv);
-  if (piped !== undefined) return `did you mean: ${piped}`;
   if (guess === undefined) return undefined;
   const { command, operands } = followLine(program, guess);
   // `act rent retire` is complete: a bicycle called rent. The other way round it would be another action on another bicycle.
@@ -25,24 +26,6 @@ export function hintOfGuess(program: Command, argv: readonly string[]): string |
   // `get -o uuid d238` is not a list of all: words after the flags count, too.
   const isKnown = command.commands.length === 0 && hasRoom && guess.every((word) => isKnownFlag(command, word));
   return isKnown ? `did you mean: ${quoteLine(['fleet', ...guess])}` : undefined;
-}
-
-/** The filters of a list, given to `act`: the list finds, and `act -` acts on what it found. */
-function pipedLine(program: Command, line: readonly string[]): string | undefined {
-  const { command: act } = followLine(program, line);
-  const list = act.name() === 'act' && act.parent !== null ? findBelow(act.parent, 'list') : undefined;
-  if (list === undefined) return undefined;
-  const { operands, values } = followLine(
-    program,
-    line.map((word) => (word === 'act' ? 'list' : word)),
-  );
-  const filters = [...values].filter(([name]) => list.options.some(({ long }) => long === name));
-  const [action, ...others] = operands.filter((word) => word !== '-');
-  const isMeant = filters.some(([name]) => readFlag(act, name).option === undefined);
-  if (!isMeant || action === undefined || others.length > 0) return undefined;
-  const flags = filters.flatMap(([name, texts]) => texts.flatMap((text) => [name, text]));
-  const found = quoteLine([...pathOf(list).split(' '), '--all', ...flags, '-o', 'uuid']);
-  return `${found} | ${quoteLine([...pathOf(act).split(' '), '-', action])}`;
 }
 
 function isKnownFlag(command: Command, word: string): boolean {
