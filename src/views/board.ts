@@ -71,6 +71,8 @@ interface BoardFleet {
   rows: readonly Bicycle[];
   /** How many pass the filter. */
   matching: number;
+  /** What is wrong with the filter. */
+  filterProblem?: string | undefined;
   /** The bicycle of the card. */
   card: Bicycle | undefined;
 }
@@ -247,7 +249,8 @@ function stateRows({ counts, isWhole }: BoardInput, width: number, paint: Paint)
   });
 }
 
-function bicyclesHeading({ view, matching, known, isWhole }: BoardInput): string {
+function bicyclesHeading({ view, matching, known, isWhole, filterProblem }: BoardInput): string {
+  if (filterProblem !== undefined) return `BICYCLES: ${clean(filterProblem)}`;
   const filter = view.filter === '' ? '' : `: ${matching} of ${known} with "${clean(view.filter)}"`;
   return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
 }

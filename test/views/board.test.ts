@@ -395,9 +395,26 @@ test('nothing known yet', () => {
 
 describe('the list of bicycles', () => {
   const names = (sort: BoardView['sort'], filter = '') =>
-    pickRows(BICYCLES, { sort, keep: (bicycle) => readFilter(filter)(bicycle, NOW) }, 0, 3).rows.map(({ name }) =>
+    pickRows(BICYCLES, { sort, keep: (bicycle) => readFilter(filter).keep(bicycle, NOW) }, 0, 3).rows.map(({ name }) =>
       String(name).slice(0, 9),
     );
+  test.each([
+    ['charg<20', 'unknown field "charg", did you mean "charge"?'],
+    ['state=retird', 'unknown state "retird", did you mean "retired"?'],
+    ['charge<low', '"charge<low" compares state_of_charge, which is a number, with "low"'],
+    ['wheels=3', 'no bicycle has the field "wheels"'],
+    ['charge<20 state=lost Ada', undefined],
+    ['charge<', undefined],
+  ])('says what is wrong with the filter %j', (text, problem) => {
+    const filter = readFilter(text);
+    const { view } = INPUT;
+    const filterProblem = filter.findProblem(BICYCLES);
+    if (problem === undefined) return expect(filterProblem).toBeUndefined();
+    expect(filterProblem).toContain(problem);
+    expect(draw(160, 24, { view: { ...view, filter: text }, filterProblem }).join('\n')).toContain(
+      problem.slice(0, 30),
+    );
+  });
   test('is sorted, filtered and scrolled', () => {
     expect(names('charge')).toEqual(['Emmy 0197', 'فاطمة الز', '王小明 271']);
     expect(names('name')).toEqual(['Emmy 0197', 'No batter', 'The bicyc']);

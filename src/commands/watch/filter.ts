@@ -2,31 +2,54 @@
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { FleetError } from '../../errors.js';
-import { type Condition, matches, parseCondition } from '../shared/list/where.js';
+import { readPath } from '../../terminal/values.js';
+import { type Condition, checkCondition, isDocumented, matches, parseCondition } from '../shared/list/where.js';
 
-/** Whether a bicycle is shown; `now` is in milliseconds since the epoch. */
-export type Keep = (bicycle: Bicycle, now: number) => boolean;
-
-/** Reads what was typed, `charge<20 state=lost emmy`: every part must hold; a condition that is not finished yet holds for all. */
-export function readFilter(text: string): Keep {
-  const words = text.split(' ').filter(Boolean);
-  const conditions = words.filter((word) => /.[=<>~!]/.test(word)).map(readCondition);
-  const wanted = words
-    .filter((word) => !/.[=<>~!]/.test(word))
-    .join(' ')
-    .toLowerCase();
-  return (bicycle, now) =>
-    containsText(bicycle, wanted) &&
-    conditions.every((condition) => condition === undefined || matches(condition, bicycle, now));
+export interface BoardFilter {
+  /** Whether a bicycle is shown; `now` is in milliseconds since the epoch. */
+  keep(bicycle: Bicycle, now: number): boolean;
+  /** Why a condition is left out, or matches none of these bicycles; undefined where nothing is wrong. */
+  findProblem(bicycles: Iterable<Bicycle>): string | undefined;
 }
 
-function readCondition(text: string): Condition | undefined {
+const CONDITION = /.[=<>~!]/;
+
+/** Reads what was typed, `charge<20 state=lost emmy`: every part must hold; a condition that is wrong, or not finished yet, holds for all. */
+export function readFilter(text: string): BoardFilter {
+  const words = text.split(' ').filter(Boolean);
+  const parts = words.filter((word) => CONDITION.test(word)).map(readCondition);
+  const conditions = parts.flatMap(({ condition }) => condition ?? []);
+  const unknown = conditions.filter((condition) => !isDocumented(condition, BICYCLE)).map(({ field }) => field);
+  const wanted = words
+    .filter((word) => !CONDITION.test(word))
+    .join(' ')
+    .toLowerCase();
+  return {
+    keep: (bicycle, now) =>
+      containsText(bicycle, wanted) && conditions.every((condition) => matches(condition, bicycle, now)),
+    findProblem(bicycles) {
+      const [problem] = parts.flatMap((part) => part.problem ?? []);
+      if (problem !== undefined || unknown.length === 0) return problem;
+      const missing = new Set(unknown);
+      for (const bicycle of bicycles)
+        for (const field of missing) if (readPath(bicycle, field) !== undefined) missing.delete(field);
+      const [field] = missing;
+      return field === undefined ? undefined : `no bicycle has the field "${field}"`;
+    },
+  };
+}
+
+function readCondition(text: string): { condition?: Condition; problem?: string } {
+  // Not finished yet.
+  if (/[=<>~]$/.test(text)) return {};
   try {
     const condition = parseCondition(text, BICYCLE);
-    return condition.value === '' ? undefined : condition;
+    checkCondition(condition, BICYCLE);
+    return { condition };
   } catch (thrown) {
-    if (thrown instanceof FleetError) return undefined;
-    throw thrown;
+    if (!(thrown instanceof FleetError)) throw thrown;
+    const [nearest] = /^did you mean [^?]*\?/.exec(thrown.hint ?? '') ?? [];
+    return { problem: nearest === undefined ? thrown.message : `${thrown.message}, ${nearest}` };
   }
 }
 

@@ -155,11 +155,12 @@ class Live implements Display {
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     const filter = readFilter(view.filter);
-    const keep = (bicycle: Bicycle) => filter(bicycle, nowMs);
+    const keep = (bicycle: Bicycle) => filter.keep(bicycle, nowMs);
     const picked = pickRows(watched.bicycles(), { sort: view.sort, keep }, view.scroll, bicycleRows(height));
     const input: BoardInput = {
       ...{ ...this.#board, ...watched.counts, ...picked },
       ...{ nowMs, monotonicMs, offsetMinutes, title, counts, openedMs: this.#openedMs },
+      filterProblem: filter.findProblem(watched.bicycles()),
       connections: watched.connections.topics,
       lastMessageMs: watched.lastMessageMs,
       perSecond: this.#rate.perSecond(monotonicMs),
@@ -181,7 +182,7 @@ class Live implements Display {
     const look = { ...this.#size(), hasColor: stdout.colorLevel > 0, hasUnicode: stdout.hasUnicode };
     const filter = readFilter(this.#board.view.filter);
     const bicycles = [...watched.bicycles()].filter(
-      (bicycle) => (plan.map?.keep(bicycle) ?? true) && filter(bicycle, now.wallMs),
+      (bicycle) => (plan.map?.keep(bicycle) ?? true) && filter.keep(bicycle, now.wallMs),
     );
     const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${watched.total ?? '?'} read`;
     const connection = connectionText(watched.connections.topics, now.monotonicMs);

@@ -21,12 +21,6 @@ import { matches } from '../shared/list/where.js';
 import { ConnectionLog } from './connections.js';
 import type { WatchPlan } from './plan.js';
 
-interface Leaving {
-  readonly state: unknown;
-  readonly event: Message;
-  readonly dueMs: number;
-}
-
 export type WatchEvent =
   | StreamEvent
   | FollowerAnswer
@@ -43,8 +37,6 @@ export type WatchEffect =
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' | 'counted' }>
   | End;
 
-/** How long the line of a state that is left waits for the one that says it all. */
-const LEAVING_MS = 1_000;
 /** How much of a message that cannot be read is kept. */
 const KEPT_CHARACTERS = 1_000;
 
@@ -67,8 +59,6 @@ export class Watch {
   readonly #store = new MemoryStore();
   /** How many bicycles the service counts, when known. */
   total: number | undefined;
-  /** Bicycles that were said to leave a state, until the next message says which one they came to. */
-  readonly #leaving = new Map<string, Leaving>();
   /** The bicycle that was seen last. */
   #lastSeen: Bicycle | undefined;
   #effects: WatchEffect[] = [];
@@ -118,10 +108,6 @@ export class Watch {
       case 'stop':
         this.#end(event.end, this.#errorOf(event));
         break;
-      case 'tick':
-        this.#release(now.monotonicMs);
-        this.follower.take(event, now);
-        break;
       default:
         this.#takeStream(event);
     }
@@ -134,7 +120,7 @@ export class Watch {
 
   // The connection
 
-  #takeStream(event: Exclude<WatchEvent, Message | Stop | { type: 'remembered' | 'tick' }>) {
+  #takeStream(event: Exclude<WatchEvent, Message | Stop | { type: 'remembered' }>) {
     if (event.type === 'open' || event.type === 'lost' || event.type === 'gap' || event.type === 'closed') {
       this.connections.take(event);
       this.#add({ type: 'stream', event });
@@ -166,26 +152,13 @@ export class Watch {
 
   #takeContent(envelope: PushEnvelope | undefined, event: Message) {
     const { plan } = this;
-    const isLines = plan.form !== 'json';
-    const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
-    const held = uuid === undefined ? undefined : this.#leaving.get(uuid);
-    const { entry, kind, value } = this.#readMessage(envelope, event, uuid);
+    const { entry, kind, value } = this.#readMessage(envelope, event);
     const { isWanted, isMet } = judge(plan, value, envelope?.sender ?? undefined, this.#now);
     if (!isWanted) return;
     const isFinal = isMet && kind !== 'late';
-    if (entry.type === 'leaving' && uuid !== undefined && isLines && !isMet && isSender(plan, 'bicycle')) {
-      this.#leaving.set(uuid, { state: entry.state, event, dueMs: this.#now.monotonicMs + LEAVING_MS });
-      return this.#add({ type: 'wake', inMs: LEAVING_MS });
-    }
     // A line says something.
     const isSilent = kind === 'repeat' || (entry.type === 'bicycle' && kind === 'update' && !namesChange(entry));
-    if (isSilent && isLines && !isMet) return;
-    if (held === undefined || entry.type !== 'bicycle' || uuid === undefined) return this.#show(entry, event, isFinal);
-    // The line of the state that it came to says which one it left.
-    this.#leaving.delete(uuid);
-    const isTold = entry.before !== undefined || entry.after.state === held.state;
-    const whole: ShownEntry = isTold ? entry : { ...entry, before: { state: String(held.state) }, fields: ['state'] };
-    this.#show(whole, event, isFinal);
+    if (!isSilent || plan.form === 'json' || isMet) this.#show(entry, event, isFinal);
   }
 
   #show(entry: ShownEntry, { atMs, data }: Message, isMet: boolean) {
@@ -211,8 +184,9 @@ export class Watch {
   }
 
   /** What a message is about; merged into what is known. */
-  #readMessage(envelope: PushEnvelope | undefined, event: Message, uuid: string | undefined): Content {
+  #readMessage(envelope: PushEnvelope | undefined, event: Message): Content {
     const { data } = event;
+    const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
     const message = isObject(envelope?.message) ? envelope.message : undefined;
     const frame = () => ({ sender: envelope?.sender, topic: envelope?.topic, message });
     if (envelope === undefined || message === undefined) {
@@ -235,17 +209,6 @@ export class Watch {
         ? { type: 'alert', alert: message as Alert }
         : { type: 'other', envelope, text: this.plan.form === 'json' ? data : JSON.stringify(message) };
     return { entry, value: () => ({ ...frame(), ...message }) };
-  }
-
-  /** Shows what was said to leave a state and of which nothing was heard since. */
-  #release(monotonicMs: number) {
-    for (const [uuid, { state, event, dueMs }] of this.#leaving) {
-      if (dueMs > monotonicMs) continue;
-      this.#leaving.delete(uuid);
-      const bicycle = this.known.get(uuid);
-      const isTold = bicycle?.state !== undefined && bicycle.state !== state;
-      if (!isTold) this.#show({ type: 'leaving', uuid, state, bicycle }, event, false);
-    }
   }
 
   // What the follower found
@@ -330,11 +293,8 @@ export class Watch {
     return `last seen: ${said.join(', ')}`;
   }
 
-  /** The last step: what was held back is shown first. */
+  /** The last step. */
   #end(reason: WatchEnd, error?: FleetError) {
-    if (this.#effects.at(-1)?.type === 'end') return;
-    const { maxEvents } = this.plan;
-    if (maxEvents === undefined || this.#counts.shown < maxEvents) this.#release(Number.POSITIVE_INFINITY);
     this.#add({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
   }
 
