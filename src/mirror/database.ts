@@ -9,25 +9,7 @@ export type { Answer, OpenOptions, TableColumn, Value } from './engine.js';
 export type Row = Readonly<Record<string, Value>>;
 
 /** One connection. Its methods are called one after another, but `each` and `query`, whose rows may be read between other calls. */
-export interface Database {
-  readonly kind: Engine['kind'];
-  /** Statements of the program's own are written with `?`, which stands in no quotes. */
-  all(sql: string, values?: readonly Value[]): Promise<Row[]>;
-  /** Rows in chunks, in bounded memory. What an open transaction wrote need not be among them. */
-  each(sql: string, values?: readonly Value[]): AsyncIterable<readonly Row[]>;
-  /** One statement of the operator's as it is: nothing in it is replaced. Only the way to read is open to it. */
-  query(sql: string): Promise<Answer>;
-  /** One transaction; it is rolled back when `work` throws. Several wait for each other. */
-  transaction<T>(work: () => Promise<T>): Promise<T>;
-  /** Inserts many rows; with `key`, of which no two are the same, a row of the same key gets the new values. Atomic. */
-  write(
-    table: string,
-    columns: readonly string[],
-    rows: readonly (readonly Value[])[],
-    key?: readonly string[],
-  ): Promise<void>;
-  close(): Promise<void>;
-}
+export type Database = ReturnType<typeof databaseOf>;
 
 /**
  * Opens the database. Throws a FleetError: 8 (`network`) out of reach, 10 (`output`) it cannot be written, 3 (`config`) it is
@@ -42,7 +24,7 @@ export async function openDatabase(address: MirrorAddress, options: OpenOptions)
   return databaseOf(engine, options.signal);
 }
 
-function databaseOf(engine: Engine, signal: AbortSignal): Database {
+function databaseOf(engine: Engine, signal: AbortSignal) {
   const inTurn = queue();
   let isOpen = false;
   const understand = (error: unknown, isQuery: boolean) => {
@@ -61,6 +43,7 @@ function databaseOf(engine: Engine, signal: AbortSignal): Database {
     const { columns, chunks } = await ask(() => engine.read(sql, values), isQuery);
     return { columns, chunks: understood(chunks, (error) => understand(error, isQuery)) };
   };
+  /** One transaction; it is rolled back when `work` throws. Several wait for each other. */
   const transaction = <T>(work: () => Promise<T>): Promise<T> =>
     inTurn(async () => {
       await ask(engine.begin);
@@ -81,17 +64,26 @@ function databaseOf(engine: Engine, signal: AbortSignal): Database {
     kind: engine.kind,
     transaction,
     close: engine.close,
-    query: (sql) => read(sql, [], true),
-    async all(sql, values = []) {
+    /** One statement of the operator's as it is: nothing in it is replaced. Only the way to read is open to it. */
+    query: (sql: string) => read(sql, [], true),
+    /** Statements of the program's own are written with `?`, which stands in no quotes. */
+    async all(sql: string, values: readonly Value[] = []) {
       const { names, rows } = await ask(() => engine.run(sql, values));
       return objectsOf(names, rows);
     },
-    async *each(sql, values = []) {
+    /** Rows in chunks, in bounded memory. What an open transaction wrote need not be among them. */
+    async *each(sql: string, values: readonly Value[] = []) {
       const { columns, chunks } = await read(sql, values, false);
       const names = columns.map(({ name }) => name);
       for await (const rows of chunks) yield objectsOf(names, rows);
     },
-    async write(table, columns, rows, key) {
+    /** Inserts many rows; with `key`, of which no two are the same, a row of the same key gets the new values. Atomic. */
+    async write(
+      table: string,
+      columns: readonly string[],
+      rows: readonly (readonly Value[])[],
+      key?: readonly string[],
+    ): Promise<void> {
       if (rows.length === 0) return;
       const insert = () => ask(() => engine.insert(table, columns, rows, onConflict(columns, key)));
       await (isOpen ? insert() : transaction(insert));

@@ -55,9 +55,8 @@ const LEAVING_MS = 10_000;
 export class Ledger implements FleetStore {
   /** Of the same version the list says more than a message. */
   readonly isTable = true;
+  /** The longest untouched first. */
   readonly #entries = new Map<string, Entry>();
-  /** What batches before have written, the longest untouched first. */
-  readonly #kept = new Map<string, Entry>();
   readonly #recent = new Map<string, Recent>();
   readonly #leaving = new Map<string, Leaving>();
   #changes: (readonly Value[])[] = [];
@@ -71,9 +70,9 @@ export class Ledger implements FleetStore {
   async load(database: Database, uuids: Iterable<string>): Promise<void> {
     const wanted: string[] = [];
     for (const uuid of new Set(uuids)) {
-      const entry = this.#kept.get(uuid);
-      if (entry !== undefined) this.#entries.set(uuid, entry);
-      else if (!this.#entries.has(uuid)) wanted.push(uuid);
+      const entry = this.#entries.get(uuid);
+      if (entry === undefined) wanted.push(uuid);
+      else if (this.#entries.delete(uuid)) this.#entries.set(uuid, entry);
     }
     if (wanted.length === 0) return;
     const rows = await database.all(`${ROWS} (${DIALECTS[database.kind].texts})`, [JSON.stringify(wanted)]);
@@ -174,33 +173,27 @@ export class Ledger implements FleetStore {
         entry.isDirty = false;
       }
       entry.raw = undefined;
-      this.#kept.delete(uuid);
-      if (known.heard > 0) this.#kept.set(uuid, entry);
+      if (known.heard === 0) this.#entries.delete(uuid);
     }
     // Rows as BICYCLE_COLUMNS and CHANGE_COLUMNS; the steps beside them are in their order.
     const writes = { bicycles, changes: this.#changes, steps: this.#steps };
     this.#changes = [];
     this.#steps = [];
-    this.#entries.clear();
     this.forget(KEPT_LIMIT);
     return writes;
   }
 
   /** Forgets the rows that are kept beyond so many; all of them where the table was changed past the ledger. */
   forget(limit = 0) {
-    for (const [uuid, { known }] of this.#kept) {
-      if (this.#kept.size <= limit) return;
-      this.#kept.delete(uuid);
-      this.#remember(uuid, known);
+    for (const [uuid, { known }] of this.#entries) {
+      if (this.#entries.size <= limit) return;
+      this.#entries.delete(uuid);
+      const { heard, touchedMs, loose } = known;
+      this.#recent.delete(uuid);
+      this.#recent.set(uuid, { heard, touchedMs, loose });
+      const [oldest = ''] = this.#recent.keys();
+      if (this.#recent.size > RECENT_LIMIT) this.#recent.delete(oldest);
     }
-  }
-
-  #remember(uuid: string, { heard, touchedMs, loose }: KnownBicycle) {
-    this.#recent.delete(uuid);
-    this.#recent.set(uuid, { heard, touchedMs, loose });
-    if (this.#recent.size <= RECENT_LIMIT) return;
-    const [oldest = ''] = this.#recent.keys();
-    this.#recent.delete(oldest);
   }
 
   /** As CHANGE_COLUMNS. */

@@ -13,14 +13,7 @@ export const MOST_BEHIND_MS = 10_000;
 
 export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 
-export interface RecordedGap {
-  readonly started: string;
-  /** Null while it is open. */
-  readonly ended: string | null;
-  readonly reason: string;
-  /** Changes that were found afterwards. */
-  readonly found: number;
-}
+export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
 
 export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 
@@ -96,7 +89,7 @@ async function readStatus(database: Database) {
   const isWritten = writers.length > 0 && writers.every((each) => each.isWritten);
   const isWhole = writers.length > 0 && states.every((state) => state?.isWhole === true);
   const isStarting = writers.some((each) => each.isStarting);
-  const asOfMs = writers.length === 0 ? undefined : least(writers.map(({ heardMs }) => heardMs));
+  const asOfMs = least(writers.map(({ heardMs }) => heardMs));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
   // Each writer has written the same for all of its organizations.
@@ -138,13 +131,12 @@ function sum(values: readonly (number | undefined)[]): number | undefined {
   return values.includes(undefined) ? undefined : values.reduce<number>((total, value = 0) => total + value, 0);
 }
 
-/** Gaps; `tail` is what stands behind the table: which, in which order, how many. */
-export async function readGaps(database: Database, tail: string, ...values: readonly Value[]): Promise<RecordedGap[]> {
+/** Gaps, with how many changes were found afterwards; `tail` is what stands behind the table: which, in which order, how many. */
+export async function readGaps(database: Database, tail: string, ...values: readonly Value[]) {
   const rows = await database.all(`SELECT DISTINCT started, ended, reason, found FROM gaps ${tail}`, values);
   return rows.map(({ started, ended, reason, found }) => ({
-    started: String(started),
+    ...{ started: String(started), reason: String(reason), found: Number(found) },
+    /** Null while it is open. */
     ended: ended === null ? null : String(ended),
-    reason: String(reason),
-    found: Number(found),
   }));
 }

@@ -52,7 +52,7 @@ export async function turnPartitions(
   beforeMs = Number.NEGATIVE_INFINITY,
 ): Promise<void> {
   if (database.kind === 'sqlite') return;
-  const change = async () => {
+  const turning = database.transaction(async () => {
     await database.all(ALONE);
     // Who reads for long keeps the others waiting for no longer.
     await database.all("SET LOCAL lock_timeout = '2s'");
@@ -67,6 +67,6 @@ export async function turnPartitions(
       );
     }
     for (const { name, untilMs } of partitions) if (untilMs <= beforeMs) await database.all(`DROP TABLE ${name}`);
-  };
-  await database.transaction(change).catch(() => undefined);
+  });
+  await turning.catch(() => undefined);
 }

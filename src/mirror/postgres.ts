@@ -16,8 +16,7 @@ import {
   type Value,
 } from './engine.js';
 
-type Pg = typeof import('pg').default;
-type Client = InstanceType<Pg['Client']>;
+type Client = import('pg').Client;
 
 /** Rows that are sent at once. */
 const COPIED_ROWS = 500;
@@ -29,17 +28,16 @@ const ONLY_READS = 'set default_transaction_read_only to on';
 const ENDS_WHEN_FROZEN = `set idle_in_transaction_session_timeout to ${LEASE_MS}`;
 
 interface Server {
-  readonly pg: Pg;
   readonly connection: Connection;
   readonly options: OpenOptions;
-  /** The connections of readings that go on, or that nobody began to take. */
-  readonly readers: Set<Client>;
+  /** The one that writes, and those of readings that go on, or that nobody began to take. */
+  readonly clients: Set<Client>;
 }
 
 /** Connects. The password is never part of an error. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Engine> {
   const connection = await readConnection(url, options.env);
-  const server: Server = { pg: (await import('pg')).default, connection, options, readers: new Set() };
+  const server: Server = { connection, options, clients: new Set() };
   const client = await connect(server);
   const statements = new Map<string, { name: string; text: string }>();
   const kept = (sql: string) => {
@@ -71,7 +69,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<E
     begin: async () => void (await client.query('begin')),
     understand: (error, isQuery) => asPostgresError(error, connection, isQuery),
     close: async () => {
-      await Promise.allSettled([client, ...server.readers].map((each) => each.end()));
+      await Promise.allSettled([...server.clients].map((each) => each.end()));
     },
   };
 }
@@ -108,9 +106,8 @@ function copyCell(value: Value): string {
 async function read(server: Server, sql: string, values: readonly Value[]): Promise<Answer> {
   const Cursor = (await import('pg-cursor')).default;
   const client = await connect(server);
-  server.readers.add(client);
   const end = () => {
-    server.readers.delete(client);
+    server.clients.delete(client);
     return client.end().catch(() => undefined);
   };
   let columns: TableColumn[] = [];
@@ -175,7 +172,8 @@ const READERS: { readonly [type: number]: (text: string) => Value } = {
 const TYPES = { getTypeParser: (type: number) => READERS[type] ?? String } as unknown as CustomTypesConfig;
 
 /** The first server that answers, by the first way that it takes. */
-async function connect({ pg, connection, options }: Server): Promise<Client> {
+async function connect({ connection, options, clients }: Server): Promise<Client> {
+  const { default: pg } = await import('pg');
   const { servers, password, ...common } = connection;
   const { user, database } = common;
   let failure: unknown;
@@ -197,6 +195,7 @@ async function connect({ pg, connection, options }: Server): Promise<Client> {
       try {
         await client.connect();
         await client.query(`${SESSION}; ${options.access === 'write' ? ENDS_WHEN_FROZEN : ONLY_READS}`);
+        clients.add(client);
         return client;
       } catch (error) {
         // Its `end` would wait for ever for a connection that was never made.

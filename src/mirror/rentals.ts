@@ -6,15 +6,6 @@ import { readTime } from '../terminal/time.js';
 import { DIALECTS } from './dialect.js';
 import type { Mirror } from './open.js';
 
-/** A bicycle, what names its last rental, and when that may have ended. */
-export interface WithRental {
-  readonly bicycle: Bicycle;
-  readonly rental: readonly (string | null)[];
-  readonly sinceMs: number | undefined;
-  /** It left its state, and nobody said which one it came to: a ride is told to its rider alone. After a gap the list has said it. */
-  readonly isAway: boolean;
-}
-
 const THE_BEGINNING = '1970-01-01T00:00:00.000000Z';
 /** A bicycle that is that many degrees away, some 200 m, may have been ridden without a word. */
 const RIDDEN_DEGREES = 0.002;
@@ -26,11 +17,7 @@ const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
  * which sees one moment. A bicycle in any other state, that stands elsewhere, or that left the list, may have been rented meanwhile, and so
  * may any during a gap. What is due to be forgotten does not count, for gaps are forgotten at once and changes bit by bit.
  */
-export async function* eachWithRental(
-  { database }: Mirror,
-  organization: string,
-  keptSince: string | undefined,
-): AsyncGenerator<WithRental, void, undefined> {
+export async function* eachWithRental({ database }: Mirror, organization: string, keptSince: string | undefined) {
   const { number } = DIALECTS[database.kind];
   const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, (SELECT max(id) FROM gaps) AS gap,
       r.field = 'state' AND r.new = 'null' AND NOT EXISTS (SELECT 1 FROM gaps g WHERE g.started > r.at) AS away
@@ -44,7 +31,13 @@ export async function* eachWithRental(
   for await (const rows of database.each(sql, [keptSince ?? THE_BEGINNING, organization])) {
     for (const { raw, seen, last, since, away, gap } of rows) {
       const rental = [seen, last ?? keptSince ?? null, gap].map((each) => (each == null ? null : String(each)));
-      yield { bicycle: parseJson(String(raw)) as Bicycle, rental, sinceMs: readTime(since), isAway: Boolean(away) };
+      yield {
+        bicycle: parseJson(String(raw)) as Bicycle,
+        /** What names its last rental, and when that may have ended. */
+        ...{ rental, sinceMs: readTime(since) },
+        /** It left its state, and nobody said which one it came to: a ride is told to its rider alone. After a gap the list has said it. */
+        isAway: Boolean(away),
+      };
     }
   }
 }

@@ -12,15 +12,10 @@ import { DIALECTS } from './dialect.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.js';
-import { keepLease, type Lease, readLeases, type State, type Writer, writeState } from './writers.js';
+import { keepLease, type Lease, quoted, readLeases, type State, type Writer, writeState } from './writers.js';
 
 /** What a writer finds at its start. */
-export interface Found extends Resumed {
-  /** Bicycles that are not gone. */
-  readonly rows: number;
-  /** Organizations that are followed no more; their bicycles are gone. */
-  readonly left: readonly string[];
-}
+export type Found = Resumed & Awaited<ReturnType<typeof resume>>;
 
 export interface Batch {
   readonly writes: Writes;
@@ -45,7 +40,7 @@ export async function prepare(database: Database, baseUrl: URL): Promise<void> {
 }
 
 /** Says where to go on, once the lease is taken. */
-export async function resume(database: Database, writer: Writer, nowMs: number): Promise<Found> {
+export async function resume(database: Database, writer: Writer, nowMs: number) {
   const all = await readLeases(database);
   const isOwn = ({ organization }: Lease) => writer.organizations.includes(organization);
   const before = join(all.filter(isOwn), writer);
@@ -64,7 +59,9 @@ export async function resume(database: Database, writer: Writer, nowMs: number):
   return {
     ...before,
     gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
+    /** Bicycles that are not gone, and the newest `modified` among them. */
     ...(await readRows(database, writer, least([before.heardMs, before.checkedMs, startedMs]))),
+    /** Organizations that are followed no more; their bicycles are gone. */
     left,
   };
 }
@@ -89,11 +86,6 @@ function join(leases: readonly Lease[], { organizations }: Writer): Omit<Resumed
 function least(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((ms) => ms !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
-}
-
-/** Names as SQL has them. */
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
 }
 
 function openGapsOf({ organizations }: Writer): string {

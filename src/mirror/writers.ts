@@ -28,13 +28,7 @@ export interface State extends Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
 }
 
 /** A row of `writers`. */
-export interface Lease extends Omit<Writer, 'organizations'> {
-  readonly organization: string;
-  /** UTC by the database's own clock, null once the lease was let go. */
-  readonly heartbeat: string | null;
-  /** Undefined until something was written. */
-  readonly state: State | undefined;
-}
+export type Lease = Awaited<ReturnType<typeof readLeases>>[number];
 
 /** How often a writer says that it lives. */
 export const HEARTBEAT_MS = 4_000;
@@ -53,19 +47,21 @@ export async function databaseTime(database: Database): Promise<string> {
   return String(row?.['now']);
 }
 
+/** Names as SQL has them in a list. */
+export function quoted(names: readonly string[]): string {
+  return names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
+}
+
 /** The writers of these organizations, or of all; locked: nobody else changes them before the transaction ends. */
-export async function readLeases(
-  database: Database,
-  organizations?: readonly string[],
-  isLocked = false,
-): Promise<Lease[]> {
-  const { texts, locked } = DIALECTS[database.kind];
-  const where = organizations === undefined ? '' : `WHERE organization IN (${texts})`;
-  const sql = `SELECT * FROM writers ${where} ORDER BY organization ${isLocked ? locked : ''}`;
-  const rows = await database.all(sql, organizations && [JSON.stringify(organizations)]);
+export async function readLeases(database: Database, organizations?: readonly string[], isLocked = false) {
+  const where = organizations === undefined ? '' : `WHERE organization IN (${quoted(organizations)})`;
+  const { locked } = DIALECTS[database.kind];
+  const rows = await database.all(`SELECT * FROM writers ${where} ORDER BY organization ${isLocked ? locked : ''}`);
   return rows.map(({ organization, owner, host, pid, heartbeat, state }) => ({
     ...{ organization: String(organization), owner: String(owner), host: String(host), pid: Number(pid) },
+    /** UTC by the database's own clock, null once the lease was let go. */
     heartbeat: heartbeat === null ? null : String(heartbeat),
+    /** Undefined until something was written. */
     state: state === null ? undefined : readState(String(state)),
   }));
 }
@@ -81,14 +77,16 @@ function readState(text: string): State {
 
 /** Becomes the writer of its organizations; resolves with one that may still live, where there is one. */
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
-  const { organizations, owner } = writer;
+  const { organizations, owner, host, pid } = writer;
   return database.transaction(async () => {
     const rows = organizations.map((each) => [each]);
     await database.write('writers', ['organization'], rows, ['organization']);
     const leases = await readLeases(database, database.kind === 'sqlite' ? undefined : organizations, true);
     const now = await databaseTime(database);
     const other = leases.find((lease) => lease.owner !== owner && isAlive(lease, now));
-    if (other === undefined) await setLease(database, writer, now);
+    const lease = `owner = ?, host = ?, pid = ?, heartbeat = cast(? AS ${DIALECTS[database.kind].utc})`;
+    const sql = `UPDATE writers SET ${lease} WHERE organization IN (${quoted(organizations)})`;
+    if (other === undefined) await database.all(sql, [owner, host, pid, now]);
     else await database.all('DELETE FROM writers WHERE owner IS NULL AND state IS NULL');
     return other;
   });
@@ -115,28 +113,16 @@ export async function keepLease(database: Database, { organizations, owner }: Wr
 }
 
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */
-export async function releaseLease(database: Database, writer: Writer): Promise<void> {
-  await setLease(database, writer, null, 'AND owner = ?', writer.owner);
-}
-
-async function setLease(
-  database: Database,
-  { organizations, owner, host, pid }: Writer,
-  heartbeat: string | null,
-  condition = '',
-  ...values: readonly string[]
-): Promise<void> {
-  const { texts, utc } = DIALECTS[database.kind];
-  const sql = `UPDATE writers SET owner = ?, host = ?, pid = ?, heartbeat = cast(? AS ${utc}) WHERE organization IN (${texts}) ${condition}`;
-  await database.all(sql, [owner, host, pid, heartbeat, JSON.stringify(organizations), ...values]);
+export async function releaseLease(database: Database, { organizations, owner }: Writer): Promise<void> {
+  const own = `organization IN (${quoted(organizations)}) AND owner = ?`;
+  await database.all(`UPDATE writers SET heartbeat = NULL WHERE ${own}`, [owner]);
 }
 
 /** Writes how far the writer has come, and with `beats` that it lives. */
 export async function writeState(database: Database, { organizations }: Writer, state: State, beats: boolean) {
-  const { texts, clock } = DIALECTS[database.kind];
-  const beat = beats ? `, heartbeat = ${clock}` : '';
-  const sql = `UPDATE writers SET state = ?${beat} WHERE organization IN (${texts})`;
-  await database.all(sql, [JSON.stringify(state), JSON.stringify(organizations)]);
+  const beat = beats ? `, heartbeat = ${DIALECTS[database.kind].clock}` : '';
+  const sql = `UPDATE writers SET state = ?${beat} WHERE organization IN (${quoted(organizations)})`;
+  await database.all(sql, [JSON.stringify(state)]);
 }
 
 export function writerName({ pid, host }: Lease): string {

@@ -49,7 +49,3 @@ export function* uuidsOf(events: readonly ReadEvent[]): Generator<string> {
     }
   }
 }
-
-export function isOfStream(event: ReadEvent): event is Exclude<StreamEvent, Message> {
-  return 'topic' in event;
-}

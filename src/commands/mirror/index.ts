@@ -12,18 +12,55 @@ import { readCondition } from '../shared/list/flags.js';
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;
 
+const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
+happened in between is a gap: its end is recorded, not each step.`;
+
+const STATUS =
+  'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.';
+
+const QUERY = `Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the
+columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.`;
+
+const UPGRADE = `Bring the tables of a mirror that an older fleet made up to those of this one, as "mirror run" does when
+it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes.`;
+
 export function addMirror(program: Command, run: Run): void {
-  const mirror = program
-    .command('mirror')
-    .summary('keep a copy of the fleet in a database, and query it')
-    .description(DESCRIPTION);
+  const summary = 'keep a copy of the fleet in a database, and query it';
+  const mirror = program.command('mirror').summary(summary).description(DESCRIPTION);
   examples(
     mirror,
     ['keep it current', 'fleet mirror run'],
     ['how old and how complete it is', 'fleet mirror status'],
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state'"],
   );
-  for (const add of [addRun, addOnce, addStatus, addQuery, addReplay, addUpgrade]) add(mirror, run);
+  addRun(mirror, run);
+  addWriter(
+    mirror,
+    ['once', 'bring the mirror up to date and exit', ONCE],
+    ['every ten minutes, by cron', 'fleet mirror once --quiet'],
+    ['before a report', 'fleet mirror once --quiet && fleet bicycles list --offline --all -o csv'],
+  ).action(run(async () => (await import('./run.js')).mirrorOnce));
+  addVerb(
+    mirror,
+    ['status', 'show how old and how complete the mirror is', STATUS],
+    ['how old, how complete, which gaps', 'fleet mirror status'],
+    ['only when it is current', 'fleet mirror status -q && fleet bicycles list --offline --all -o csv'],
+  ).action(run(async () => (await import('./status.js')).showMirrorStatus));
+  addVerb(
+    mirror,
+    ['query', 'query the mirror in SQL', QUERY],
+    ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
+    ['as CSV, for a spreadsheet', "fleet mirror query 'select * from rentals where start_known limit 1000' -o csv"],
+  )
+    .argument('<sql>', 'the statement, or - for stdin')
+    .action(run(async () => (await import('./query.js')).runQuery));
+  addReplay(mirror, run);
+  addVerb(
+    mirror,
+    ['upgrade', 'bring the mirror of an older fleet up to date', UPGRADE],
+    ['the mirror of the profile in use', 'fleet mirror upgrade'],
+    ['from a script, before its writers are started anew', 'fleet mirror upgrade --quiet'],
+  ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));
 }
 
 type Words = readonly [name: string, summary: string, description: string];
@@ -58,53 +95,12 @@ function addRun(mirror: Command, run: Run): void {
     ['run', 'keep the mirror current until Ctrl-C', RUN],
     ['keep a mirror of the profile in use', 'fleet mirror run'],
     ['take over when the writer on another host ends', 'fleet mirror run --to postgres://db.example/fleet --standby'],
-    [
-      'in PostgreSQL, 90 days, with metrics',
-      'fleet mirror run --to postgres://db.example/fleet --keep 90d --metrics 9464',
-    ],
+    ['90 days in PostgreSQL, with metrics', 'fleet mirror run --to postgres://db/fleet --keep 90d --metrics 9464'],
   );
   const metrics = 'serve /metrics (Prometheus) and /healthz on this port, on loopback only';
   const standby = 'where another writer keeps the organization: wait, and take over when it ends';
   const flagged = writer.option('--metrics <port>', metrics, portNumber('--metrics')).option('--standby', standby);
   addRoleFlag(addIdleFlag(flagged)).action(run(async () => (await import('./run.js')).runMirror));
-}
-
-const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
-happened in between is a gap: its end is recorded, not each step.`;
-
-function addOnce(mirror: Command, run: Run): void {
-  addWriter(
-    mirror,
-    ['once', 'bring the mirror up to date and exit', ONCE],
-    ['every ten minutes, by cron', 'fleet mirror once --quiet'],
-    ['before a report', 'fleet mirror once --quiet && fleet bicycles list --offline --all -o csv'],
-  ).action(run(async () => (await import('./run.js')).mirrorOnce));
-}
-
-const STATUS =
-  'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.';
-
-function addStatus(mirror: Command, run: Run): void {
-  addVerb(
-    mirror,
-    ['status', 'show how old and how complete the mirror is', STATUS],
-    ['how old, how complete, which gaps', 'fleet mirror status'],
-    ['only when it is current', 'fleet mirror status -q && fleet bicycles list --offline --all -o csv'],
-  ).action(run(async () => (await import('./status.js')).showMirrorStatus));
-}
-
-const QUERY = `Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the
-columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.`;
-
-function addQuery(mirror: Command, run: Run): void {
-  addVerb(
-    mirror,
-    ['query', 'query the mirror in SQL', QUERY],
-    ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
-    ['as CSV, for a spreadsheet', "fleet mirror query 'select * from rentals where start_known limit 1000' -o csv"],
-  )
-    .argument('<sql>', 'the statement, or - for stdin')
-    .action(run(async () => (await import('./query.js')).runQuery));
 }
 
 const REPLAY = `Play the recorded changes as "fleet watch" would have shown them: lines, JSON lines with --json, or
@@ -128,16 +124,4 @@ function addReplay(mirror: Command, run: Run): void {
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines')
     .action(run(async () => (await import('./replay.js')).replayMirror));
-}
-
-const UPGRADE = `Bring the tables of a mirror that an older fleet made up to those of this one, as "mirror run" does when
-it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes.`;
-
-function addUpgrade(mirror: Command, run: Run): void {
-  addVerb(
-    mirror,
-    ['upgrade', 'bring the mirror of an older fleet up to date', UPGRADE],
-    ['the mirror of the profile in use', 'fleet mirror upgrade'],
-    ['from a script, before its writers are started anew', 'fleet mirror upgrade --quiet'],
-  ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));
 }

@@ -32,17 +32,12 @@ export async function openKeeper(
   const open = () => openDatabase(cut.signal);
   let database: Database | undefined = await open();
   let cancelHurry = () => {};
+  const late = new FleetError('network', 'the database did not answer in time at the end');
   const hurry = () => {
-    cancelHurry = clock.after(END_MS, () =>
-      cut.abort(new FleetError('network', 'the database did not answer in time at the end')),
-    );
+    cancelHurry = clock.after(END_MS, () => cut.abort(late));
   };
   over.addEventListener('abort', hurry, { once: true });
 
-  const pause = async (attempt: number) => {
-    const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    await sleep(clock, longestMs * (0.5 + clock.random() / 2), over);
-  };
   const retry = async <T>(work: Work<T>): Promise<T> => {
     let failedAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
@@ -66,9 +61,8 @@ export async function openKeeper(
           await database?.close().catch(() => {});
           database = undefined;
         }
-        await pause(attempt).catch(() => {
-          throw error;
-        });
+        const pauseMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS) * (0.5 + clock.random() / 2);
+        await sleep(clock, pauseMs, over).catch(() => Promise.reject(error));
       }
     }
   };

@@ -15,12 +15,10 @@ export type MirrorReport = ReturnType<typeof openMirrorReport>;
 const PROGRESS_LINE_MS = 10_000;
 
 export function openMirrorReport(context: Context, stderr: Stderr, counters: Counters) {
-  const { io } = context;
   let state: Follower | undefined;
   const draw = () => (state === undefined ? 'starting' : statusLine(state, counters));
   const status = openProgress(context, { draw });
-  // A service's log gets a line now and then while the list is read, and none afterwards.
-  let reading: ReturnType<typeof openProgress> | undefined;
+  let lineAtMs = context.clock.monotonicMs();
 
   /** A line for people and an event for programs; `always`: not held back by `--quiet`. */
   const print = (always: boolean, event: string, message: string, more: LogFields = {}) =>
@@ -45,17 +43,13 @@ export function openMirrorReport(context: Context, stderr: Stderr, counters: Cou
     /** The state that the status line shows. */
     show(next: Follower) {
       state = next;
-      const { isReading } = next.whole;
-      if (isReading && reading === undefined && !io.stderr.isTerminal)
-        reading = openProgress(context, { draw, lineEveryMs: PROGRESS_LINE_MS });
-      if (isReading || reading === undefined) return;
-      reading.end();
-      reading = undefined;
+      const nowMs = context.clock.monotonicMs();
+      if (!next.whole.isReading || context.io.stderr.isTerminal || nowMs < lineAtMs + PROGRESS_LINE_MS) return;
+      // A service's log gets a line now and then while the list is read, and none afterwards.
+      lineAtMs = nowMs;
+      print(false, 'progress', draw());
     },
-    close() {
-      reading?.end();
-      status.end();
-    },
+    close: status.end,
   };
 }
 

@@ -12,11 +12,7 @@ import type { ListedItem, Shape } from '../../terminal/formats.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { isJsonNumber, MISSING, pointOf, textOf } from '../../terminal/values.js';
 import { openResult } from '../shared/list/result.js';
-import { withMirror } from '../shared/offline.js';
-
-export interface QueryOptions {
-  to?: MirrorAddress;
-}
+import { openChosen, withMirror } from '../shared/offline.js';
 
 /** A row as an object; JSON columns hold what their text says. */
 type Record = { readonly [column: string]: unknown };
@@ -25,17 +21,13 @@ type Record = { readonly [column: string]: unknown };
 const JSON_COLUMNS: readonly string[] = ['raw', 'old', 'new', 'extra', 'roles'];
 
 /** Runs the statement and prints its rows. Throws a usage error for one that writes, several, and what the database refuses. */
-export async function runQuery(context: Context, text: string, { to }: QueryOptions): Promise<void> {
+export async function runQuery(context: Context, text: string, { to }: { to?: MirrorAddress }): Promise<void> {
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
-  await withMirror(
-    context,
-    async ({ database }) => {
-      // SQLite works in this thread: nothing here could end it.
-      if (database.kind === 'sqlite') context.leaveSignals();
-      await print(context, await database.query(sql));
-    },
-    to,
-  );
+  await withMirror(openChosen(context, to), async ({ database }) => {
+    // SQLite works in this thread: nothing here could end it.
+    if (database.kind === 'sqlite') context.leaveSignals();
+    await print(context, await database.query(sql));
+  });
 }
 
 async function print(context: Context, { columns, chunks }: Answer): Promise<void> {
@@ -53,13 +45,13 @@ async function print(context: Context, { columns, chunks }: Answer): Promise<voi
 
 /** An object has each name once: a second `id` is `id_2`. */
 function uniqueNames(columns: readonly TableColumn[]): string[] {
-  const taken = new Set<string>();
-  return columns.map(({ name }) => {
+  const names: string[] = [];
+  for (const { name } of columns) {
     let unique = name;
-    for (let number = 2; taken.has(unique); number += 1) unique = `${name}_${number}`;
-    taken.add(unique);
-    return unique;
-  });
+    for (let number = 2; names.includes(unique); number++) unique = `${name}_${number}`;
+    names.push(unique);
+  }
+  return names;
 }
 
 function shapeOf(names: readonly string[]): Shape<Record> {

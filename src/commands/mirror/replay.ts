@@ -18,7 +18,7 @@ import {
 import { IDLE_MS, readSince } from '../shared/follow/flags.js';
 import type { EventSink } from '../shared/follow/loop.js';
 import type { Condition } from '../shared/list/where.js';
-import { withMirror } from '../shared/offline.js';
+import { openChosen, withMirror } from '../shared/offline.js';
 import { chooseForm, type WatchPlan } from '../watch/plan.js';
 import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
@@ -46,24 +46,20 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
   if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
     throw usageError('--until is not after --since', 'give the earlier time to --since');
   const form = await chooseForm(context, options, 'mirror replay');
-  await withMirror(
-    context,
-    async (mirror) => {
-      const range = rangeOf(sinceMs, untilMs);
-      if (!(await hasChanges(mirror.database, range))) return context.notice('No changes are recorded in that time');
-      const topics = mirror.organizations.map((each) => organizationTopic(each));
-      const { where = [], maxEvents, speed } = options;
-      const shown = { form, where, maxEvents, topics, organizations: [], idleMs: IDLE_MS, resyncPages: 0 };
-      const plan: WatchPlan = { ...shown, sseUrl: new URL('http://localhost/') };
-      const source = async (sink: EventSink<WatchEvent>) => {
-        await play({ ...context, speed }, mirror, topics, range, sink);
-        // The board stays until somebody leaves it.
-        if (form !== 'board') sink.emit({ type: 'stop', end: 'replayed' });
-      };
-      await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
-    },
-    options.to,
-  );
+  await withMirror(openChosen(context, options.to), async (mirror) => {
+    const range = rangeOf(sinceMs, untilMs);
+    if (!(await hasChanges(mirror.database, range))) return context.notice('No changes are recorded in that time');
+    const topics = mirror.organizations.map((each) => organizationTopic(each));
+    const { where = [], maxEvents, speed } = options;
+    const shown = { form, where, maxEvents, topics, organizations: [], idleMs: IDLE_MS, resyncPages: 0 };
+    const plan: WatchPlan = { ...shown, sseUrl: new URL('http://localhost/') };
+    const source = async (sink: EventSink<WatchEvent>) => {
+      await play({ ...context, speed }, mirror, topics, range, sink);
+      // The board stays until somebody leaves it.
+      if (form !== 'board') sink.emit({ type: 'stop', end: 'replayed' });
+    };
+    await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
+  });
 }
 
 /** Nothing is asked of the service. */

@@ -37,7 +37,7 @@ import { beginFollowing } from '../shared/follow/start.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
 import { type Counters, openCounters } from './counters.js';
-import { type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
+import { type Heard, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
 import { openHeld } from './held.js';
 import { type Keeper, openKeeper } from './keeper.js';
 import { type MirrorReport, openMirrorReport } from './messages.js';
@@ -246,7 +246,7 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
   if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
   else if (event.type === 'open' && event.isReturn) counters.reconnects++;
   if (gap === undefined && follower.gap !== undefined) counters.gaps++;
-  if (!isOfStream(event)) return [];
+  if (!('topic' in event)) return [];
   const shown: CommonEffect = { type: 'stream', event };
   return event.type === 'closed' ? [shown, { type: 'end', end: 'failed', error: event.error }] : [shown];
 }

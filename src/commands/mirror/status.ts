@@ -10,14 +10,10 @@ import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
-import { chosenDatabase, describeAge, withMirror } from '../shared/offline.js';
+import { chosenDatabase, describeAge, openChosen, withMirror } from '../shared/offline.js';
 
 /** How many gaps that are over are shown, the newest. */
 const GAPS_SHOWN = 5;
-
-export interface StatusOptions {
-  to?: MirrorAddress;
-}
 
 const COUNTS = `SELECT
   (SELECT count(*) FROM bicycles WHERE gone IS NULL) AS bicycles,
@@ -31,14 +27,14 @@ const MOST_COUNTED = 1_000_000;
 type Report = Awaited<ReturnType<typeof reportOf>>;
 
 /** Prints the status. Throws a FleetError of kind `partial` when the mirror cannot be taken for the service. */
-export async function showMirrorStatus(context: Context, { to }: StatusOptions): Promise<void> {
+export async function showMirrorStatus(context: Context, { to }: { to?: MirrorAddress }): Promise<void> {
   const format = chooseReportFormat((await context.settings()).output);
   const address = await chosenDatabase(context, to);
   const look = async (mirror: Mirror) => {
     const status = await mirror.status();
     return { status, report: await reportOf(mirror, status, showMirrorAddress(address)) };
   };
-  const { status, report } = await withMirror(context, look, address);
+  const { status, report } = await withMirror(openChosen(context, address), look);
   const { flags, io, clock } = context;
   if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
     const width = isScreen(context) ? io.stdout.width() : undefined;

@@ -7,7 +7,7 @@ import type { Client } from '../../http/client.js';
 import type { MirrorClient } from '../../mirror/client.js';
 import type { Mirror } from '../../mirror/open.js';
 import { organizationsOf } from '../../settings/token.js';
-import { chosenDatabase, openChosen } from './offline.js';
+import { chosenDatabase, openChosen, withMirror } from './offline.js';
 
 /** A database that does not answer at once is not waited for. */
 const PATIENCE_MS = 2_000;
@@ -48,14 +48,10 @@ export async function withCurrentMirror<T>(
 ): Promise<T | undefined> {
   const mirror = await openCurrentMirror(place);
   if (mirror === undefined) return undefined;
-  try {
-    return await use(mirror);
-  } catch {
+  return withMirror(Promise.resolve(mirror), use).catch(() => {
     place.signal.throwIfAborted();
     return undefined;
-  } finally {
-    await mirror.close().catch(() => undefined);
-  }
+  });
 }
 
 /** Whether a mirror holds every bicycle that the service would look among: those of one organization, or of all that the token names. */

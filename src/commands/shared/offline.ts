@@ -32,18 +32,10 @@ export async function openChosen(
   return openMirror(await chosenDatabase({ settings, io }, to), { signal, env: io.env, baseUrl });
 }
 
-/** Runs the action with the mirror of this run, opened for reading and closed afterwards. */
-export async function withMirror<T>(
-  context: Context,
-  use: (mirror: Mirror) => Promise<T>,
-  to: MirrorAddress | undefined,
-): Promise<T> {
-  const mirror = await openChosen(context, to);
-  try {
-    return await use(mirror);
-  } finally {
-    await mirror.close().catch(() => undefined);
-  }
+/** Hands over an opened mirror, and closes it afterwards. */
+export async function withMirror<T>(opening: Promise<Mirror>, use: (mirror: Mirror) => Promise<T>): Promise<T> {
+  const mirror = await opening;
+  return use(mirror).finally(() => mirror.close().catch(() => undefined));
 }
 
 /** Runs the action with a context whose client is the mirror in the database `to`, else in that of the profile. */
@@ -54,19 +46,15 @@ export async function runOffline(
 ): Promise<void> {
   if (context.flags.mirror === false)
     throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
-  await withMirror(
-    context,
-    async (mirror) => {
-      const { openMirrorClient } = await import('../../mirror/client.js');
-      await context.notice(describeAge(await mirror.status()));
-      const client = openMirrorClient(mirror);
-      const refuse = async (): Promise<never> => {
-        throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
-      };
-      await action({ ...context, client: async () => client, token: refuse, network: refuse });
-    },
-    to,
-  );
+  await withMirror(openChosen(context, to), async (mirror) => {
+    const { openMirrorClient } = await import('../../mirror/client.js');
+    await context.notice(describeAge(await mirror.status()));
+    const client = openMirrorClient(mirror);
+    const refuse = async (): Promise<never> => {
+      throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
+    };
+    await action({ ...context, client: async () => client, token: refuse, network: refuse });
+  });
 }
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */
