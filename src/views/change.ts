@@ -3,14 +3,15 @@
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import type { PushEnvelope } from '../api/push.js';
-import { cut, pad, widthOf } from '../terminal/cells.js';
+import { pad } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import { NO_PAINT, type Paint, paintIn } from '../terminal/colour.js';
-import type { Cell } from '../terminal/table.js';
+import { type Paint, paintIn } from '../terminal/colour.js';
+import type { Cell, CellContext } from '../terminal/table.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
 import { showAlertBicycle, showAlertState } from './alert.js';
 import { lookOf, showCharge, showPosition } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
+import { drawRow, type PlacedCell } from './rows.js';
 
 /** What one line shows. */
 export type ShownEntry =
@@ -88,57 +89,47 @@ export function showClock(at: number, offsetMinutes: number): string {
   return new Date(at + offsetMinutes * 60_000).toISOString().slice(11, 19);
 }
 
-function textPiece(value: unknown): Cell {
+function textCell(value: unknown): Cell {
   return { text: clean(bounded(textOf(value) ?? MISSING)) };
 }
 
-function statePiece(state: unknown): Cell {
-  return { ...textPiece(state), color: lookOf(state).color };
-}
-
-function alertStatePiece(state: unknown): Cell {
-  return { ...textPiece(state), color: showAlertState(state).color };
+function stateCell(state: unknown, before = ''): Cell {
+  return { text: before + textCell(state).text, color: lookOf(state).color };
 }
 
 /** Whether the line of a change says what changed. */
 export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
-  return entry.before === undefined || changedPieces(entry).length > 0;
+  return entry.before === undefined || changesOf(entry).length > 0;
 }
 
-/** What changed, as pieces: the state first, since it matters most and the line may be cut. */
-function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell[] {
+/** What changed, in the colour of the new state. */
+function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
   const { before, after, fields } = entry;
-  if (before === undefined) return after.state === undefined ? [{ text: 'first seen' }] : [statePiece(after.state)];
-  const parts = changedPieces(entry);
-  if (parts.length === 0) return [{ text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' }];
-  return parts.flatMap((part, index) => (index === 0 ? part : [{ text: ', ' }, ...part]));
+  if (before === undefined) return after.state === undefined ? { text: 'first seen' } : stateCell(after.state);
+  const changes = changesOf(entry);
+  if (changes.length === 0) return { text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' };
+  return { text: changes.join(', '), color: fields.includes('state') ? lookOf(after.state).color : undefined };
 }
 
-function changedPieces({ before = {}, after, fields }: ShownEntry & { type: 'bicycle' }): Cell[][] {
-  const parts: Cell[][] = [];
-  const shown = new Set(MEASUREMENTS);
-  if (fields.includes('state')) {
-    parts.push([statePiece(before.state), { text: ' -> ' }, statePiece(after.state)]);
-    shown.add('state');
-  }
+/** The state first, since it matters most and the line may be cut. */
+function changesOf({ before = {}, after, fields }: ShownEntry & { type: 'bicycle' }): string[] {
+  const changes: string[] = [];
+  if (fields.includes('state')) changes.push(`${textCell(before.state).text} -> ${textCell(after.state).text}`);
   const metres = distanceMetres(before, after);
-  if (metres !== undefined && metres >= STANDSTILL_METRES) parts.push([{ text: `moved ${showDistance(metres)}` }]);
-  else if (metres === undefined && (fields.includes('latitude') || fields.includes('longitude'))) {
-    parts.push([{ text: numberOf(after.latitude) === undefined ? 'position lost' : 'position found' }]);
-  }
+  if (metres !== undefined && metres >= STANDSTILL_METRES) changes.push(`moved ${showDistance(metres)}`);
+  else if (metres === undefined && (fields.includes('latitude') || fields.includes('longitude')))
+    changes.push(numberOf(after.latitude) === undefined ? 'position lost' : 'position found');
   if (fields.includes('state_of_charge')) {
     const [from, to] = [numberOf(before.state_of_charge), numberOf(after.state_of_charge)];
     const difference = from === undefined || to === undefined ? undefined : Math.round((to - from) * 10) / 10;
-    if (difference !== 0) parts.push([{ text: `charge ${difference === undefined ? 'changed' : signed(difference)}` }]);
-    shown.add('state_of_charge');
+    if (difference === undefined) changes.push('charge changed');
+    else if (difference !== 0) changes.push(`charge ${difference > 0 ? '+' : ''}${difference} %`);
   }
-  const rest = fields.filter((field) => !shown.has(field));
-  if (rest.length > 0) {
-    const more = rest.length > NAMED_FIELDS ? ` and ${rest.length - NAMED_FIELDS} more` : '';
-    const names = rest.slice(0, NAMED_FIELDS).map((field) => field.slice(0, FIELD_CHARACTERS));
-    parts.push([{ text: clean(names.join(', ')) + more }]);
-  }
-  return parts;
+  const shown = ['state', 'state_of_charge', ...MEASUREMENTS];
+  const rest = fields.filter((field) => !shown.includes(field));
+  const names = rest.slice(0, NAMED_FIELDS).map((field) => clean(field.slice(0, FIELD_CHARACTERS)));
+  if (rest.length > NAMED_FIELDS) names.push(`and ${rest.length - NAMED_FIELDS} more`);
+  return [...changes, ...names];
 }
 
 /** Text is cut before it is cleaned and measured. */
@@ -146,24 +137,18 @@ function bounded(text: string): string {
   return text.length <= TEXT_CHARACTERS ? text : `${text.slice(0, TEXT_CHARACTERS)}…`;
 }
 
-function signed(difference: number): string {
-  return difference > 0 ? `+${difference} %` : `${difference} %`;
-}
-
-interface Cells {
-  time: Cell;
+interface Content {
   name: Cell;
-  what: Cell[];
-  charge: Cell;
-  place: Cell;
-  /** What changed takes the room of charge and place. */
-  isWhole?: boolean;
+  what: Cell;
+  /** Undefined where what happened takes their room. */
+  charge?: Cell;
+  place?: Cell;
 }
 
 function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
   const name = textOf(bicycle?.name);
-  if (name !== undefined && name !== '') return { text: clean(bounded(name)) };
-  return { text: uuid === undefined ? MISSING : clean(uuid), color: 'gray' };
+  if (name !== undefined && name !== '') return textCell(name);
+  return { ...textCell(uuid), color: 'gray' };
 }
 
 /** What is older than what was shown, or was found in a list. */
@@ -172,133 +157,85 @@ function markOf(entry: ShownEntry): string | undefined {
   return mark === 'caught-up' ? 'caught up' : mark === 'late' ? mark : undefined;
 }
 
-function cellsOf(entry: ShownEntry, at: number, place: LinePlace): Cells {
-  const mark = markOf(entry);
-  const cells = contentOf(entry, at, place);
-  if (!place.terminal) {
-    const what = mark === undefined ? cells.what : [{ text: `${mark}: ` }, ...cells.what];
-    return { ...cells, what, time: { text: new Date(at).toISOString(), color: 'gray' } };
-  }
-  // The mark takes the place of the time, which is not known.
-  if (mark !== undefined) return { ...cells, time: { text: mark, color: 'cyan' } };
-  return { ...cells, time: { text: showClock(at, place.offsetMinutes), color: 'gray' } };
-}
-
-function contentOf(entry: ShownEntry, at: number, place: LinePlace): Omit<Cells, 'time'> {
-  const shown = { now: at, terminal: place.terminal };
-  const ofBicycle = (bicycle: Bicycle | undefined, uuid: string | undefined) => ({
-    name: nameOf(bicycle, uuid),
-    charge: showCharge(bicycle?.state_of_charge, shown),
-    place: placeOf(bicycle?.latitude, bicycle?.longitude, place),
-  });
+function contentOf(entry: ShownEntry, shown: CellContext): Content {
   switch (entry.type) {
     case 'bicycle':
-      return { ...ofBicycle(entry.after, entry.uuid), what: describeChange(entry) };
+      return ofBicycle(entry.after, entry.uuid, describeChange(entry), shown);
     case 'leaving':
-      return { ...ofBicycle(entry.bicycle, entry.uuid), what: [{ text: 'leaves ' }, statePiece(entry.state)] };
-    case 'gone':
-      return {
-        ...ofBicycle(entry.bicycle, entry.uuid),
-        what: [{ text: 'gone', color: 'red' }, { text: ', was ' }, statePiece(entry.bicycle.state)],
-      };
-    case 'alert': {
-      const { alert, before, name } = entry;
-      const was = before === undefined ? [] : [alertStatePiece(before), { text: ' -> ' }];
-      const degrees = (index: number) => readPath(alert.extra, `location.coordinates.${index}`);
-      const charge = showCharge(readPath(alert.extra, 'state_of_charge'), shown);
-      const where = placeOf(degrees(1), degrees(0), place);
-      const message = textOf(alert.message) ?? '';
-      const isWhole = charge.text === MISSING && where.text === MISSING;
-      return {
-        name: showAlertBicycle(alert, shown, name),
-        isWhole,
-        // The state first: on a narrow terminal the end of the type is cut.
-        what: [
-          { text: 'alert ', color: 'red' },
-          ...was,
-          alertStatePiece(alert.state),
-          { text: ' ' },
-          textPiece(alert.alert_type),
-          // Where neither charge nor place is known, the message says more than two dashes.
-          ...(isWhole && message !== '' ? [{ text: '  ' }, textPiece(message)] : []),
-        ],
-        charge,
-        place: where,
-      };
+      return ofBicycle(entry.bicycle, entry.uuid, stateCell(entry.state, 'leaves '), shown);
+    case 'gone': {
+      const what: Cell = { ...stateCell(entry.bicycle.state, 'gone, was '), color: 'red' };
+      return ofBicycle(entry.bicycle, entry.uuid, what, shown);
     }
+    case 'alert':
+      return ofAlert(entry, shown);
     case 'other':
-      return {
-        name: { ...textPiece(entry.envelope?.sender), color: 'cyan' },
-        what: [{ text: clean(bounded(entry.text)) }],
-        charge: { text: MISSING },
-        place: { text: MISSING },
-        isWhole: true,
-      };
+      return { name: { ...textCell(entry.envelope?.sender), color: 'cyan' }, what: textCell(entry.text) };
   }
+}
+
+function ofBicycle(bicycle: Bicycle | undefined, uuid: string | undefined, what: Cell, shown: CellContext): Content {
+  const place = placeOf(bicycle?.latitude, bicycle?.longitude, shown);
+  return { name: nameOf(bicycle, uuid), what, charge: showCharge(bicycle?.state_of_charge, shown), place };
+}
+
+function ofAlert({ alert, before, name: known }: ShownEntry & { type: 'alert' }, shown: CellContext): Content {
+  const { extra, state, alert_type, message } = alert;
+  const degrees = (index: number) => readPath(extra, `location.coordinates.${index}`);
+  const charge = showCharge(readPath(extra, 'state_of_charge'), shown);
+  const place = placeOf(degrees(1), degrees(0), shown);
+  const name = showAlertBicycle(alert, shown, known);
+  const was = before === undefined ? '' : `${textCell(before).text} -> `;
+  // The state first: on a narrow terminal the end of the type is cut.
+  const text = `alert ${was}${textCell(state).text} ${textCell(alert_type).text}`;
+  const { color } = showAlertState(state);
+  if (charge.text !== MISSING || place.text !== MISSING) return { name, what: { text, color }, charge, place };
+  // Where neither charge nor place is known, the message says more than two dashes.
+  const said = textOf(message) ?? '';
+  return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }
 
 /** Four decimals, some ten metres: more does not fit 80 columns, and the list shows five. */
-function placeOf(latitude: unknown, longitude: unknown, place: LinePlace): Cell {
-  if (!place.terminal) return showPosition(latitude, longitude, { now: 0, terminal: false });
+function placeOf(latitude: unknown, longitude: unknown, shown: CellContext): Cell {
+  if (!shown.terminal) return showPosition(latitude, longitude, shown);
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   return { text: north === undefined || east === undefined ? MISSING : `${north.toFixed(4)}, ${east.toFixed(4)}` };
 }
 
-/** The pieces in exactly `width` columns, painted; undefined: as wide as they are. */
-export function fit(pieces: readonly Cell[], width: number | undefined, paint: Paint): string {
-  let left = width ?? Number.POSITIVE_INFINITY;
-  let text = '';
-  for (const [index, piece] of pieces.entries()) {
-    // A piece that fills the room to the last column, with more behind it, has to show that something is missing.
-    const isLast = pieces.slice(index + 1).every((later) => later.text === '');
-    const fitted = cut(!isLast && widthOf(piece.text) >= left ? `${piece.text} ` : piece.text, left);
-    left -= widthOf(fitted);
-    text += paintIn(paint, piece.color, fitted);
-    if (left <= 0) break;
-  }
-  return width === undefined ? text : text + ' '.repeat(Math.max(0, left));
-}
-
-/** Where two states do not fit, the old one is cut, since the new one is what counts. */
-function sparing(what: readonly Cell[], width: number): readonly Cell[] {
-  const [from, arrow, to, ...rest] = what;
-  if (from === undefined || arrow?.text !== ' -> ' || to === undefined) return what;
-  const room = Math.max(1, width - widthOf(arrow.text) - widthOf(to.text) - (rest.length > 0 ? 1 : 0));
-  return [{ ...from, text: cut(from.text, room) }, arrow, to, ...rest];
-}
-
 /** What a line says besides time, charge and place: whose it is, and what changed. */
 export function changeText(entry: ShownEntry): { name: string; text: string } {
-  const { name, what } = cellsOf(entry, 0, { width: undefined, terminal: true, offsetMinutes: 0, paint: NO_PAINT });
-  return { name: name.text, text: what.map(({ text }) => text).join('') };
+  const { name, what } = contentOf(entry, { now: 0, terminal: true });
+  return { name: name.text, text: what.text };
 }
 
 /** One line without its newline: time, name, what changed, charge, place. */
-export function changeLine(entry: ShownEntry, at: number, place: LinePlace): string {
-  const { time, name, what, charge, place: where, isWhole = false } = cellsOf(entry, at, place);
-  const { paint, width } = place;
+export function changeLine(entry: ShownEntry, at: number, line: LinePlace): string {
+  const { paint, width, terminal, offsetMinutes } = line;
+  const { name, what, charge, place } = contentOf(entry, { now: at, terminal });
+  const mark = markOf(entry);
   if (width === undefined) {
-    const rest = isWhole ? [] : [charge.text, where.text];
-    return [time.text, pad(name.text, NAME_COLUMNS), fit(what, undefined, paint), ...rest].join('  ');
+    const time: Cell = { text: terminal ? showClock(at, offsetMinutes) : new Date(at).toISOString() };
+    const text = `${mark === undefined ? '' : `${mark}: `}${what.text}`;
+    const cells = [time, { ...name, text: pad(name.text, NAME_COLUMNS) }, { ...what, text }, charge, place];
+    return cells.flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text))).join('  ');
   }
+  // The mark takes the place of the time, which is not known.
+  const time: Cell =
+    mark === undefined ? { text: showClock(at, offsetMinutes), color: 'gray' } : { text: mark, color: 'cyan' };
   // A narrow terminal goes without the place, then without the charge: what changed is what counts.
-  const hasPlace = !isWhole && width >= LEAST_COLUMNS;
   const hasCharge = width >= LEAST_COLUMNS - PLACE_COLUMNS - 1;
   const nameColumns = hasCharge
     ? Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(Math.max(0, width - LEAST_COLUMNS) / 2))
     : Math.max(1, Math.min(NAME_COLUMNS, Math.floor((width - TIME_COLUMNS) / 2) - 1));
-  const tail =
-    isWhole || !hasCharge
-      ? []
-      : [fit([{ ...charge, text: pad(charge.text, CHARGE_COLUMNS, 'right') }], undefined, paint)];
-  if (hasPlace) tail.push(fit([where], PLACE_COLUMNS, paint));
-  const tailColumns = tail.length === 0 ? 0 : CHARGE_COLUMNS + 1 + (hasPlace ? PLACE_COLUMNS + 1 : 0);
-  const left = Math.max(1, width - TIME_COLUMNS - nameColumns - 2 - tailColumns);
-  const room = tail.length === 0 ? left : Math.min(WHAT_MOST_COLUMNS, left);
-  const columns = [
-    fit([time], TIME_COLUMNS, paint),
-    fit([name], nameColumns, paint),
-    fit(sparing(what, room), room, paint),
+  const tail: PlacedCell[] = [];
+  if (charge !== undefined && hasCharge) tail.push({ ...charge, width: CHARGE_COLUMNS, align: 'right' });
+  if (place !== undefined && width >= LEAST_COLUMNS) tail.push({ ...place, width: PLACE_COLUMNS });
+  const left = width - TIME_COLUMNS - nameColumns - 2 - tail.reduce((sum, cell) => sum + (cell.width ?? 0) + 1, 0);
+  const room = Math.max(1, tail.length === 0 ? left : Math.min(WHAT_MOST_COLUMNS, left));
+  const head = [
+    { ...time, width: TIME_COLUMNS },
+    { ...name, width: nameColumns },
+    { ...what, width: room },
   ];
-  return [...columns, ...tail].join(' ').trimEnd();
+  return drawRow([...head, ...tail], paint).trimEnd();
 }

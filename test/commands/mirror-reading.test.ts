@@ -242,7 +242,7 @@ describe.each(engines)('%s', (kind, newText) => {
         terminal: { columns: 100 },
       });
       expect(run.stdout.replace(/\u001b\[\d+m/g, '')).toMatch(
-        /Last changes\n +\d+ d ago {2}state {2}rented -> available\n +\d+ d ago {2}state {2}available -> rented\n$/,
+        /Last changes\n\d+ d ago +state +rented +available\n\d+ d ago +state +available +rented\n$/,
       );
       // Found in the mirror, the bicycle and its alerts are asked for alone.
       expect(asked() - before).toBe(flags.length === 0 ? 2 : 0);

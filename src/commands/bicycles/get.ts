@@ -47,13 +47,18 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     return writeResult(context, drawList(fields));
   }
   const { drawCard } = await import('../../views/card.js');
-  const card = drawCard(item.value, await readNewestAlerts(context, client, uuid), {
-    width: io.stdout.width() ?? 80,
-    paint: await loadPaint(io.stdout.colorLevel),
-    now: context.clock.wallMs(),
-    isWhole: flags.wide === true || flags.truncate === false,
-    changes: await readLastChanges(context, client, uuid),
-  });
+  const alerts = await readNewestAlerts(context, client, uuid);
+  const changes = await readLastChanges(context, client, uuid);
+  const card = drawCard(
+    item.value,
+    { alerts, changes },
+    {
+      width: io.stdout.width() ?? 80,
+      paint: await loadPaint(io.stdout.colorLevel),
+      now: context.clock.wallMs(),
+      isWhole: flags.wide === true || flags.truncate === false,
+    },
+  );
   await io.stdout.write(forScreen(card, io.stdout));
 }
 
@@ -84,20 +89,18 @@ export async function fetchBicycle(context: Context, client: Client, uuid: strin
 }
 
 /** Its last changes but for those of place and charge, as the mirror of `--offline`, or a current one, has them. */
-async function readLastChanges(context: Context, client: Client, uuid: string): Promise<CardChange[] | undefined> {
+async function readLastChanges(context: Context, client: Client, uuid: string): Promise<CardChange[]> {
+  const left = [...MEASUREMENTS, 'state_of_charge', '*', 'gone'];
+  const sql = `SELECT at, field, old, new FROM changes WHERE bicycle = ? AND field NOT IN (${left.map(() => '?').join(', ')}) ORDER BY id DESC LIMIT ?`;
   const read = async ({ database }: Mirror): Promise<CardChange[]> => {
-    const left = [...MEASUREMENTS, 'state_of_charge', '*', 'gone'];
-    const sql = `SELECT at, field, old, new FROM changes WHERE bicycle = ? AND field NOT IN (${left.map(() => '?').join(', ')}) ORDER BY id DESC LIMIT ?`;
     const rows = await database.all(sql, [uuid, ...left, CHANGES_SHOWN]);
-    return rows.map((row) => ({
-      at: row['at'],
-      field: String(row['field']),
-      old: readSide(row['old']),
-      new: readSide(row['new']),
+    return rows.map(({ at, field, old, new: now }) => ({
+      ...{ at: String(at), field: String(field) },
+      ...{ old: readSide(old), new: readSide(now) },
     }));
   };
   const offline = mirrorOf(client);
-  return offline === undefined ? withCurrentMirror(context, read) : read(offline);
+  return (offline === undefined ? await withCurrentMirror(context, read) : await read(offline)) ?? [];
 }
 
 /** The newest alerts of a bicycle; undefined, after a notice, when they cannot be read: the card is worth printing without. */

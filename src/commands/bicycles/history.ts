@@ -14,11 +14,9 @@ import type { MirrorAddress } from '../../mirror/address.js';
 import type { Row } from '../../mirror/database.js';
 import type { Mirror } from '../../mirror/open.js';
 import { statIfThere } from '../../settings/trust.js';
-import { clean } from '../../terminal/clean.js';
-import type { Shape } from '../../terminal/formats.js';
-import { age, showDuration } from '../../terminal/time.js';
-import { MISSING, textOf } from '../../terminal/values.js';
-import { lookOf } from '../../views/bicycle.js';
+import { showDuration } from '../../terminal/time.js';
+import { textOf } from '../../terminal/values.js';
+import { type HistoryRow as Entry, HISTORY } from '../../views/history.js';
 import { type Names, readNames } from '../named/find.js';
 import { readSince } from '../shared/follow/flags.js';
 import { describe, pickOne, shorten } from '../shared/list/pick-one.js';
@@ -34,52 +32,8 @@ export interface HistoryOptions {
   to?: MirrorAddress;
 }
 
-/** One change, or with `field` null a gap. */
-interface Entry {
-  at: string;
-  field: string | null;
-  old: unknown;
-  new: unknown;
-  transition: string | null;
-  /** Who did it, by name where that is known. */
-  by: string | null;
-  /** `service`, or the mirror's source: `push`, `list`. */
-  source: string | null;
-  version: unknown;
-  /** What a gap was, until when, and how the bicycle came and went. */
-  note: string | null;
-}
-
-const LONGEST_CELL_CHARACTERS = 200;
-
 /** Of the service's transitions, 20 or more each: more than a bicycle lives through. */
 const MOST_PAGES = 500;
-
-const HISTORY: Shape<Entry> = {
-  noun: { one: 'change', many: 'changes' },
-  fields: ['at', 'field', 'old', 'new', 'transition', 'by', 'source', 'version', 'note'],
-  columns: [
-    {
-      header: 'WHEN',
-      programHeader: 'AT',
-      field: 'at',
-      keep: 6,
-      cell: ({ at }, place) => ({ text: place.terminal && place.isWhole !== true ? age(at, place.now) : at }),
-    },
-    { header: 'FIELD', field: 'field', keep: 5 },
-    { header: 'OLD', field: 'old', keep: 3, cell: ({ field, old }) => showValue(field, old) },
-    { header: 'NEW', field: 'new', keep: 4, cell: (entry) => showValue(entry.field, entry.new) },
-    { header: 'TRANSITION', field: 'transition', keep: 3.5, maximum: 28 },
-    { header: 'BY', field: 'by', keep: 2.5, maximum: 32 },
-    { header: 'SOURCE', field: 'source', keep: 1 },
-    { header: 'NOTE', field: 'note', keep: 2, cell: ({ note }) => ({ text: clean(note ?? '') }) },
-  ],
-};
-
-function showValue(field: string | null, value: unknown) {
-  const text = clean((textOf(value) ?? MISSING).slice(0, LONGEST_CELL_CHARACTERS));
-  return field === 'state' ? { text, color: lookOf(value).color } : { text };
-}
 
 /** Prints what the service lists and what the mirror recorded of one bicycle, the oldest first. */
 export async function showHistory(context: Context, text: string, options: HistoryOptions): Promise<void> {

@@ -1,7 +1,6 @@
 // What the board of `--live` shows beside the fleet, and what its keys do. No I/O.
 
 import type { Alert } from '../../api/alert.js';
-import type { Gap } from '../../http/stream/events.js';
 import type { Key } from '../../terminal/keys.js';
 import { readTime } from '../../terminal/time.js';
 import { type BoardView, SORTS } from '../../views/board.js';
@@ -30,7 +29,6 @@ export class Board {
   /** The newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[] = [];
   alerts: readonly { alert: Alert; atMs: number }[] = [];
-  gaps: readonly Gap[] = [];
   isOver = false;
 
   constructor(home: BoardView['home'] = 'fleet') {
@@ -38,7 +36,6 @@ export class Board {
   }
 
   take(effect: WatchEffect) {
-    if (effect.type === 'stream' && effect.event.type === 'gap') this.gaps = added(this.gaps, effect.event);
     if (effect.type !== 'show') return;
     const { entry, atMs } = effect;
     if (entry.type === 'alert') this.alerts = added(this.alerts, { alert: entry.alert, atMs });

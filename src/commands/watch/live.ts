@@ -54,7 +54,8 @@ const FRAME_COST_FACTOR = 10;
 const IDLE_FRAME_MS = 1_000;
 /** How often the board reads the newest alerts: the interface shows no topic that pushes them (section 6.1). */
 const ALERTS_PAUSE_MS = 30_000;
-const KEPT_SECONDS = 60;
+/** Seconds that the rate is the mean of: long enough to be read, short enough to follow. */
+const RATE_SECONDS = 10;
 
 /** Takes over the terminal, and leaves it at the end as it was found. */
 export async function openLive(options: LiveOptions): Promise<Display> {
@@ -64,7 +65,6 @@ export async function openLive(options: LiveOptions): Promise<Display> {
 class Live implements Display {
   readonly #options: LiveOptions;
   readonly #paint: Paint;
-  readonly #openedMs: number;
   readonly #rate: Rate;
   readonly #screen: ReturnType<typeof openScreen>;
   readonly #frames: ReturnType<typeof openFrames>;
@@ -80,11 +80,9 @@ class Live implements Display {
   constructor(options: LiveOptions, paint: Paint) {
     const { context, plan } = options;
     const { clock, io } = context;
-    const openedAt = momentOf(clock);
     this.#options = options;
     this.#paint = paint;
-    this.#openedMs = openedAt.monotonicMs;
-    this.#rate = openRate(openedAt.monotonicMs);
+    this.#rate = openRate(clock.monotonicMs());
     this.#board = new Board(plan.map === undefined ? 'fleet' : 'map');
     this.#frames = openFrames(clock, () => this.#draw());
     this.#screen = openScreen({
@@ -147,6 +145,7 @@ class Live implements Display {
     const { width, height } = this.#size();
     const { context, offsetMinutes, title, plan } = this.#options;
     const { view, changes } = this.#board;
+    const alerts = this.#board.alerts.map(({ alert }) => alert);
     const { known } = watched;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const counts = new Map<string, number>();
@@ -157,17 +156,26 @@ class Live implements Display {
     const filter = readFilter(view.filter);
     const keep = (bicycle: Bicycle) => filter.keep(bicycle, nowMs);
     const picked = pickRows(watched.bicycles(), { sort: view.sort, keep }, view.scroll, bicycleRows(height));
+    const { messages, gapCount, blindMs } = watched.counts;
+    const total = plan.bicycles === undefined ? watched.total : plan.bicycles.size;
+    const card = view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined;
     const input: BoardInput = {
-      ...{ ...this.#board, ...watched.counts, ...picked },
-      ...{ nowMs, monotonicMs, offsetMinutes, title, counts, openedMs: this.#openedMs },
-      filterProblem: filter.findProblem(watched.bicycles()),
+      ...{ view, title, nowMs, monotonicMs, offsetMinutes, alerts },
       connections: watched.connections.topics,
-      lastMessageMs: watched.lastMessageMs,
-      perSecond: this.#rate.perSecond(monotonicMs),
-      known: known.store.size(),
-      total: plan.bicycles === undefined ? watched.total : plan.bicycles.size,
-      isWhole: isWhole(watched),
-      card: view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined,
+      traffic: {
+        ...{ messages, gapCount, blindMs },
+        perSecond: this.#rate.perSecond(monotonicMs),
+        lastMessageMs: watched.lastMessageMs,
+      },
+      fleet: {
+        ...picked,
+        filterProblem: filter.findProblem(watched.bicycles()),
+        counts,
+        total,
+        card,
+        known: known.store.size(),
+        isWhole: isWhole(watched),
+      },
       changes: view.filter === '' ? changes : changes.filter(({ entry }) => isWanted(entry, keep)),
     };
     const uuids = picked.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
@@ -220,20 +228,20 @@ function openFrames(clock: Clock, draw: () => number) {
 
 type Rate = ReturnType<typeof openRate>;
 
-/** Counts messages in each of the last seconds. */
+/** Counts the messages of the last seconds. */
 function openRate(startMs: number) {
   const counts = new Map<number, number>();
-  const secondOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / 1000);
   return {
     add(messages: number, monotonicMs: number) {
-      const now = secondOf(monotonicMs);
+      const now = Math.floor(monotonicMs / 1000);
       counts.set(now, (counts.get(now) ?? 0) + messages);
-      for (const second of counts.keys()) if (second <= now - KEPT_SECONDS) counts.delete(second);
+      for (const second of counts.keys()) if (second <= now - RATE_SECONDS) counts.delete(second);
     },
-    /** The present second last. */
-    perSecond(monotonicMs: number): readonly number[] {
-      const first = secondOf(monotonicMs) - KEPT_SECONDS + 1;
-      return Array.from({ length: KEPT_SECONDS }, (_, index) => counts.get(first + index) ?? 0);
+    perSecond(monotonicMs: number): number {
+      const first = monotonicMs / 1000 - RATE_SECONDS;
+      const recent = [...counts].flatMap(([second, messages]) => (second > first ? messages : []));
+      const seconds = Math.max(1, Math.min(RATE_SECONDS, (monotonicMs - startMs) / 1000));
+      return recent.reduce((sum, messages) => sum + messages, 0) / seconds;
     },
   };
 }

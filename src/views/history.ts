@@ -1,0 +1,52 @@
+// How what happened to a bicycle looks: a change or a gap in each row.
+
+import { clean } from '../terminal/clean.js';
+import type { Shape } from '../terminal/formats.js';
+import type { Cell } from '../terminal/table.js';
+import { age } from '../terminal/time.js';
+import { MISSING, textOf } from '../terminal/values.js';
+import { lookOf } from './bicycle.js';
+
+/** One change, or with `field` null a gap. */
+export interface HistoryRow {
+  at: string;
+  field: string | null;
+  old: unknown;
+  new: unknown;
+  transition: string | null;
+  /** Who did it, by name where that is known. */
+  by: string | null;
+  /** `service`, or the mirror's source: `push`, `list`. */
+  source: string | null;
+  version: unknown;
+  /** What a gap was, until when, and how the bicycle came and went. */
+  note: string | null;
+}
+
+const LONGEST_CELL_CHARACTERS = 200;
+
+export const HISTORY: Shape<HistoryRow> = {
+  noun: { one: 'change', many: 'changes' },
+  fields: ['at', 'field', 'old', 'new', 'transition', 'by', 'source', 'version', 'note'],
+  columns: [
+    {
+      header: 'WHEN',
+      programHeader: 'AT',
+      field: 'at',
+      keep: 6,
+      cell: ({ at }, place) => ({ text: place.terminal && place.isWhole !== true ? age(at, place.now) : at }),
+    },
+    { header: 'FIELD', field: 'field', keep: 5 },
+    { header: 'OLD', field: 'old', keep: 3, cell: ({ field, old }) => showValue(field, old) },
+    { header: 'NEW', field: 'new', keep: 4, cell: (entry) => showValue(entry.field, entry.new) },
+    { header: 'TRANSITION', field: 'transition', keep: 3.5, maximum: 28 },
+    { header: 'BY', field: 'by', keep: 2.5, maximum: 32 },
+    { header: 'SOURCE', field: 'source', keep: 1 },
+    { header: 'NOTE', field: 'note', keep: 2, cell: ({ note }) => ({ text: clean(note ?? '') }) },
+  ],
+};
+
+function showValue(field: string | null, value: unknown): Cell {
+  const text = clean((textOf(value) ?? MISSING).slice(0, LONGEST_CELL_CHARACTERS));
+  return field === 'state' ? { text, color: lookOf(value).color } : { text };
+}
