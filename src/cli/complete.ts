@@ -37,7 +37,7 @@ export async function completeLine(program: Command, words: readonly string[], f
   const offers = await offerOperand({ ...place, typed });
   // Nothing fits but flags: these are shown without being asked for.
   if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
-  return offers.isMatched === true ? offers : { ...offers, words: matching(offers.words, typed) };
+  return { ...offers, words: matching(offers.words, typed) };
 }
 
 /** The words for the value of a flag. */
@@ -68,7 +68,7 @@ function listed(offers: Offers, head: string, typed: string): Offers {
   const words = offers.words
     .filter(({ value }) => comma === 0 || !said.has(value))
     .map((word) => ({ ...word, value: head + typed.slice(0, comma) + word.value }));
-  return { ...offers, words: offers.isMatched === true ? words : matching(words, head + typed) };
+  return { ...offers, words: matching(words, head + typed) };
 }
 
 function matching(words: readonly Offer[], typed: string): Offer[] {

@@ -17,10 +17,6 @@ export interface Offers {
   isOpen?: boolean;
   /** The value may be a list with commas. */
   isList?: boolean;
-  /** They match the typed text without beginning with it. */
-  isMatched?: boolean;
-  /** One of them replaces the typed text. */
-  isReplacing?: boolean;
 }
 
 /** What is completed by its name. */
@@ -29,9 +25,8 @@ export type NamedWord = 'organization' | 'zone' | 'model';
 /** What the words depend on besides the program. */
 export interface Sources {
   profiles(): Promise<readonly Offer[]>;
-  /** Those whose UUID or name begins as typed. */
-  named(kind: NamedWord, typed: string): Promise<Offers>;
-  /** Those whose UUID or name begins as typed. */
+  named(kind: NamedWord): Promise<Offers>;
+  /** Those whose UUID begins as typed. */
   bicycles(typed: string): Promise<Offers>;
 }
 
@@ -93,7 +88,7 @@ export function offerCommand(command: Command): Offer {
 
 /** The words that several declarations share. */
 export const PROFILES: Complete = async ({ from }) => ({ words: await from.profiles() });
-export const ORGANIZATIONS: Complete = ({ from, typed }) => from.named('organization', typed);
-export const ZONES: Complete = ({ from, typed }) => from.named('zone', typed);
-export const MODELS: Complete = ({ from, typed }) => from.named('model', typed);
+export const ORGANIZATIONS: Complete = ({ from }) => from.named('organization');
+export const ZONES: Complete = ({ from }) => from.named('zone');
+export const MODELS: Complete = ({ from }) => from.named('model');
 export const BICYCLES: Complete = ({ from, typed }) => from.bicycles(typed);

@@ -72,19 +72,11 @@ _fleet() {
   if [[ $last == *nospace* ]]; then
     more=(-S '')
   fi
-  if [[ $last == *replace* ]]; then
-    more+=(-U)
-  fi
   if [[ $last == *files* ]]; then
     compset -P '-*='
     _files
   elif (( \${#offers} )); then
     _describe -V 'fleet' offers "\${more[@]}"
-    # Several that do not begin as typed have nothing in common to put in its place.
-    if [[ $last == *replace* ]] && (( \${#offers} > 1 )); then
-      compstate[insert]=''
-      compstate[list]='list force'
-    fi
   fi
 }
 if [[ \${funcstack[1]} == _fleet ]]; then

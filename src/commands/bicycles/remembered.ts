@@ -6,7 +6,6 @@ import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { Database, Value } from '../../mirror/database.js';
-import { likeText } from '../../mirror/dialect.js';
 import { isBeginning, SHORTEST_PREFIX_DIGITS } from '../shared/list/uuid-prefix.js';
 
 export interface FindOptions {
@@ -52,28 +51,18 @@ function conditionsOf(text: string): [condition: string, values: Value[]][] {
   return conditions;
 }
 
-/** Bicycles whose UUID or name begins as typed, whatever the case of plain letters; those that changed last when nothing was typed. */
+/** Bicycles whose UUID begins with this, in lower case; those that changed last where it is empty. */
 export async function findBeginning(
   database: Database,
-  typed: string,
+  start: string,
   organization: string | undefined,
   most: number,
 ): Promise<Item<Bicycle>[]> {
-  const conditions = ['gone IS NULL'];
-  const values: Value[] = [];
-  if (organization !== undefined) {
-    conditions.push('followed = ?');
-    values.push(organization);
-  }
-  if (typed !== '') {
-    const pattern = `${likeText(typed)}%`;
-    conditions.push("(uuid LIKE ? ESCAPE '\\' OR lower(name) LIKE ? ESCAPE '\\')");
-    values.push(pattern, pattern);
-  }
-  const order = typed === '' ? 'modified_utc DESC NULLS LAST' : 'name, uuid';
+  const scope = organization === undefined ? '' : ' AND followed = ?';
+  const order = start === '' ? 'modified_utc DESC NULLS LAST' : 'uuid';
   const rows = await database.all(
-    `SELECT raw FROM bicycles WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ?`,
-    [...values, most],
+    `SELECT raw FROM bicycles WHERE gone IS NULL AND uuid >= ? AND uuid < ?${scope} ORDER BY ${order} LIMIT ?`,
+    [start, `${start}g`, ...(organization === undefined ? [] : [organization]), most],
   );
   return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
 }

@@ -7,6 +7,7 @@ import { followLine } from '../../cli/line.js';
 import { splitLine } from '../../cli/split.js';
 import type { Context } from '../../context.js';
 import type { Stored } from '../../settings/store.js';
+import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles, findLiveNamed } from './live.js';
 
@@ -16,10 +17,10 @@ export interface CompleteOptions {
 }
 
 /** The longest description: a line of a menu, not a page. */
-const LONGEST_DESCRIPTION_CHARACTERS = 60;
+const LONGEST_DESCRIPTION_COLUMNS = 60;
 
 /**
- * Prints what fits, then a last line that begins with a colon and names what the shell should do besides: `files`, `nospace`, `replace`.
+ * Prints what fits, then a last line that begins with a colon and names what the shell should do besides: `files`, `nospace`.
  * @param words the words behind `fleet`, the last of them the one at the cursor, which may be empty
  */
 export async function complete(
@@ -32,13 +33,11 @@ export async function complete(
   await context.io.stdout.write(show(await completeLine(program, typed, openSources(context, program, typed))));
 }
 
-function show({ words, isFile, isOpen, isReplacing }: Offers): string {
-  const lines = words.map(({ value, description }) => {
-    if (description === undefined || description === '') return value;
-    const told = clean(description);
-    return `${value}\t${told.length <= LONGEST_DESCRIPTION_CHARACTERS ? told : `${told.slice(0, LONGEST_DESCRIPTION_CHARACTERS - 1)}…`}`;
-  });
-  const besides = [isFile && 'files', isOpen && 'nospace', isReplacing && 'replace'].filter(Boolean);
+function show({ words, isFile, isOpen }: Offers): string {
+  const lines = words.map(({ value, description = '' }) =>
+    description === '' ? value : `${value}\t${cut(clean(description), LONGEST_DESCRIPTION_COLUMNS)}`,
+  );
+  const besides = [isFile && 'files', isOpen && 'nospace'].filter(Boolean);
   return `${[...lines, `:${besides.join(',')}`].join('\n')}\n`;
 }
 
@@ -64,8 +63,8 @@ function openSources(context: Context, program: Command, words: readonly string[
           ...(isShown(address) ? { description: String(address) } : {}),
         }));
       }),
-    named: async (kind, typed) => {
-      const live = await findLiveNamed(context, values, kind, typed).catch(() => NOTHING);
+    named: async (kind) => {
+      const live = await findLiveNamed(context, values, kind).catch(() => NOTHING);
       if (live.words.length > 0 || kind !== 'organization') return live;
       const { isUuid } = await import('../../api/links.js');
       const known = new Map<string, Offer>();
