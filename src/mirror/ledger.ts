@@ -42,7 +42,8 @@ const KEPT_LIMIT = 2_000;
 const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
 
 /** A state that a bicycle left, by the machine's date; recorded once nobody says for a while which one it came to. */
-interface Leaving {
+export interface Leaving {
+  readonly uuid: string;
   readonly state: unknown;
   readonly leftMs: number;
   isRecorded: boolean;
@@ -50,6 +51,8 @@ interface Leaving {
 
 /** After "bicycle_leaving_state" the new state follows at once, where it is told at all. */
 const LEAVING_MS = 10_000;
+/** Of how many the next writer is told: far more rides than are hidden at once. */
+const MOST_LEAVING = 5_000;
 
 /** The rows of a batch, and of those before it what messages were about. */
 export class Ledger implements FleetStore {
@@ -144,21 +147,31 @@ export class Ledger implements FleetStore {
 
   /** It left this state: what it is now may be for its rider alone. */
   leave(uuid: string, state: unknown, leftMs: number) {
-    if (this.#entries.get(uuid)?.known.bicycle.state === state)
-      this.#leaving.set(uuid, { state, leftMs, isRecorded: false });
+    // A writer that takes over may hear again what the one before has recorded.
+    if (this.#entries.get(uuid)?.known.bicycle.state === state && this.#leaving.get(uuid)?.state !== state)
+      this.#leaving.set(uuid, { uuid, state, leftMs, isRecorded: false });
+  }
+
+  /** Those that left a state and of which nothing more was said, the latest: the next writer goes on with them. */
+  leaving(): readonly Leaving[] {
+    return [...this.#leaving.values()].slice(-MOST_LEAVING);
+  }
+
+  resumeLeaving(before: readonly Leaving[]) {
+    for (const leaving of before) this.#leaving.set(leaving.uuid, { ...leaving });
   }
 
   /** Records who left a state and did not come to another: from then on it is not known. */
   recordLeft(nowMs: number) {
-    for (const [uuid, leaving] of this.#leaving) {
+    for (const leaving of this.#leaving.values()) {
       if (leaving.isRecorded || Math.abs(nowMs - leaving.leftMs) < LEAVING_MS) continue;
-      this.#recordLeft(uuid, leaving);
+      this.#recordLeft(leaving);
     }
   }
 
-  #recordLeft(uuid: string, leaving: Leaving) {
+  #recordLeft(leaving: Leaving) {
     const at = utcOfMs(leaving.leftMs);
-    this.#record(at, at, uuid, null, 'state', JSON.stringify(leaving.state), 'null', 'push');
+    this.#record(at, at, leaving.uuid, null, 'state', JSON.stringify(leaving.state), 'null', 'push');
     leaving.isRecorded = true;
   }
 
@@ -236,7 +249,7 @@ export class Ledger implements FleetStore {
     if (left !== undefined) {
       this.#leaving.delete(entry.uuid);
       // It came back to the state that it left: what it was meanwhile nobody said.
-      if (after.state === left.state && !left.isRecorded) this.#recordLeft(entry.uuid, left);
+      if (after.state === left.state && !left.isRecorded) this.#recordLeft(left);
     }
     const recorded = this.#changes.length;
     for (const field in after) {

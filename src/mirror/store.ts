@@ -66,8 +66,10 @@ export async function resume(database: Database, writer: Writer, nowMs: number) 
   };
 }
 
+type Before = Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> & Pick<State, 'leaving'>;
+
 /** Where the writers of these organizations had come to: all of them have. */
-function join(leases: readonly Lease[], { organizations }: Writer): Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
+function join(leases: readonly Lease[], { organizations }: Writer): Before {
   const states = leases.map(({ state }) => state);
   const [first] = states;
   const isSame = (state: State | undefined) =>
@@ -79,6 +81,7 @@ function join(leases: readonly Lease[], { organizations }: Writer): Omit<Resumed
     // The bicycles of an organization that is new were not read yet.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
     proven: undefined,
+    leaving: states.flatMap((state) => state?.leaving ?? []),
   };
 }
 

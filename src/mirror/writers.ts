@@ -7,6 +7,7 @@ import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import { DIALECTS } from './dialect.js';
 import { LEASE_MS } from './engine.js';
+import type { Leaving } from './ledger.js';
 
 /** A process that writes; the owner is new for each run. */
 export interface Writer {
@@ -25,6 +26,8 @@ export interface State extends Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
   readonly batch: number;
   /** How far what is written was behind the service, by the messages' own times. */
   readonly behindMs: number;
+  /** Absent in what an older fleet wrote. */
+  readonly leaving?: readonly Leaving[];
 }
 
 /** A row of `writers`. */

@@ -121,6 +121,27 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await until(to, `select new from changes where bicycle = '${uuid}'`, { new: '"after it"' });
   });
 
+  test('--standby knows of a bicycle that nobody said where it went, and sees it come back', async () => {
+    const to = await newText();
+    const first = run(to, one);
+    await isWhole(to, one);
+    const standby = run(to, one, '--standby');
+    await standby.until(() => standby.stderr().includes('waiting for its end'));
+    const { uuid = '' } = sandbox.bicycles(one).find(({ state }) => state === 'available') ?? {};
+    const states = `select old, new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
+    const left = { old: '"available"', new: 'null' };
+    sandbox.setFaults([{ kind: 'norented' }]);
+    const act = async (transition: string) =>
+      expect(await runFleet(['bicycles', 'act', uuid, transition, '--yes'], { env })).toMatchObject({ code: 0 });
+    await act('rent');
+    await until(to, states, left);
+    await first.stop('SIGTERM');
+    await standby.until(() => standby.stderr().includes('watching'));
+    await act('return');
+    await until(to, states, left, { old: 'null', new: '"available"' });
+    await until(to, 'select count(*) as n from gaps where ended is null', { n: 0 });
+  });
+
   test('--standby of one that slept, and was replaced meanwhile, waits again', async () => {
     const to = await newText();
     const running = run(to, one, '--standby');

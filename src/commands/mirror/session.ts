@@ -279,8 +279,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const { clock } = session.context;
   ledger.recordLeft(clock.wallMs());
   const { gap, proven, known, comparedToMs } = follower;
-  // What of the readings outlives this program.
-  const reached = { isWhole: known.isWhole, proven };
+  // What outlives this program.
+  const reached = { isWhole: known.isWhole, proven, leaving: ledger.leaving() };
   const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
   const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
   written.heardMs = heardMs;

@@ -36,6 +36,7 @@ export async function becomeWriter(session: MirrorSession): Promise<void> {
   session.startedAt = momentOf(clock);
   session.follower = session.openFollower(session.startedAt);
   ledger.setSize(found.rows);
+  ledger.resumeLeaving(found.leaving ?? []);
   written.heardMs = found.heardMs ?? clock.wallMs();
   session.emit = queue.push;
   for (const event of held.release()) queue.push(event, event.type === 'message' ? event.data.length : 0);
