@@ -78,7 +78,7 @@ The address of another service goes into a new profile, named after the host or 
 profile is used from then on. The profile "sandbox" belongs to "fleet sandbox".
 
 Address and token are checked with one request before they are saved. A service that cannot be reached is a
-warning, one that refuses the token an error, or a question on a terminal.`,
+warning, one that refuses the token an error.`,
       )
       .option('--with-token', 'read the token from stdin instead of asking')
       .option('--email <address>', 'log in with this address and a password', readEmail)

@@ -1,7 +1,7 @@
 // `fleet auth login`: takes an access token, or an e-mail address and a password for one, checks it, and stores it with the addresses that came along.
 
 import { LOGIN_PATH, postForToken, refreshPathOf } from '../../api/login.js';
-import { ANONYMOUS, type Context } from '../../context.js';
+import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { KEYS } from '../../settings/keys.js';
@@ -11,13 +11,16 @@ import {
   refusePlainHttp,
   requireBaseUrl,
   resolveSettings,
+  type Setting,
   type Settings,
 } from '../../settings/resolve.js';
+import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import {
   DEFAULT_PROFILE,
-  type Login,
   loadStored,
+  type ProfileValues,
   type Stored,
+  type StoredToken,
   saveProfile,
   saveToken,
   useProfile,
@@ -27,9 +30,9 @@ import { findTokenPlace } from '../../settings/token-place.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
-import { checkLogin, limitsOfLogin, withPrefixHint } from './check.js';
-import { askOrganization, askPassword, askSetting, askToken } from './questions.js';
-import { type Chosen, chooseNamed, chooseTarget, type LoginTarget } from './target.js';
+import { checkLogin, clientOfLogin, withPrefixHint } from './check.js';
+import { askAddress, askOrganization, askPassword, askToken } from './questions.js';
+import { chooseTarget, type LoginTarget } from './target.js';
 
 export interface LoginOptions {
   withToken?: boolean;
@@ -43,20 +46,8 @@ export interface LoginOptions {
 /** A token is a few hundred bytes; whoever pipes more than this pipes something else. */
 const STDIN_LIMIT_BYTES = 65_536;
 
-/** What a login saves beside the token. */
-const FIELDS = [
-  { key: 'base_url', setting: 'baseUrl' },
-  { key: 'sse_url', setting: 'sseUrl' },
-  { key: 'organization', setting: 'organization' },
-] as const;
-
-type Values = { [Key in (typeof FIELDS)[number]['key']]?: string | undefined };
-
-/** A token and, where it was had for a password, how it is renewed. */
-interface Obtained {
-  token: string;
-  login?: Login;
-}
+/** What was typed, as config.json has it. */
+type Answers = { [Key in 'base_url' | 'sse_url' | 'organization']?: string | undefined };
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
   const { io, flags, notice } = context;
@@ -64,46 +55,44 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const stored = await loadStored(io.env);
   if (stored.problem !== undefined) throw stored.problem;
   const settings = resolveSettings(flags, io.env, stored, chooseProfile(flags, io.env, stored, { mayBeNew: true }));
-  const chosen = chooseNamed(stored, settings.profile);
-  const values = knownValues(settings, chosen);
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
-  const isNewPlace = asks && values.base_url === undefined;
-  const ask = (key: 'base_url' | 'sse_url', message: string) =>
-    askSetting(context, {
-      key,
-      message,
-      check: (url) => refusePlainHttp(new URL(url), message, stored, chosen.profile),
-    });
+  const answers: Answers = {};
+  const ask = async (key: 'base_url' | 'sse_url', message: string) => {
+    const check = (url: URL) => refusePlainHttp(url, message, stored, settings.profile.value);
+    answers[key] = await askAddress(context, key, message, check);
+  };
 
+  // What the sandbox's profile holds is of no use elsewhere.
+  const inUse = settings.profile.value;
+  const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
+  const isUnset = settings.baseUrl.shown === null || (isSandbox && settings.baseUrl.origin === 'profile');
+  const isNewPlace = asks && isUnset;
   if (isNewPlace) {
-    await notice(
-      chosen.isSandbox
-        ? `"${chosen.profile}" belongs to "fleet sandbox": this login gets a profile named after its address`
-        : `logging in: profile "${chosen.profile}"`,
-    );
-    values.base_url = await ask('base_url', 'Address of the service');
-  } else if (values.base_url === undefined && chosen.isSandbox) {
-    throw usageError(
-      `the profile in use, "${chosen.profile}", belongs to "fleet sandbox"`,
-      'give the address of the service: fleet auth login --base-url URL',
-    );
+    const whose = `"${inUse}" belongs to "fleet sandbox": this login gets a profile named after its address`;
+    await notice(isSandbox ? whose : `logging in: profile "${inUse}"`);
+    await ask('base_url', 'Address of the service');
   }
-  const target = chooseTarget(stored, chosen, values.base_url === undefined ? undefined : new URL(values.base_url));
-  const toSave = () => valuesToSave(stored, settings, values, target);
-  const proposed = () => proposedSettings(context, stored, target.profile, toSave());
-  const where = `profile "${target.profile}"${values.base_url === undefined ? '' : ` at ${values.base_url}`}`;
-  await announce(context, target, where);
-  const obtained = await obtain(context, options, proposed(), where);
+  const address = answers.base_url ?? (isUnset ? null : settings.baseUrl.shown);
+  const baseUrl = address === null ? undefined : new URL(address);
+  const target = chooseTarget(stored, settings.profile, baseUrl);
+  const { profile, reason, replaced } = target;
+  if (baseUrl !== undefined) refusePlainHttp(baseUrl, 'base_url', stored, profile);
+  const where = `profile "${profile}"${address === null ? '' : ` at ${address}`}`;
+  await notice(`logging in: ${where}`);
+  if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
+  if (replaced !== undefined) await notice(`this replaces the address ${KEYS.base_url.show(replaced)}`);
 
-  if (options.check !== false && !(await checkLogin(context, proposed(), obtained.token)))
-    return notice('nothing was saved');
-  if (isNewPlace) values.sse_url ??= await ask('sse_url', 'Push address');
-  if (asks && values.organization === undefined && (isNewPlace || !stored.profiles.has(target.profile)))
-    values.organization = await askOrganization(context, proposed(), obtained.token, {
-      maySend: options.check !== false,
-      isNewPlace,
-    });
-  await save(context, { stored, target, values: toSave(), ...obtained });
+  const obtained = await obtain(context, options, { settings, baseUrl, where });
+  const { token } = obtained;
+  const isKnown = ({ shown, origin }: Setting) => shown !== null && (origin !== 'profile' || profile === inUse);
+  const organization =
+    isKnown(settings.organization) && replaced === undefined ? settings.organization.value : undefined;
+  const place = options.check === false || baseUrl === undefined ? undefined : { settings, baseUrl, token };
+  if (place !== undefined) await checkLogin(context, place, organization);
+  if (isNewPlace && !isKnown(settings.sseUrl)) await ask('sse_url', 'Push address');
+  if (asks && organization === undefined && (isNewPlace || !stored.profiles.has(profile)))
+    answers.organization = await askOrganization(context, token, place, isNewPlace);
+  await save(context, { stored, target, values: valuesToSave(settings, answers, target), obtained });
 }
 
 function checkFlags({ withToken, email, passwordStdin, loginPath }: LoginOptions): void {
@@ -116,43 +105,32 @@ function checkFlags({ withToken, email, passwordStdin, loginPath }: LoginOptions
     );
 }
 
-/** What flags, environment and profile say; what the sandbox's profile holds is of no use elsewhere. */
-function knownValues(settings: Settings, chosen: Chosen): Values {
-  const values: Values = {};
-  for (const { key, setting } of FIELDS) {
-    const { shown, origin } = settings[setting];
-    if (shown !== null && !(chosen.isSandbox && origin === 'profile')) values[key] = shown;
-  }
-  return values;
-}
-
-async function announce({ notice }: Context, { reason, replaced }: LoginTarget, where: string): Promise<void> {
-  await notice(`logging in: ${where}`);
-  if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
-  if (replaced !== undefined) await notice(`this replaces the address ${KEYS.base_url.show(replaced)}`);
-}
-
 /** The token: piped, typed, or had for a password. */
-async function obtain(context: Context, options: LoginOptions, settings: Settings, where: string): Promise<Obtained> {
-  const { email, loginPath = LOGIN_PATH, passwordStdin, withToken } = options;
+async function obtain(
+  context: Context,
+  { email, loginPath = LOGIN_PATH, passwordStdin, withToken }: LoginOptions,
+  { settings, baseUrl, where }: { settings: Settings; baseUrl: URL | undefined; where: string },
+): Promise<StoredToken> {
+  const { secrets } = context.io;
   if (email === undefined) {
     const typed = withToken === true ? await pipe(context, '--with-token', 'token') : await askToken(context, where);
     const parsed = parseToken(typed);
     if ('reason' in parsed) throw usageError(`the token ${parsed.reason}`, 'give the token alone, on one line');
-    context.io.secrets.add(parsed.value);
+    secrets.add(parsed.value);
     if (parsed.leftOut !== undefined) await context.notice(`ignored the word "${parsed.leftOut}" before the token`);
     return { token: parsed.value };
   }
-  requireBaseUrl(settings);
-  const password =
+  const place = { settings, baseUrl: baseUrl ?? requireBaseUrl(settings) };
+  const typed =
     passwordStdin === true
-      ? (await pipe(context, '--password-stdin', 'password')).replace(/\r?\n$/, '')
+      ? await pipe(context, '--password-stdin', 'password')
       : await askPassword(context, email, where);
+  const password = typed.replace(/\r?\n$/, '');
   if (password === '') throw usageError('the password is empty', 'give it on one line');
-  context.io.secrets.add(password, true);
-  const client = await context.client({ ...limitsOfLogin(settings), settings, token: ANONYMOUS });
+  secrets.add(password, true);
+  const client = await clientOfLogin(context, place);
   const answer = await postForToken(client, loginPath, { email, password }).catch(async (thrown) => {
-    const hinted = await withPrefixHint(context, settings, thrown);
+    const hinted = await withPrefixHint(context, place, thrown);
     if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found') throw hinted;
     throw withHint(thrown, 'this service has no login there: give --login-path, or a token with "fleet auth login"');
   });
@@ -161,12 +139,10 @@ async function obtain(context: Context, options: LoginOptions, settings: Setting
     throw new FleetError('service', `the service answered the login at ${loginPath} without a token`, {
       hint: 'another address for it is given with --login-path; a token by hand with: fleet auth login',
     });
-  context.io.secrets.add(parsed.value);
+  secrets.add(parsed.value);
   await context.notice(`✓ logged in as ${email}`);
-  return {
-    token: parsed.value,
-    login: { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() },
-  };
+  const login = { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() };
+  return { token: parsed.value, login };
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
@@ -181,38 +157,32 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
 }
 
 /**
- * What changes in the profile: what came by flag or as an answer; all that is known where the profile is another one than that in
- * use. `undefined` takes out what belonged to the service that was there before.
+ * What changes in the profile: what was typed or came by flag, and from the environment where it is another profile than that in use.
+ * `undefined` takes out what belonged to the service that was there before.
  */
-function valuesToSave(stored: Stored, settings: Settings, known: Values, { profile, replaced }: LoginTarget): Values {
-  const held = stored.profiles.get(profile);
-  const isElsewhere = profile !== settings.profile.value || replaced !== undefined;
-  const values: Values = {};
-  for (const { key, setting } of FIELDS) {
-    const value = known[key];
-    const { shown, origin } = settings[setting];
-    const isNeeded = isElsewhere && (key === 'base_url' || origin === 'environment');
-    if (value !== undefined && (origin === 'flag' || value !== shown || isNeeded)) values[key] = value;
-    else if (replaced !== undefined && key !== 'base_url' && held?.[key] !== undefined) values[key] = undefined;
+function valuesToSave(settings: Settings, answers: Answers, { reason, replaced }: LoginTarget): ProfileValues {
+  const known = { base_url: settings.baseUrl, sse_url: settings.sseUrl, organization: settings.organization };
+  const isElsewhere = reason !== undefined || replaced !== undefined;
+  const values: Answers = {};
+  for (const [key, { shown, origin }] of Object.entries(known) as [keyof Answers, Setting][]) {
+    const isGiven = shown !== null && (origin === 'flag' || (origin === 'environment' && isElsewhere));
+    if (answers[key] !== undefined || isGiven) values[key] = answers[key] ?? shown ?? undefined;
+    else if (origin === 'profile' && replaced !== undefined) values[key] = undefined;
   }
   return values;
 }
 
-/** The settings as they would be. */
-function proposedSettings({ io, flags }: Context, stored: Stored, profile: string, values: Values): Settings {
-  const proposed = { ...stored.profiles.get(profile), ...values };
-  const profiles = new Map(stored.profiles).set(profile, proposed);
-  // The address that was answered wins over the one of the environment.
-  const answered = values.base_url === undefined ? flags : { ...flags, baseUrl: values.base_url };
-  return resolveSettings({ ...answered, profile }, io.env, { ...stored, profiles });
+interface Result {
+  stored: Stored;
+  target: LoginTarget;
+  values: ProfileValues;
+  obtained: StoredToken;
 }
 
-async function save(
-  context: Context,
-  { stored, target, values, token, login }: { stored: Stored; target: LoginTarget; values: Values } & Obtained,
-): Promise<void> {
+async function save(context: Context, { stored, target, values, obtained }: Result): Promise<void> {
   const { io, flags, notice } = context;
-  const { profile } = target;
+  const { profile, reason } = target;
+  const { token, login } = obtained;
   await saveProfile(stored, profile, values);
   await saveToken(stored, profile, token, login);
   for (const [key, value] of Object.entries(values))
@@ -221,8 +191,16 @@ async function save(
     );
   const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
-  await enterProfile(context, stored, target);
-  await reportEnd(context, token, login !== undefined);
+  // The first profile of all, and one that the login chose by itself, are used from now on.
+  const before = stored.active ?? DEFAULT_PROFILE;
+  const isFirst = stored.profiles.size === 0 && stored.active === undefined;
+  if (before !== profile && (isFirst || reason !== undefined)) {
+    await useProfile(stored, profile);
+    await notice(
+      `✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`,
+    );
+  } else if (before !== profile) await notice(`to use it without --profile: fleet profile use ${profile}`);
+  await reportEnd(context, obtained);
 
   const saved = await loadStored(io.env);
   const settings = resolveSettings({ ...flags, profile }, io.env, saved);
@@ -238,24 +216,12 @@ async function save(
     );
 }
 
-/** The first profile of all, and one that the login chose by itself, are used from now on. */
-async function enterProfile({ notice }: Context, stored: Stored, { profile, reason }: LoginTarget): Promise<void> {
-  const before = stored.active ?? DEFAULT_PROFILE;
-  if (before === profile) return;
-  const isFirst = stored.profiles.size === 0 && stored.active === undefined;
-  if (!isFirst && reason === undefined) return notice(`to use it without --profile: fleet profile use ${profile}`);
-  await useProfile(stored, profile);
-  await notice(`✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
-}
-
-async function reportEnd({ clock, notice }: Context, token: string, isRenewed: boolean): Promise<void> {
+async function reportEnd({ clock, notice }: Context, { token, login }: StoredToken): Promise<void> {
   const expiry = readExpiry(token);
   if (expiry === undefined) return;
-  const iso = new Date(expiry).toISOString();
   const now = clock.wallMs();
-  if (expiry <= now) await notice(`warning: this token expired ${age(iso, now)} (${iso}); the service will refuse it`);
-  else
-    await notice(
-      `it expires ${age(iso, now)} (${iso})${isRenewed ? '; every command that runs before then renews it' : ''}`,
-    );
+  const iso = new Date(expiry).toISOString();
+  const renewed = login === undefined ? '' : '; every command that runs before then renews it';
+  if (expiry > now) await notice(`it expires ${age(iso, now)} (${iso})${renewed}`);
+  else await notice(`warning: this token expired ${age(iso, now)} (${iso}); the service will refuse it`);
 }

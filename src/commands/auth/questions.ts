@@ -3,48 +3,43 @@
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
-import { asFleetError, FleetError } from '../../errors.js';
-import { type KeyName, parseForStore } from '../../settings/keys.js';
-import type { Settings } from '../../settings/resolve.js';
+import { messageOf } from '../../errors.js';
+import { KEYS, parseAddress } from '../../settings/keys.js';
 import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { readNames } from '../named/find.js';
 import { describe } from '../shared/list/pick-one.js';
-import { limitsOfLogin } from './check.js';
+import { clientOfLogin, type LoginPlace } from './check.js';
 
 /** What to do without a terminal. */
 const INSTEAD =
   'give the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
-/** A question for an address; all but that of the service may be left open. */
-export interface SettingQuestion {
-  key: KeyName;
-  message: string;
-  /** Throws for an invalid value. */
-  check(value: string): void;
-}
-
-/** The value as config.json has it; undefined: left open. Throws a FleetError of kind `usage` without a terminal. */
-export async function askSetting(context: Context, question: SettingQuestion): Promise<string | undefined> {
-  const { key, message, check } = question;
+/** An address as config.json has it; that of the service is needed, another may be left open. `check` throws for one that is refused. */
+export async function askAddress(
+  context: Context,
+  key: 'base_url' | 'sse_url',
+  message: string,
+  check: (url: URL) => void,
+): Promise<string | undefined> {
   const isNeeded = key === 'base_url';
   const answer = await askText(context, {
     message: isNeeded ? message : `${message} (Enter to leave it unset)`,
     instead: INSTEAD,
     refuse(typed) {
       if (typed.trim() === '') return isNeeded ? 'an address is needed' : undefined;
-      const parsed = parseForStore(key, typed);
-      if ('reason' in parsed) return parsed.hint === undefined ? parsed.reason : `${parsed.reason}; ${parsed.hint}`;
+      const parsed = parseAddress(typed);
+      if ('reason' in parsed) return [parsed.reason, parsed.hint].filter(Boolean).join('; ');
       try {
-        check(String(parsed.value));
+        check(parsed.value);
         return undefined;
       } catch (error) {
-        return asFleetError(error).message;
+        return messageOf(error);
       }
     },
   });
-  const parsed = parseForStore(key, answer);
-  return answer.trim() === '' || 'reason' in parsed ? undefined : String(parsed.value);
+  const parsed = parseAddress(answer);
+  return 'reason' in parsed ? undefined : KEYS[key].show(parsed.value);
 }
 
 /** The text that was typed. `where` names profile and address. */
@@ -69,25 +64,27 @@ export async function askPassword(context: Context, email: string, where: string
 
 /**
  * The organization that commands use by default: one of those that the token names, or that the service lists where it names none; undefined: left
- * open. Where none is known it is asked for with a new address alone.
+ * open. Where none is known it is asked for with a new address alone. Without a place nothing is sent.
  */
 export async function askOrganization(
   context: Context,
-  settings: Settings,
   token: string,
-  { maySend, isNewPlace }: { maySend: boolean; isNewPlace: boolean },
+  place: LoginPlace | undefined,
+  isNewPlace: boolean,
 ): Promise<string | undefined> {
-  const names = maySend && settings.baseUrl.value !== undefined ? await namesFor(context, settings, token) : undefined;
+  const client = place === undefined ? undefined : await clientOfLogin(context, place);
+  // What the service calls its organizations, where it says so, and soon.
+  const names = await (client && readNames(client, NAMED.organization).catch(() => context.signal.throwIfAborted()));
   const ofToken = organizationsOf(token);
   const known = ofToken.length > 0 ? ofToken : [...(names?.keys() ?? [])];
   if (known.length === 0 && !isNewPlace) return undefined;
+  const nameOf = (uuid: string) => names?.get(uuid)?.[0];
   const find = (typed: string): string | undefined => {
     const text = typed.trim();
-    const byName = known.filter((uuid) => names?.get(uuid)?.[0]?.toLowerCase() === text.toLowerCase());
+    const byName = known.filter((uuid) => nameOf(uuid)?.toLowerCase() === text.toLowerCase());
     return known[Number(text) - 1] ?? (byName.length === 1 ? byName[0] : undefined) ?? wholeUuid(text);
   };
-  for (const [index, uuid] of known.entries())
-    await context.notice(`  ${index + 1}  ${describe(uuid, names?.get(uuid)?.[0])}`);
+  for (const [index, uuid] of known.entries()) await context.notice(`  ${index + 1}  ${describe(uuid, nameOf(uuid))}`);
   const ways = known.length > 0 ? 'number, name or UUID' : 'UUID';
   const answer = await askText(context, {
     message: `Organization (${ways}; Enter to leave it unset)`,
@@ -95,15 +92,4 @@ export async function askOrganization(
     refuse: (typed) => (typed.trim() === '' || find(typed) !== undefined ? undefined : `give its ${ways}`),
   });
   return find(answer);
-}
-
-/** What the service calls its organizations; undefined where it does not say, or not soon. */
-async function namesFor(context: Context, settings: Settings, token: string) {
-  const tokens = { get: async () => token, renew: async () => undefined };
-  const client = await context.client({ ...limitsOfLogin(settings), settings, token: tokens });
-  return readNames(client, NAMED.organization).catch((thrown) => {
-    context.signal.throwIfAborted();
-    if (thrown instanceof FleetError) return undefined;
-    throw thrown;
-  });
 }

@@ -3,44 +3,22 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
+import type { Settings } from '../../settings/resolve.js';
 import { findLooseness, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
-import { findTokenPlace, loginCommand, missingToken } from '../../settings/token-place.js';
+import { findTokenPlace, loginCommand, missingToken, type TokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
 
-/** The object of `--json`; `null` where there is nothing to say. */
-interface Status extends TokenStatus {
-  profile: string;
-  base_url: string | null;
-  sse_url: string | null;
-  organization: string | null;
-  warnings: string[];
-}
-
-interface TokenStatus {
-  /** `variable`, `file`, `command` or `stored`. */
-  source: string | null;
-  /** The source in words. */
-  source_detail: string | null;
-  /** ISO 8601. */
-  expires: string | null;
-  expires_in_seconds: number | null;
-  expired: boolean | null;
-  /** ISO 8601: until when commands can renew it by themselves; null where they cannot. */
-  renewable_until: string | null;
-  claims: { [claim: string]: unknown } | null;
-}
-
 /**
  * Prints the status, then throws when there is no token (kind `config`, exit 3), when its source fails (the same), or
  * when it has expired (Assumed: kind `auth`, exit 4, as the service would answer 401).
  */
 export async function showStatus(context: Context): Promise<void> {
-  const { io, clock, notice } = context;
+  const { io, clock, notice, flags } = context;
   const now = clock.wallMs();
   const settings = await context.settings();
   const stored = await loadStored(io.env);
@@ -48,9 +26,9 @@ export async function showStatus(context: Context): Promise<void> {
   const profile = settings.profile.value;
   const place = await findTokenPlace(io.env, stored, settings);
   const loose = findLooseness(stored.credentialsPath, 'tokens');
-  const warning = loose === undefined ? undefined : `warning: ${loose.problem}; run: ${loose.command}`;
+  const warnings = loose === undefined ? [] : [`warning: ${loose.problem}; run: ${loose.command}`];
 
-  let token: string | undefined;
+  let token = '';
   let failure: unknown = place === undefined ? missingToken(profile) : undefined;
   if (place !== undefined) {
     try {
@@ -59,10 +37,29 @@ export async function showStatus(context: Context): Promise<void> {
       failure = error;
     }
   }
-  const expiry = token === undefined ? undefined : readExpiry(token);
+  const status = { ...tokenStatus(settings, place, token, now), warnings };
+  const { expires } = status;
+  if (status.expired === true) {
+    const again = `run "${loginCommand(profile, place?.login)}" again`;
+    const hint = place?.kind === 'stored' ? again : `renew it at its source: ${place?.origin}`;
+    failure = new FleetError('auth', `the token expired ${age(expires, now)} (${expires})`, { hint });
+  }
+  if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
+    const rows = drawStatus(status, token !== '', now);
+    await writeResult(context, drawList(rows, isScreen(context) ? io.stdout.width() : undefined));
+  } else await printReport(context, STATUS, [status], format);
+  if (format === 'table') for (const warning of warnings) await notice(warning);
+  if (failure !== undefined) throw failure;
+}
+
+const STATUS: Shape<object> = { noun: { one: 'status', many: 'status' }, columns: [], fields: [], single: true };
+
+/** The object of `--json`; `null` where there is nothing to say. */
+function tokenStatus(settings: Settings, place: TokenPlace | undefined, token: string, now: number) {
+  const expiry = readExpiry(token);
   const expires = expiry === undefined ? null : new Date(expiry).toISOString();
-  const status: Status = {
-    profile,
+  return {
+    profile: settings.profile.value,
     base_url: settings.baseUrl.shown,
     sse_url: settings.sseUrl.shown,
     organization: settings.organization.shown,
@@ -71,51 +68,29 @@ export async function showStatus(context: Context): Promise<void> {
     expires,
     expires_in_seconds: expiry === undefined ? null : Math.floor((expiry - now) / 1000),
     expired: expiry === undefined ? null : expiry <= now,
-    // Assumed: an expired token cannot be renewed.
-    renewable_until: place?.kind === 'stored' && place.login !== undefined ? expires : null,
-    claims: (token === undefined ? undefined : readClaims(token)) ?? null,
-    warnings: warning === undefined ? [] : [warning],
+    // Until when commands renew it by themselves. Assumed: an expired token cannot be renewed.
+    renewable_until: place?.login === undefined ? null : expires,
+    claims: readClaims(token) ?? null,
   };
-  if (status.expired === true) {
-    failure = new FleetError('auth', `the token expired ${age(expires, now)} (${expires})`, {
-      hint:
-        place?.kind === 'stored'
-          ? `run "${loginCommand(profile, place.login)}" again`
-          : `renew it at its source: ${place?.origin}`,
-    });
-  }
-  if (format === 'table' && context.flags.jq === undefined && context.flags.columns === undefined)
-    await writeResult(
-      context,
-      drawList(describeStatus(status, token !== undefined, now), isScreen(context) ? io.stdout.width() : undefined),
-    );
-  else await printReport(context, STATUS, [status], format);
-  if (format === 'table' && warning !== undefined) await notice(warning);
-  if (failure !== undefined) throw failure;
 }
 
-const STATUS: Shape<Status> = { noun: { one: 'status', many: 'status' }, columns: [], fields: [], single: true };
-
-function describeStatus(status: Status, hasToken: boolean, now: number): string[][] {
-  const rows = [
+function drawStatus(status: ReturnType<typeof tokenStatus>, hasToken: boolean, now: number): string[][] {
+  const { expires, expired, claims, renewable_until: until } = status;
+  const places = [
     ['profile', status.profile],
     ['address', status.base_url ?? '-'],
     ['push address', status.sse_url ?? '-'],
     ['organization', status.organization ?? '-'],
     ['token', status.source_detail ?? 'none'],
   ];
-  if (hasToken) {
-    const { expires, expired, claims } = status;
-    rows.push([
-      expired === true ? 'expired' : 'expires',
-      expires === null ? 'unknown' : `${age(expires, now)} (${expires})`,
-    ]);
-    if (status.renewable_until !== null)
-      rows.push(['renewable', `until ${status.renewable_until}: any command that runs before then renews it`]);
-    if (claims === null) rows.push(['claims', 'none: the token is not a JWT']);
-    for (const [claim, value] of Object.entries(claims ?? {})) rows.push([`claim ${claim}`, showClaim(value)]);
-  }
-  return rows;
+  if (!hasToken) return places;
+  return [
+    ...places,
+    [expired === true ? 'expired' : 'expires', expires === null ? 'unknown' : `${age(expires, now)} (${expires})`],
+    ...(until === null ? [] : [['renewable', `until ${until}: any command that runs before then renews it`]]),
+    ...(claims === null ? [['claims', 'none: the token is not a JWT']] : []),
+    ...Object.entries(claims ?? {}).map(([claim, value]) => [`claim ${claim}`, showClaim(value)]),
+  ];
 }
 
 /** Observed: `affs` is `{organization: [roles]}`. */
