@@ -89,6 +89,7 @@ const MOST_ATTEMPTS = 3;
 const MOST_NAMES = 100;
 
 const NO_ORDER = 'the list is not in the order of "modified"';
+const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
 
 export class CatchUp {
   readonly #known: KnownFleet;
@@ -157,7 +158,7 @@ export class CatchUp {
     this.#reading = undefined;
   }
 
-  /** Begins the reading that is wanted, or says when it may begin; one at a time. */
+  /** Begins the reading that is wanted, as soon as it may begin; one at a time. */
   begin(now: Moment) {
     const reading = this.#reading;
     if (reading !== undefined) {
@@ -167,9 +168,7 @@ export class CatchUp {
       return this.#ask(reading, undefined, now);
     }
     if (this.#wanted === undefined) return;
-    const inMs = this.#dueMs - now.monotonicMs;
-    // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
-    if (inMs > 0) return this.#emit({ type: 'wake', inMs: Math.ceil(inMs) });
+    if (now.monotonicMs < this.#dueMs) return;
     const mark = this.#mark;
     const { sinceWallMs, mostPages } = this.#wanted;
     this.forget();
@@ -318,7 +317,7 @@ export class CatchUp {
         reading.incomplete ??= 'the time at the service is not known';
     } else {
       reading.found.isBoundReached = true;
-      reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : 'more may have changed further down';
+      reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
     }
     this.#endList(reading, now);
   }
@@ -341,16 +340,15 @@ export class CatchUp {
     const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
     if (isAgain && !isAbsentTwice && attempt < MOST_ATTEMPTS) {
       pass.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
-      return this.#emit({ type: 'wake', inMs: AGAIN_PAUSE_MS });
+      return;
     }
     const gone = isAbsentTwice ? this.#remove(absent, now) : 0;
     this.#reading = undefined;
     const missing = [...(pass.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.goneMs === undefined);
-    const reason = pass.unsound ?? reading.incomplete;
-    const isComplete = reason === undefined && missing.length === 0;
+    const why = pass.unsound ?? reading.incomplete;
+    const reason = why ?? (missing.length > 0 ? `it does not hold ${missing.join(', ')}` : undefined);
     this.#cover(reading);
-    const report = { sinceWallMs, ...found, gone, isComplete, reason, missing };
-    if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: 0 });
+    const report = { sinceWallMs, ...found, gone, isComplete: reason === undefined, reason, missing };
     this.#onEnd({ report, mark, totals, introducedBefore: asked.introduced, isCount: mostPages === 0 }, now);
   }
 
@@ -396,7 +394,6 @@ export class CatchUp {
     this.#mark = mark ?? this.#mark;
     if (isWorthRetrying) this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.#emit({ type: 'unread', error, sinceWallMs, retryInMs: isWorthRetrying ? UNREAD_PAUSE_MS : undefined });
-    if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: UNREAD_PAUSE_MS });
   }
 }
 

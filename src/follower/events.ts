@@ -59,11 +59,11 @@ export type FollowerAnswer = { readonly id: number } & (
 
 export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & { readonly type: Type };
 
+/** A `tick` has to come every second or so: nothing else says that time has passed. */
 export type FollowerEvent = Opened | Lost | Gap | Resync | FollowerAnswer | { readonly type: 'tick' };
 
 export type FollowerOutput =
   | FollowerRequest
-  | { readonly type: 'wake'; readonly inMs: number }
   /** A bicycle at the start, not shown by itself. */
   | { readonly type: 'learned'; readonly bicycle: Bicycle }
   | { readonly type: 'caught-up'; readonly change: Change }

@@ -255,16 +255,11 @@ export class Follower {
 
   #beginCheck(now: Moment) {
     const { bicycles, mostPages, organizations } = this.#options;
-    this.#checkAgain(now);
+    this.#check.dueMs = now.monotonicMs + CHECK_MS;
     if (mostPages === 0 || organizations.length === 0) return;
     if (bicycles !== undefined || this.known.store.isTable) return this.#compare(now);
     this.#catchUp.want(undefined, 0, now);
     this.#catchUp.begin(now);
-  }
-
-  #checkAgain(now: Moment) {
-    this.#check.dueMs = now.monotonicMs + CHECK_MS;
-    this.#emit({ type: 'wake', inMs: CHECK_MS });
   }
 
   /** Reads what the list says was modified since the last comparison: its count, and what messages leave out, such as links. */
@@ -313,14 +308,14 @@ export class Follower {
     }
     if (mark === undefined) {
       check.comparedTo = now;
-      this.#checkAgain(now);
+      this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
     // A reading from where the table was last compared is the next comparison; one after a gap goes back to where that began.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;
-      this.#checkAgain(now);
+      this.#check.dueMs = now.monotonicMs + CHECK_MS;
     }
     if (report.isComplete) this.#closeGap();
     const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
@@ -363,7 +358,7 @@ export class Follower {
     this.#isFirstPending = false;
     if (isFirst && !this.known.store.isTable) {
       this.#check.comparedTo = now;
-      this.#checkAgain(now);
+      this.#check.dueMs = now.monotonicMs + CHECK_MS;
     }
     if (pending === undefined && gone === 0) return;
     const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };

@@ -246,10 +246,7 @@ export class WholeList {
     const inMs = doublingPauseMs(++this.#unproven, FIRST_UNPROVEN_PAUSE_MS, LONGEST_UNPROVEN_PAUSE_MS);
     this.#allowedMs = now.monotonicMs + inMs;
     this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
-    if (again !== undefined) {
-      this.#wanted = { reason, dueMs: this.#allowedMs };
-      this.#emit({ type: 'wake', inMs });
-    }
+    if (again !== undefined) this.#wanted = { reason, dueMs: this.#allowedMs };
     this.#options.onEnd({ gone: 0, reason }, now);
   }
 
@@ -259,7 +256,6 @@ export class WholeList {
     this.#reading = undefined;
     this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs, confirms };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
-    this.#emit({ type: 'wake', inMs });
     this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read' }, now);
   }
 }

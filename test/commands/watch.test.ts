@@ -392,7 +392,7 @@ describe('after a gap', () => {
       });
       expect(got.code).toBe(130);
       expect(got.stderr).toMatch(
-        /checked the list: \d+ changes caught up, \d+ bicycles not known before, but only the last changed bicycles were read; raise/,
+        /checked the list: \d+ changes caught up, \d+ bicycles not known before, but it is not complete: only the last changed bicycles were read; raise/,
       );
       expect(got.stderr).not.toContain('watching');
       expect(lists()).toBe(4);

@@ -160,7 +160,6 @@ describe('after a gap', () => {
     if (asked?.type !== 'read-page') throw new Error('a page is asked for');
     expect(step({ type: 'failed', id: asked.id, error: FAILURE }, 2)).toMatchObject([
       { type: 'unread', retryInMs: 30_000 },
-      { type: 'wake', inMs: 30_000 },
     ]);
     const changed = [item('e', 6, 'lost'), ...FLEET.filter(({ uuid }) => uuid !== 'e')];
     gap(5, changed, 8);
@@ -191,7 +190,7 @@ describe('after a gap', () => {
     const [asked] = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 10);
     if (asked?.type !== 'read-page') throw new Error('a page is asked for');
     step({ type: 'failed', id: asked.id, error: FAILURE }, 11);
-    expect(step({ type: 'tick' }, 20)).toMatchObject([{ type: 'wake' }]);
+    expect(step({ type: 'tick' }, 20)).toEqual([]);
     answer(step({ type: 'tick' }, 41), [item('c', 6, 'lost'), ...FLEET.filter(({ uuid }) => uuid !== 'c')], 41);
     expect(shown()).toEqual(['c lost']);
     expect(reports()[1]).toMatchObject({ isComplete: true, sinceWallMs: START_MS + 5_000 });
@@ -203,7 +202,7 @@ describe('after a gap', () => {
     read(FLEET, 1);
     gap(5, FLEET, 10);
     step({ type: 'blind', fromMs: 11_000 }, 12);
-    expect(step({ type: 'wanted', sinceWallMs: START_MS - 3_600_000 }, 12)).toEqual([{ type: 'wake', inMs: 8_000 }]);
+    expect(step({ type: 'wanted', sinceWallMs: START_MS - 3_600_000 }, 12)).toEqual([]);
     expect(step({ type: 'tick' }, 20)).toMatchObject([{ type: 'read-page' }]);
     expect(reports()).toHaveLength(2);
   });

@@ -410,8 +410,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     } else if (effect.type === 'read') {
       reports.push({ ...readingOf(effect.report, nowMs), startedMs });
       startedMs = undefined;
-    } else if (effect.type === 'wake') after(effect.inMs, () => step({ type: 'tick' }));
-    else if (effect.type === 'read-whole') {
+    } else if (effect.type === 'read-whole') {
       const { id, organization } = effect;
       const readOn = (page: number) => {
         const askedAt = watch.known.heard;
@@ -458,6 +457,11 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     for (const effect of watch.take(event, moment())) perform(effect);
   };
 
+  const tick = () => {
+    step({ type: 'tick' });
+    after(1_000, tick);
+  };
+  after(1_000, tick);
   for (const [topic, link] of links) after(10 + more.below(500), () => open(topic, link));
   after(luck.below(300), change);
   after(luck.below(luck.chance(0.3) ? 2_000 : 20_000), trouble);

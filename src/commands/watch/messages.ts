@@ -59,24 +59,14 @@ function readRecord({ sinceWallMs, pages, changes, unknown, gone, isComplete, re
 
 /** A reading for people; the start is worth a line only where a bicycle that was named is not there. */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
-  const { sinceWallMs, changes, unknown, gone, isComplete, isBoundReached, missing, reason } = report;
-  const which = missing.join(', ');
-  if (sinceWallMs === undefined) {
-    if (missing.length === 0) return undefined;
-    return isBoundReached
-      ? `not among the bicycles that changed last, so not known before the first update: ${which}; raise --resync-pages`
-      : `not in the list, so not known before the first update: ${which}`;
-  }
+  const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;
+  if (sinceWallMs === undefined)
+    return missing.length === 0 ? undefined : `not known before the first update: ${missing.join(', ')}: ${reason}`;
   const found = [
     ...(changes === 0 ? [] : [`${count(changes, 'change')} caught up`]),
     ...(unknown === 0 ? [] : [`${count(unknown, 'bicycle')} not known before`]),
     ...(gone === 0 ? [] : [`${count(gone, 'bicycle')} gone`]),
   ].join(', ');
   if (isComplete) return atNow(`checked the list: ${found === '' ? 'nothing was missed' : found}`);
-  const why = isBoundReached
-    ? 'but only the last changed bicycles were read; raise --resync-pages to be sure'
-    : missing.length > 0
-      ? `but it does not hold ${which}`
-      : `but it is not complete: ${reason ?? 'the list does not prove that this is all'}`;
-  return atNow(`checked the list: ${found === '' ? 'no change found' : found}, ${why}`);
+  return atNow(`checked the list: ${found === '' ? 'no change found' : found}, but it is not complete: ${reason}`);
 }

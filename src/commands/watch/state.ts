@@ -16,7 +16,7 @@ import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { namesChange, type ShownEntry } from '../../views/change.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
 import type { Stop } from '../shared/follow/ending.js';
-import type { End } from '../shared/follow/loop.js';
+import type { CommonEffect } from '../shared/follow/loop.js';
 import { matches } from '../shared/list/where.js';
 import { ConnectionLog } from './connections.js';
 import type { WatchPlan } from './plan.js';
@@ -32,10 +32,8 @@ export type WatchEvent =
 export type WatchEffect =
   /** A message to show, or what a list showed after a gap; `data` is the envelope as it came, or one of our own for what was waited for. */
   | { readonly type: 'show'; readonly entry: ShownEntry; readonly atMs: number; readonly data: string | undefined }
-  | { readonly type: 'stream'; readonly event: StreamEvent }
-  | { readonly type: 'detail'; readonly text: string }
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' | 'counted' }>
-  | End;
+  | CommonEffect;
 
 /** How much of a message that cannot be read is kept. */
 const KEPT_CHARACTERS = 1_000;

@@ -1,10 +1,10 @@
 // `fleet watch`: drives the follower of a watch, and prints or draws what it finds.
 
-import { momentOf } from '../../clock.js';
+import { every, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { KNOWN_LIMIT } from '../../follower/store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
+import { type CommonEffect, type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
 import { openPrinter, type Printable } from '../shared/follow/print.js';
 import { answer, isRequest } from '../shared/follow/requests.js';
 import { seesAllOf } from '../shared/follow/start.js';
@@ -13,6 +13,9 @@ import type { Display, LiveOptions } from './live.js';
 import { openWatchReport } from './messages.js';
 import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
+
+/** How often what is due is looked at. */
+const TICK_MS = 1_000;
 
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function watch(context: Context, organization: string | undefined, options: WatchOptions): Promise<void> {
@@ -63,6 +66,7 @@ async function openWatch(
   };
   const watched = new Watch(plan, momentOf(clock), () => seesAll);
   const sink = { emit, room, signal, follower: watched.follower };
+  every(clock, TICK_MS, signal, () => emit({ type: 'tick' }));
   session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }));
   return {
     step: (event, now) => watched.take(event, now),
@@ -96,7 +100,7 @@ async function remember(context: Context, plan: WatchPlan, { emit, stderr }: Ses
 }
 
 /** What the loop does not do by itself. */
-type OwnEffect = Exclude<WatchEffect, { type: 'wake' | 'stream' | 'detail' | 'end' }>;
+type OwnEffect = Exclude<WatchEffect, CommonEffect>;
 
 async function openBoard(options: LiveOptions): Promise<Display> {
   return (await import('./live.js')).openLive(options);
