@@ -26,13 +26,9 @@ const MANIFEST = JSON.parse(read('package.json')) as {
 /** A tarball beyond this has something in it that does not belong there. */
 const LARGEST_BYTES = 2_200_000;
 
-test('the tarball holds what is needed and no more', () => {
-  const text = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
-  const [packed] = JSON.parse(text) as [{ size: number; files: { path: string }[] }];
-  const paths = packed.files.map(({ path }) => path);
+/** Whether what is packed is what is needed and no more. */
+function expectPacked({ size, files }: { size: number; files: { path: string }[] }): void {
+  const paths = files.map(({ path }) => path);
   const isExpected =
     /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/.+|dist\/[^/]+\.cjs|dist\/[a-z-]+\.md|dist\/jq\.wasm|dist\/man\/man[17]\/.+\.[17])$/;
   expect(paths.filter((path) => !isExpected.test(path))).toEqual([
@@ -44,8 +40,8 @@ test('the tarball holds what is needed and no more', () => {
   expect(paths).toEqual(
     expect.arrayContaining(['LICENSE', 'bin/fleet.js', 'dist/main.cjs', 'dist/bulk.md', 'dist/man/man1/fleet.1']),
   );
-  expect(packed.size).toBeLessThan(LARGEST_BYTES);
-});
+  expect(size).toBeLessThan(LARGEST_BYTES);
+}
 
 test('the bundle asks for no library', () => {
   const names = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies });
@@ -138,7 +134,7 @@ test('a page tells the flags and examples, and roff takes nothing of them for it
   }
 });
 
-test('an installed package has its pages where man looks, and no scripts that npm warns of: its manifest is made when it is packed', () => {
+test('the tarball holds what is needed and no more; installed, it has its pages where man looks, and no scripts that npm warns of', () => {
   const folder = newFolder();
   const copy = join(folder, 'copy');
   for (const path of ['package.json', '.pack.js', 'bin', 'dist', 'README.md', 'LICENSE', 'CHANGELOG.md'])
@@ -155,7 +151,12 @@ test('an installed package has its pages where man looks, and no scripts that np
   const { optionalDependencies: _, ...packed } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
   writeFileSync(join(copy, 'package.json'), JSON.stringify(packed));
   expect(packed.man.sort()).toEqual(PAGES.map((page) => `dist/man/${page}`).sort());
-  run('npm pack --ignore-scripts');
+  const text = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--loglevel=error'], {
+    cwd: copy,
+    encoding: 'utf8',
+  });
+  const [tarball] = JSON.parse(text);
+  expectPacked(tarball);
   const install = 'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
   const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
   // npm warns of every script that an installation may run, whether it runs or not.

@@ -12,6 +12,8 @@ import { mostly } from './support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { hasTool } from './support/tools.js';
 
+const UUID = '6f1c0b5e-2f0e-4c56-9d3a-000000000001';
+
 describe.runIf(hasTool('openssl'))('https', () => {
   let folder: string;
   let server: Server;
@@ -31,7 +33,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     const [keyPem, cert] = await Promise.all(['key.pem', 'cert.pem'].map((name) => readFile(join(folder, name))));
     server = createServer({ key: keyPem, cert }, (_, response) => {
       response.setHeader('content-type', 'application/json');
-      response.end('[{"uuid":"6f1c0b5e-2f0e-4c56-9d3a-000000000001","name":"Ada"}]');
+      response.end(`[{"uuid":"${UUID}"}]`);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     port = (server.address() as AddressInfo).port;
@@ -53,7 +55,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
       FLEET_TOKEN: 'token-of-the-test',
       ...more,
     };
-    const args = [...PROGRAM_ARGS, 'bicycles', 'list', '--jq', '.[].name', '--retries', '0', ...flags];
+    const args = [...PROGRAM_ARGS, 'bicycles', 'list', '-o', 'uuid', '--retries', '0', ...flags];
     return new Promise((resolve) => {
       execFile(PROGRAM_FILE, args, { env }, (error, stdout, stderr) =>
         resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
@@ -65,7 +67,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     'NODE_TLS_REJECT_UNAUTHORIZED=0 is said once %j',
     async (flags) => {
       const { code, stdout, stderr } = await list('localhost', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, flags);
-      expect({ code, stdout }).toEqual({ code: 0, stdout: 'Ada\n' });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: `${UUID}\n` });
       expect(stderr.match(/NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified/g)).toHaveLength(1);
     },
   );
@@ -77,7 +79,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
 
   test('one of the authority that the variable names is taken', async () => {
     const ended = await list('localhost', { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
-    expect(ended).toEqual({ code: 0, stdout: 'Ada\n', stderr: '' });
+    expect(ended).toEqual({ code: 0, stdout: `${UUID}\n`, stderr: '' });
   });
 
   test('for another name it is not', async () => {
@@ -99,7 +101,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     const HTTPS_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     try {
       const trusted = await list('fleet.test', { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
-      expect([trusted, asked]).toEqual([{ code: 0, stdout: 'Ada\n', stderr: '' }, [`fleet.test:${port}`]]);
+      expect([trusted, asked]).toEqual([{ code: 0, stdout: `${UUID}\n`, stderr: '' }, [`fleet.test:${port}`]]);
       expect((await list('fleet.test', { HTTPS_PROXY })).code).toBe(8);
     } finally {
       proxy.close();

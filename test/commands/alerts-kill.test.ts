@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
-import { isLong } from '../support/often.js';
+import { isLong, mostly } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { eventually, type Running, runningOf } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -52,7 +52,7 @@ test.concurrent(
       const raised = new Set<string>();
       const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
       const runs: Running[] = [];
-      for (let round = 0; round < (isLong ? 4 : 3); round++) {
+      for (let round = 0; round < (isLong ? 4 : 2); round++) {
         const running = await start(sandbox, folder, args);
         runs.push(running);
         const beats = setInterval(raise, 7);
@@ -129,10 +129,12 @@ test.concurrent('--forward, killed while its receiver is down: each body arrives
   });
 }, 60_000);
 
-test.concurrent.each([
+const ENDINGS = [
   [['--for', '10s'], undefined, 10],
   [[], 'SIGTERM', 143],
-] as const)(
+] as const;
+
+test.concurrent.each(mostly(ENDINGS, ([, signal]) => signal !== undefined))(
   'a reader that takes nothing: %j %s ends it with %i, and what it did not take comes again',
   (args, signal, code) =>
     withSandbox({ bicycles: 5, pageSize: 100 }, async (sandbox) => {

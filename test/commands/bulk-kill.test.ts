@@ -4,10 +4,13 @@ import { expect, test } from 'vitest';
 import { runCampaign } from '../support/campaign.js';
 
 test.concurrent.each([
-  { seed: 1, bicycles: 40, kills: 2, input: 'bicycles' },
-  { seed: 2, bicycles: 40, kills: 2, input: 'uuids' },
-] as const)('killed twice, seed $seed: none acted on twice, none wrongly done, all reported', async (campaign) => {
-  const { wrong, kills } = await runCampaign(campaign);
-  expect(wrong).toEqual([]);
-  expect(kills).toBeGreaterThanOrEqual(2);
-});
+  { seed: 1, bicycles: 30, kills: 2, input: 'bicycles' },
+  { seed: 2, bicycles: 30, kills: 1, input: 'uuids' },
+] as const)(
+  'killed $kills times, seed $seed: none acted on twice, none wrongly done, all reported',
+  async (campaign) => {
+    const { wrong, kills } = await runCampaign(campaign);
+    expect(wrong).toEqual([]);
+    expect(kills).toBeGreaterThanOrEqual(campaign.kills);
+  },
+);

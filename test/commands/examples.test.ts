@@ -101,7 +101,8 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet journal show j.jsonl --jq': {
     instead: `fleet journal show test/support/j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,
   },
-  'fleet demo': { instead: 'fleet demo --seconds 2' },
+  // Runs whole in demo.test.ts.
+  'fleet demo': { instead: 'fleet demo --help' },
   // "what went wrong, as one word": the list fails, as it should.
   'fleet bicycles list --zone nowhere': { code: 5 },
   // The sandbox knows other people, and its own profile takes no login.
@@ -239,7 +240,7 @@ async function tryInHome(line: string): Promise<void> {
 
 async function tryIn({ env, ...home }: Home, line: string): Promise<void> {
   const { code = 0, instead = line, ...options } = wayOf(line);
-  const steps = options.isTerminal === true ? undefined : plainSteps(instead);
+  const steps = options.isTerminal === true ? undefined : plainSteps(instead.replaceAll('$HOME', home.folder));
   const own = { ...home, env: { ...env, ...options.env } };
   const ended = steps === undefined ? await runLine(own, instead, options) : await runInProcess(own, steps, options);
   expect({ line, ...ended }).toMatchObject({ line, code });

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
+import { mostly } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -148,19 +149,24 @@ test.each([
   expect(service().requests).toHaveLength(before);
 });
 
-test.each([
+const PROGRAMS = [
   ['length', '130000\n'],
   ['.[] | 1', '1\n'.repeat(130_000)],
-])('a page of very many items through jq: %s', async (program, printed) => {
-  await withServer(
-    (response) => sendJson(response, 200, new Array(130_000).fill({})),
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' };
-      const { code, stdout } = await runFleet(['bicycles', 'list', '-q', '--jq', program], { env });
-      expect([code, stdout === printed]).toEqual([0, true]);
-    },
-  );
-});
+] as const;
+
+test.each(mostly(PROGRAMS, (_, index) => index === 1))(
+  'a page of very many items through jq: %s',
+  async (program, printed) => {
+    await withServer(
+      (response) => sendJson(response, 200, new Array(130_000).fill({})),
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' };
+        const { code, stdout } = await runFleet(['bicycles', 'list', '-q', '--jq', program], { env });
+        expect([code, stdout === printed]).toEqual([0, true]);
+      },
+    );
+  },
+);
 
 describe('--jq', () => {
   test('sees the array that --json prints', async () => {

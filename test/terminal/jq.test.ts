@@ -48,22 +48,11 @@ function textOf(results: readonly JqResult[]): string {
 }
 
 test.each([
-  ['.a', '{"a":1}', '1\n'],
   ['.[] | select(.c < 20) | .u', '[{"u":"x","c":5},{"u":"y","c":50}]', 'x\n'],
-  ['.', '{"b":[1,2],"a":null}', '{"b":[1,2],"a":null}\n'],
+  ['.a, .b', '{"a":"","b":"  two\\nlines\\t"}', '\n  two\nlines\t\n'],
   ['empty', '1', ''],
-  ['.a, .b', '{"a":"","b":"  spaces  "}', '\n  spaces  \n'],
-  ['.[]', '["two\\nlines","tab\\there"]', 'two\nlines\ntab\there\n'],
-  ['.[] | @csv', '[["a,b",1]]', '"a,b",1\n'],
   ['-1', '0', '-1\n'],
-  ['--help', '3', '-3\n'],
-  ['halt', '1', ''],
 ])('%s of %s', async (program, json, expected) => {
-  if (program === '--help') {
-    // Not jq's help: a program, and one that makes no sense.
-    await expect(openJq(program, PIPE)).rejects.toThrow('help/0 is not defined');
-    return;
-  }
   expect(await filter(program, json)).toBe(expected);
 });
 
@@ -94,9 +83,9 @@ describe("jq's own message, as a usage error", () => {
 
   test.each([
     ['.[', 'syntax error, unexpected end of file'],
-    ['nonsense', 'nonsense/0 is not defined'],
     ['import "x" as x; .', 'module not found'],
-    ['$x', '$x is not defined'],
+    // Not jq's help: a program, and one that makes no sense.
+    ['--help', 'help/0 is not defined'],
   ])('%s does not compile, which is found before it is fed', async (program, words) => {
     const error = await failure(program);
     expect(error.kind).toBe('usage');
@@ -106,8 +95,6 @@ describe("jq's own message, as a usage error", () => {
 
   test.each([
     ['.a.b', '{"a":1}', 'Cannot index number with string ("b")'],
-    ['@foo', '1', 'foo is not a valid format'],
-    ['error("so not")', '1', 'so not'],
     ['.a', '"x" {"a":1}', 'Cannot index string with'],
     ['"own words\n"|halt_error', '1', 'own words'],
     ['""|halt_error(3)', '1', 'status 3'],
@@ -146,10 +133,7 @@ describe.concurrent('one message a run', () => {
   });
 
   test.each([
-    ['input', 'there is no further input'],
-    ['., input', 'there is no further input'],
     ['"\\(input)"', 'there is no further input'],
-    ['first(inputs)', undefined],
     ['[inputs] | length', undefined],
   ])('%s finds no other message', async (program, words) => {
     const jq = await openJq(program, PIPE);
@@ -172,8 +156,6 @@ describe.concurrent('one message a run', () => {
   test.each([
     ['.a # a comment'],
     ['.a # one that goes on \\'],
-    ['def f: .a; f'],
-    ['. as {$a} | $a'],
     ['label $out | .a, break $out'],
     ['try error(null) catch .a'],
   ])('%s is the same in a batch', async (program) => {
@@ -186,13 +168,10 @@ describe.concurrent('one message a run', () => {
     }
   });
 
-  test.each([['error(null)'], ['error({a: 1})'], ['error("own words")'], ['.b | error']])(
-    'the error of %s is told',
-    async (program) => {
-      const jq = await openJq(program, PIPE);
-      for (const { error } of await jq.run(['{"b":"x"}', '{"b":[1]}'])) expect(error?.message).toMatch(/^--jq: ./);
-    },
-  );
+  test('an error is told, whatever its value is', async () => {
+    const jq = await openJq('if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end', PIPE);
+    for (const { error } of await jq.run(['1', '2', '"x"', '[1]'])) expect(error?.message).toMatch(/^--jq: ./);
+  });
 
   test('what is no JSON costs itself alone', async () => {
     const jq = await openJq('.a', PIPE);
@@ -246,8 +225,8 @@ test('what a program writes is bounded, and jq goes on after it', { timeout: 120
 
 test('one jq takes many inputs, also after one that failed', async () => {
   const jq = await openJq('.a + 1', PIPE);
-  for (let number = 0; number < 200; number += 1) {
-    if (number % 50 === 0) expect((await jq.run(['{"a":{}}']))[0]?.error?.message).toContain('cannot be added');
+  for (let number = 0; number < 40; number += 1) {
+    if (number % 10 === 0) expect((await jq.run(['{"a":{}}']))[0]?.error?.message).toContain('cannot be added');
     expect(textOf(await jq.run([`{"a":${number}}`]))).toBe(`${number + 1}\n`);
   }
 });
@@ -281,17 +260,7 @@ describe.concurrent('item by item', () => {
     },
   );
 
-  test.each([
-    ['length'],
-    ['.'],
-    ['.[] |= .a'],
-    ['.[0] | .a'],
-    ['.[]'],
-    ['.[] | input'],
-    ['.[] | halt'],
-    ['[.[] | .a]'],
-    ['.[]? | .a'],
-  ])('%s takes the array', async (program) => {
+  test.each([['length'], ['.[] |= .a'], ['.[] | input'], ['[.[] | .a]']])('%s takes the array', async (program) => {
     expect((await openJq(program, PIPE)).runItems).toBeUndefined();
   });
 });
@@ -320,14 +289,18 @@ describe('text from the service', () => {
     expect(await filterNames('.name', NAUGHTY, PIPE)).toEqual(expected);
   });
 
-  test.each([
-    ['"\\ud83d\\udc4d"', '👍\n'],
-    ['"a\\ud83d"', 'a\ufffd\n'],
-    ['"\\udc4d\\ud83d\\ud83d\\udc4d"', '\ufffd\ufffd👍\n'],
-    ['"\\\\ud83d"', '\\ud83d\n'],
-    ['"\\\\\\ud83d\\n"', '\\\ufffd\n\n'],
-  ])('%s is %j', async (json, expected) => {
-    expect(await filter('.', json)).toBe(expected);
+  test('half a surrogate pair becomes U+FFFD, whole ones stay', async () => {
+    const jq = await openJq('.', PIPE);
+    const texts = [
+      '"\\ud83d\\udc4d"',
+      '"a\\ud83d"',
+      '"\\udc4d\\ud83d\\ud83d\\udc4d"',
+      '"\\\\ud83d"',
+      '"\\\\\\ud83d\\n"',
+    ];
+    const results = await jq.run(texts);
+    const expected = ['👍\n', 'a\ufffd\n', '\ufffd\ufffd👍\n', '\\ud83d\n', '\\\ufffd\n\n'];
+    expect(results.map((result) => textOf([result]))).toEqual(expected);
   });
 
   test.each([['.name'], ['.']])('steers no terminal by %s', async (program) => {
