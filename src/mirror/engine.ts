@@ -50,7 +50,7 @@ export interface OpenOptions {
 }
 
 /** A writer that gave no heartbeat for so long may be replaced: by a standby that looks every second, on a busy machine, within 20 s. */
-export const LEASE_MS = 12_000;
+export const LEASE_MS = 15_000;
 
 /** Rows of one chunk: few enough to hold, many enough that a chunk costs nothing. */
 export const CHUNK_ROWS = 500;

@@ -34,7 +34,7 @@ export interface State extends Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
 export type Lease = Awaited<ReturnType<typeof readLeases>>[number];
 
 /** How often a writer says that it lives. */
-export const HEARTBEAT_MS = 4_000;
+export const HEARTBEAT_MS = 5_000;
 /** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */
 const AHEAD_MS = 60_000;
 

@@ -70,7 +70,7 @@ test('a bicycle is looked up in the mirror, by name or first digits', async () =
 
 test.each([
   ['--no-mirror', async () => beat(), ['--no-mirror'], {}],
-  ['a writer that is silent for 13 s', async () => beat(13), [], {}],
+  ['a writer that is silent for 16 s', async () => beat(16), [], {}],
   [
     'a gap that is open',
     async () => execute("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'cut')"),

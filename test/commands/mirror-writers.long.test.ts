@@ -23,7 +23,8 @@ describe.each(useEngines().filter(([kind]) => kind === 'postgres'))('%s', (_kind
       const { stderr, faults, ...sums } = verdict;
       console.log(JSON.stringify({ seed, ...sums }));
       expect(faults, stderr).toEqual([]);
-      expect(sums.silentMs).toBeLessThan(20_000);
+      // Where the standby is killed too, the next one comes within 3 s.
+      expect(sums.silentMs).toBeLessThan(23_000);
     },
     MINUTES * 60_000 + SETTLING_MS,
   );

@@ -146,7 +146,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const to = await newText();
     const running = run(to, one, '--standby');
     await isWhole(to, one);
-    const past = new Date(Date.now() - 9_000).toISOString();
+    const past = new Date(Date.now() - 12_000).toISOString();
     const other = `update writers set owner = 'other', host = 'elsewhere', heartbeat = '${past}'`;
     await withDatabase(to, (database) => database.all(other));
     await running.until(() => running.stderr().includes('on elsewhere keeps the mirror now; waiting for its end'));
@@ -172,9 +172,9 @@ describe.each(useEngines())('%s', (kind, newText) => {
     }, 50);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     killed.kill('SIGKILL');
-    // All but three of its last 12 seconds.
+    // All but three of its last 15 seconds.
     const past =
-      kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-9 seconds')" : "now() - interval '9 s'";
+      kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-12 seconds')" : "now() - interval '12 s'";
     await withDatabase(to, (database) => database.all(`update writers set heartbeat = ${past}`));
     await standby.until(() => standby.stderr().includes('watching'));
     clearInterval(mover);

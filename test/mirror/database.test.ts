@@ -191,7 +191,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
     async () => {
       await withDatabase(await newAddress(), async (database) => {
         expect(await database.all('show idle_in_transaction_session_timeout')).toMatchObject([
-          { idle_in_transaction_session_timeout: '12s' },
+          { idle_in_transaction_session_timeout: '15s' },
         ]);
       });
     },

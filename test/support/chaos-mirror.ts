@@ -32,7 +32,7 @@ function openMirror(luck: Luck, to: string): Consumer {
     end: ['SIGTERM', 143],
     excuse: 'did not answer in time at the end',
     takeLine() {},
-    // The database's clock knows nothing of the hasty life: 12 s after its last heartbeat, all at once.
+    // The database's clock knows nothing of the hasty life: 15 s after its last heartbeat, all at once.
     afterDeath: () => withDatabase(to, (database) => database.all('update writers set heartbeat = null'), 'write'),
     async begin(world) {
       copy = await copyWhole(to, world, () => {
