@@ -48,11 +48,11 @@ async function sendOne(database: Database, request: HttpRequest): Promise<HttpAn
   if ((request.method ?? 'GET') !== 'GET' || uuid === undefined || request.path !== BICYCLE.path(uuid))
     return refuse(request);
   const [row] = await database.all('SELECT raw, gone FROM bicycles WHERE uuid = ?', [uuid]);
-  if (row === undefined || row['gone'] !== null) {
-    const gone = row === undefined ? '' : `: it left the list at ${row['gone']}`;
-    throw new FleetError('not-found', `no bicycle ${uuid} in the mirror${gone}`, {
-      hint: row === undefined ? undefined : `see its history: fleet bicycles history ${uuid}`,
-    });
+  const missing = `no bicycle ${uuid} in the mirror`;
+  if (row === undefined) throw new FleetError('not-found', missing);
+  if (row['gone'] !== null) {
+    const hint = `see its history: fleet bicycles history ${uuid}`;
+    throw new FleetError('not-found', `${missing}: it left the list at ${row['gone']}`, { hint });
   }
   const text = String(row['raw']);
   return { status: 200, headers: {}, text, bytes: Buffer.from(text), trace: {}, milliseconds: 0 };

@@ -43,9 +43,8 @@ export function rangeOf(sinceMs = THE_BEGINNING_MS, untilMs = THE_END_MS): Range
 }
 
 export async function hasChanges(database: Database, { since, until }: Range): Promise<boolean> {
-  return (
-    (await database.all('SELECT 1 AS one FROM changes WHERE at >= ? AND at < ? LIMIT 1', [since, until])).length > 0
-  );
+  const sql = 'SELECT 1 AS one FROM changes WHERE at >= ? AND at < ? LIMIT 1';
+  return (await database.all(sql, [since, until])).length > 0;
 }
 
 /** The fleet as it was, those apart that were not there: how it is now, with everything since undone. */

@@ -93,13 +93,15 @@ async function copyRows(client: Client, into: string, rows: readonly (readonly V
   await pipeline(pieces, client.query(from(`copy ${into} from stdin`)));
 }
 
-/** What would end a cell or a row in the text of COPY, and is written as in a string of JSON. */
-const SPECIAL = /[\\\t\n\r]/g;
+/** What would end a cell or a row in the text of COPY. */
+const SPECIAL = /[\\\t\n\r]/;
 
 function copyCell(value: Value): string {
   if (value === null) return '\\N';
   if (typeof value !== 'string') return String(value);
-  return storable(value).replace(SPECIAL, (character) => JSON.stringify(character).slice(1, -1));
+  const text = storable(value);
+  if (!SPECIAL.test(text)) return text;
+  return text.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
 }
 
 /** Reads rows through a cursor of a connection of its own, so that other calls need not wait for it. */

@@ -84,20 +84,15 @@ function next(what: string): string {
     ORDER BY n.at, n.id LIMIT 1)`;
 }
 
-/** A name, and what it selects. Columns are added at the end: PostgreSQL then replaces a view that others are built on. */
-function views({ utc, plain, seconds, now }: Dialect): (readonly [name: string, select: string])[] {
-  return [
-    [
-      'latest',
-      `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
+/** What each selects. Columns are added at the end: PostgreSQL then replaces a view that others are built on. */
+function views({ utc, plain, seconds, now }: Dialect) {
+  return {
+    latest: `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
-    ],
     // What a state became is looked up for each: a condition on `started` then reads its part of the history alone. Before its first recorded
     // change a bicycle was in the state that the change left, without any in the one it has: nobody knows since when.
-    [
-      'state_durations',
-      `WITH spans AS (
+    state_durations: `WITH spans AS (
         SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
         FROM changes s WHERE s.field = 'state'
         UNION ALL
@@ -109,19 +104,12 @@ function views({ utc, plain, seconds, now }: Dialect): (readonly [name: string, 
         ${seconds('s.started', `coalesce(s.until, b.gone, ${now})`)} AS seconds, s.next_state,
         s.started IS NOT NULL AS start_known
       FROM spans s LEFT JOIN bicycles b ON b.uuid = s.bicycle WHERE s.state IS NOT NULL`,
-    ],
-    [
-      'rentals',
-      `SELECT bicycle, name, started, ended, seconds, next_state AS returned_as, start_known
+    rentals: `SELECT bicycle, name, started, ended, seconds, next_state AS returned_as, start_known
         FROM state_durations WHERE state = 'rented'`,
-    ],
-    [
-      'silent',
-      `SELECT uuid, name, state, organization, latest_gps_timestamp_utc AS last_position,
+    silent: `SELECT uuid, name, state, organization, latest_gps_timestamp_utc AS last_position,
         round(${seconds('latest_gps_timestamp_utc', now)} / 3600, 1) AS hours, latest_gps_timestamp_utc IS NULL AS never
         FROM bicycles WHERE gone IS NULL`,
-    ],
-  ];
+  };
 }
 
 /** The step to each schema from the one before it. */
@@ -134,7 +122,7 @@ const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
 ];
 
 function replaceViews(dialect: Dialect): string[] {
-  return views(dialect).flatMap(([name, select]) => dialect.replaceView(name, select));
+  return Object.entries(views(dialect)).flatMap(([name, select]) => dialect.replaceView(name, select));
 }
 
 /** What each schema has: other programs have a table `meta`, too. */

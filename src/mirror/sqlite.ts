@@ -118,14 +118,11 @@ function insertRows(
 
 /** What throws a DatabaseGone where the file, or what SQLite keeps beside it, is no longer what it was: SQLite would not notice. */
 function watchFiles(path: string): () => void {
-  const paths = [path, `${path}-wal`];
-  const known = new Map<string, string>();
+  const known = new Map<string, bigint>();
   return () => {
-    for (const each of paths) {
-      const found = statSync(each, { throwIfNoEntry: false, bigint: true });
-      const now = found && `${found.dev}:${found.ino}`;
-      const before = known.get(each);
-      if (before !== undefined && before !== now)
+    for (const each of [path, `${path}-wal`]) {
+      const now = statSync(each, { throwIfNoEntry: false, bigint: true })?.ino;
+      if ((known.get(each) ?? now) !== now)
         throw new DatabaseGone(`${each} was deleted or replaced while the mirror was written`);
       if (now !== undefined) known.set(each, now);
     }

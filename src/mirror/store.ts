@@ -50,7 +50,7 @@ export async function resume(database: Database, writer: Writer, nowMs: number) 
   if (left.length > 0)
     await database.transaction(async () => {
       await keepLease(database, writer);
-      await markGone(database, `followed IN (${quoted(left)}) AND gone IS NULL`, [], nowMs);
+      await markGone(database, nowMs, `followed IN (${quoted(left)}) AND gone IS NULL`);
       await database.all(`DELETE FROM writers WHERE organization IN (${quoted(left)})`);
     });
   const sql = `SELECT started, reason FROM gaps WHERE ${openGapsOf(writer)} ORDER BY started LIMIT 1`;
@@ -132,7 +132,7 @@ export async function commit(database: Database, writer: Writer, batch: Batch, i
     for (const step of writes.steps) {
       if (!('reading' in step)) await store(database, writer, step);
       else if (step.type === 'mark-gone')
-        gone += await markGone(database, missingOf(writer, step.reading), [startOf(step.reading)], nowMs);
+        gone += await markGone(database, nowMs, missingOf(writer, step.reading), startOf(step.reading));
     }
     if (!isSameGap) {
       await database.all(`DELETE FROM gaps WHERE ${openGapsOf(writer)}`);
@@ -175,19 +175,13 @@ function missingOf(writer: Writer, { seesAll }: ListPass): string {
   return seesAll ? unlisted : `${unlisted} AND NOT coalesce(${HIDDEN}, false)`;
 }
 
-async function markGone(
-  database: Database,
-  condition: string,
-  values: readonly Value[],
-  nowMs: number,
-): Promise<number> {
+async function markGone(database: Database, nowMs: number, condition: string, ...values: readonly Value[]) {
   const at = utcOfMs(nowMs);
   const { utc } = DIALECTS[database.kind];
   const sql = `UPDATE bicycles SET gone = cast(? AS ${utc}) WHERE ${condition} RETURNING uuid, concurrency_version`;
   const marked = await database.all(sql, [at, ...values]);
-  const changes = marked.map(({ uuid = null, concurrency_version: version = null }) => {
-    return [at, at, uuid, version, 'gone', 'null', JSON.stringify(at), 'list'];
-  });
+  const [old, now] = ['null', JSON.stringify(at)];
+  const changes = marked.map((row) => [at, at, ...Object.values(row), 'gone', old, now, 'list']);
   await database.write('changes', CHANGE_COLUMNS, changes);
   return marked.length;
 }

@@ -5,7 +5,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { type Mirror, type RecordedGap, readGaps } from '../../mirror/open.js';
+import { type Mirror, readGaps } from '../../mirror/open.js';
 import {
   type Happening,
   hasChanges,
@@ -76,41 +76,27 @@ async function play(
   const past = await readPast(database, range);
   const bicycles = [...past.values()].flatMap(({ bicycle, isGone }) => (isGone ? [] : [bicycle]));
   emit({ type: 'remembered', bicycles, fromMs: clock.monotonicMs() });
-  const gaps = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY ended LIMIT ?', MOST_GAPS);
+  const gaps = await readGaps(database, 'WHERE ended >= ? ORDER BY ended LIMIT ?', range.since, MOST_GAPS);
   const [first = ''] = topics;
   let isFirst = true;
   for await (const happening of playHappenings(database, range, { clock, signal, speed })) {
     const atMs = Date.parse(happening.received);
-    const at = { atMs, monotonicMs: clock.monotonicMs() };
-    if (isFirst) {
-      isFirst = false;
-      while (endOf(gaps[0]) < atMs) gaps.shift();
-      for (const topic of topics) emit({ type: 'open', topic, ...at, isReturn: false, trace: {} });
+    const monotonicMs = clock.monotonicMs();
+    if (isFirst)
+      for (const topic of topics) emit({ type: 'open', topic, atMs, monotonicMs, isReturn: false, trace: {} });
+    isFirst = false;
+    while (Date.parse(gaps[0]?.ended ?? '') <= atMs) {
+      const { started = '', ended = '', reason: message = '' } = gaps.shift() ?? {};
+      const gap = { fromWallMs: Date.parse(started), atMs: Date.parse(ended ?? ''), monotonicMs, message };
+      const durationMs = Math.max(0, gap.atMs - gap.fromWallMs);
+      emit({ type: 'gap', topic: first, cause: 'ended', replayed: false, droppedEvents: 0, durationMs, ...gap });
     }
-    while (endOf(gaps[0]) <= atMs) emitGap(gaps.shift(), first, at.monotonicMs, emit);
     const organization = past.get(happening.bicycle)?.organization ?? organizations[0] ?? '';
     const data = envelopeOf(happening, organization);
-    emit({ type: 'message', topic: first, ...at, data, name: 'message' }, data.length);
+    emit({ type: 'message', topic: first, atMs, monotonicMs, data, name: 'message' }, data.length);
     await room();
     signal.throwIfAborted();
   }
-}
-
-/** NaN for none, which is never before anything. */
-function endOf(gap: RecordedGap | undefined): number {
-  return Date.parse(gap?.ended ?? '');
-}
-
-function emitGap(
-  gap: RecordedGap | undefined,
-  topic: string,
-  monotonicMs: number,
-  emit: EventSink<WatchEvent>['emit'],
-): void {
-  if (gap === undefined) return;
-  const [fromWallMs, atMs] = [Date.parse(gap.started), endOf(gap)];
-  const what = { cause: 'ended', message: gap.reason, replayed: false, droppedEvents: 0 } as const;
-  emit({ type: 'gap', topic, atMs, monotonicMs, fromWallMs, durationMs: Math.max(0, atMs - fromWallMs), ...what });
 }
 
 /** Assumed: what left the list or came back is no message of the service's; it comes from `mirror`. */
