@@ -12,17 +12,12 @@ const NARROW =
 
 const NO_COLUMN = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}`;
 const VISIBLE = lazyPattern(`[^${NO_COLUMN}]`);
-const INVISIBLES = lazyPattern(`[${NO_COLUMN}]`, 'gu');
 const SPACING_MARK = lazyPattern(String.raw`[\p{Mc}\uFF00-\uFFEF]`);
 /** What makes a cluster an emoji two columns wide although its first character alone is narrow. */
 const EMOJI_MAKER = lazyPattern(
   String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
   'su',
 );
-/** Single letters of Hangul: leading consonants, vowels, trailing consonants. */
-const JAMO = /^[\u1100-\u11FF\uA960-\uA97C\uD7B0-\uD7C6\uD7CB-\uD7FB]/;
-/** Letters that are drawn as one syllable, as wide as the first. */
-const JAMO_SYLLABLE = /([\u1100-\u115F\uA960-\uA97C])[\u1160-\u11A7\uD7B0-\uD7C6][\u11A8-\u11FF\uD7CB-\uD7FB]?/g;
 /** Clusters longer than this are no emoji but marks heaped on a letter. */
 const LONGEST_EMOJI_UNITS = 50;
 
@@ -72,12 +67,6 @@ function clusterWidth(cluster: string): number {
   if (start === -1) return 0;
   if (cluster.length > 1 && cluster.length <= LONGEST_EMOJI_UNITS && EMOJI_MAKER().test(cluster)) return 2;
   let width = 0;
-  if (JAMO.test(cluster.slice(start, start + 1))) {
-    // Unlike marks, letters of Hangul that form no syllable stand beside each other.
-    const letters = cluster.replace(INVISIBLES(), '').replace(JAMO_SYLLABLE, '$1');
-    for (const letter of letters) width += eastAsianWidth(letter.codePointAt(0) ?? 0);
-    return width;
-  }
   for (const character of cluster.slice(start)) {
     // The first visible character has its own width; of what follows in the cluster only spacing marks take room.
     const code = character.codePointAt(0) ?? 0;
