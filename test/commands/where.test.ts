@@ -237,17 +237,17 @@ describe('bicycles list --where', () => {
   test('--limit counts what matches', async () => {
     const { stdout, stderr, asked } = await fleet(ITEMS, '--limit', '2', '--where', 'state=lost');
     expect(stdout).toBe('a\nc\n');
-    expect(stderr).toBe('Showing 2 bicycles. Everything that matches: --all\n');
+    expect(stderr).toBe('Showing 2 bicycles. Everything: --all\n');
     expect(asked).toBeGreaterThanOrEqual(2);
     const both = await fleet(ITEMS, '--limit', '2', '--all', '--where', 'state=lost');
-    expect(both.stderr).toBe('Showing 2 bicycles. Everything that matches: leave out --limit\n');
+    expect(both.stderr).toBe('Showing 2 bicycles. Everything: leave out --limit\n');
   });
 
   test('none matches', async () => {
     expect(await fleet(ITEMS, '--all', '--where', 'state=unrecoverable')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'No bicycles match: none of the 6 checked. Try fewer conditions\n',
+      stderr: 'No bicycles match: none of the 6 checked. Try fewer filters, or another --organization\n',
     });
   });
 

@@ -54,11 +54,12 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   // Observed: `name` looks at names alone. A service that does not know it has perhaps `query`, and another bicycle is in neither answer.
   if (options.name !== undefined) query.push(['name', options.name], ['query', options.name]);
   if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
+  const keep = chooseKeep({ ...options, ...(model === undefined ? {} : { model }) });
   const plan: ListPlan<Bicycle> = {
     shape: BICYCLES,
     request: { path: BICYCLE.listPath, query, subject: 'the list of bicycles' },
     resource: BICYCLE,
-    ...keepOnly({ ...options, ...(model === undefined ? {} : { model }) }),
+    ...(keep === undefined ? {} : { keep }),
   };
   if (circle === undefined) return plan;
 
@@ -68,36 +69,20 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
     ...plan,
     shape: withDistance(BICYCLES),
     extend: (item) => addDistance(item, distanceMetres(circle.centre, item.value)),
-    keep: (item) => distance(item) <= circle.radiusMetres && (plan.keep?.(item) ?? true),
+    keep: (item) => distance(item) <= circle.radiusMetres && (keep?.(item) ?? true),
     ...(options.ordering === undefined ? { distance } : {}),
   };
 }
 
-/** `--state`, `--model` (a UUID) and `--name`, checked on this side as well. */
-function keepOnly({ state, model, name, ordering }: ListBicyclesOptions): Partial<ListPlan<Bicycle>> {
-  const isChosen = ({ value }: Item<Bicycle>) =>
+/** `--state`, `--model` (a UUID) and `--name`, checked on this side as well; undefined where none is given. */
+function chooseKeep({ state, model, name = '' }: ListBicyclesOptions): ListPlan<Bicycle>['keep'] {
+  if (state === undefined && model === undefined && name === '') return undefined;
+  return ({ value }) =>
     (state === undefined || state.includes(String(value.state))) &&
-    (model === undefined || uuidOfLink(String(value.model ?? ''))?.toLowerCase() === model.toLowerCase());
-  if (name === undefined || name === '') return state === undefined && model === undefined ? {} : { keep: isChosen };
-  const part = name.toLowerCase();
-  let dropped = 0;
-  return {
-    keep(item) {
-      if (!isChosen(item)) return false;
-      const isNamed = String(item.value.name ?? '')
-        .toLowerCase()
-        .includes(part);
-      if (!isNamed) dropped += 1;
-      return isNamed;
-    },
-    ...(ordering === undefined ? { isFirst: ({ value }) => String(value.name ?? '').toLowerCase() === part } : {}),
-    remarks: () =>
-      dropped === 0
-        ? []
-        : [
-            `${dropped} more came from the service, by other fields or another spelling: no "${name}" is in the name, so not shown`,
-          ],
-  };
+    (model === undefined || uuidOfLink(String(value.model ?? ''))?.toLowerCase() === model.toLowerCase()) &&
+    String(value.name ?? '')
+      .toLowerCase()
+      .includes(name.toLowerCase());
 }
 
 function checkFlags({ bbox, page }: ListBicyclesOptions): void {

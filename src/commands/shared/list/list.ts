@@ -17,7 +17,7 @@ import type { ListOptions } from './flags.js';
 import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
-import { isScreen, writeResult } from './target.js';
+import { writeResult } from './target.js';
 import { warnOfCondition, warnOfWords } from './warnings.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
@@ -34,10 +34,6 @@ export interface ListPlan<T> {
   keep?(item: Item<T>): boolean;
   /** How far away an item is: the nearest are shown first, which needs all of them. As they come when absent. */
   distance?(item: Item<T>): number;
-  /** Those that are shown first of each page. */
-  isFirst?(item: Item<T>): boolean;
-  /** What is to be said at the end. */
-  remarks?(): string[];
   /** Instead of the format of the settings. */
   format?: Format;
 }
@@ -51,14 +47,26 @@ export async function printList<T extends Listed>(
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
-  const isCount = options.count === true;
   const isFiltered = plan.keep !== undefined || options.where !== undefined;
   checkFlags(context, options, isFiltered);
-  const request = await makeRequest(context, plan, options);
-  if (isCount && !isFiltered && (await printTotal(context, request))) return;
-  if (!isCount) await context.io.startPager(context.notice);
-  const result = isCount ? openCount<T>(context) : await openResult(context, plan.shape, plan.format);
-  const incomplete = await showList(context, { ...plan, request }, { ...options, all: options.all || isCount }, result);
+  let incomplete: FleetError | undefined;
+  if (options.count === true) {
+    if (!isFiltered && (await printTotal(context, await makeRequest(context, plan, options)))) return;
+    let count = 0;
+    incomplete = await readList(context, plan, options, (items) => {
+      count += items.length;
+    });
+    await writeResult(context, `${count}\n`);
+  } else {
+    const request = await makeRequest(context, plan, options);
+    await context.io.startPager(context.notice);
+    incomplete = await showList(
+      context,
+      { ...plan, request },
+      options,
+      await openResult(context, plan.shape, plan.format),
+    );
+  }
   if (incomplete !== undefined) throw incomplete;
 }
 
@@ -73,7 +81,15 @@ export async function readList<T extends Listed>(
   take: (items: readonly Item<T>[]) => void,
 ): Promise<FleetError | undefined> {
   const request = await makeRequest(context, plan, options);
-  return showList(context, { ...plan, request }, { ...options, all: true }, openSilent(context, take));
+  return showList(
+    context,
+    { ...plan, request },
+    { ...options, all: true },
+    {
+      write: async (items) => take(items),
+      end: (footer = []) => writeFooter(context, footer, false),
+    },
+  );
 }
 
 async function showList<T extends Listed>(
@@ -91,28 +107,28 @@ async function showList<T extends Listed>(
   try {
     await showItems(context, plan, options, tally, result);
     progress?.end();
-    const about = { ...options, isNearest: plan.distance !== undefined, isFiltered: plan.keep !== undefined };
-    await result.end([...closingLines(tally, noun, about), ...(plan.remarks?.() ?? [])]);
+    const isFiltered = plan.keep !== undefined || options.where !== undefined;
+    await result.end(closingLines(tally, noun, { ...options, isNearest: plan.distance !== undefined, isFiltered }));
   } catch (thrown) {
-    throw withPageHint(withOrderingHint(thrown, plan, options.ordering), options.page);
+    throw withListHint(thrown, plan, options);
   } finally {
     progress?.end();
   }
   return incompleteError(tally, noun);
 }
 
-/** Some fields are no order: a service answers 400 to them, or 500, and says no more. */
-function withOrderingHint<T>(thrown: unknown, { resource }: ListPlan<T>, ordering: string | undefined): unknown {
+/** Some fields are no order: a service answers 400 to them, or 500. A page that is not there is answered with 404, as a wrong address is. */
+function withListHint<T>(
+  thrown: unknown,
+  { resource }: ListPlan<T>,
+  { ordering = '', page = 1 }: ListOptions,
+): unknown {
+  if (!(thrown instanceof FleetError)) return thrown;
   const { orderings = [] } = resource ?? {};
-  const isUsual = ordering?.split(',').every((field) => orderings.includes(field.replace(/^-/, ''))) ?? true;
-  if (isUsual || orderings.length === 0 || !(thrown instanceof FleetError)) return thrown;
-  if (thrown.status !== 400 && thrown.status !== 500) return thrown;
-  return withHint(thrown, `orderings that usually work: ${orderings.join(', ')}`);
-}
-
-/** A page that is not there is answered with 404, as a wrong address is. */
-function withPageHint(thrown: unknown, page: number | undefined): unknown {
-  if (!(thrown instanceof FleetError) || thrown.status !== 404 || page === undefined || page === 1) return thrown;
+  const isUsual = ordering.split(',').every((field) => orderings.includes(field.replace(/^-/, '')));
+  if (ordering !== '' && !isUsual && (thrown.status === 400 || thrown.status === 500))
+    return withHint(thrown, `orderings that usually work: ${orderings.join(', ')}`);
+  if (thrown.status !== 404 || page === 1) return thrown;
   return withHint(thrown, `there may be no page ${page}; --count prints how many items there are`);
 }
 
@@ -134,26 +150,22 @@ async function showItems<T extends Listed>(
     tally.hasMore ||= rows.length < kept.length;
     await result.write(rows);
   };
-  const gathered: { item: Item<T>; metres: number }[] = [];
   const pages = readItems<T>(await context.client(), request, tally, {
     isWhole: wanted !== undefined,
     // How many items must come for --limit is known only where every item is shown.
     limit: keep === undefined && distance === undefined ? wanted : undefined,
     async onShort(missing, total) {
-      await context.notice(
-        `${missing} of ${countNoun(total, shape.noun)} ${missing === 1 ? 'is' : 'are'} missing; reading the pages again`,
-      );
+      const are = missing === 1 ? 'is' : 'are';
+      await context.notice(`${missing} of ${countNoun(total, shape.noun)} ${are} missing; reading the pages again`);
     },
   });
-  let isChecked = false;
+  const gathered: { item: Item<T>; metres: number }[] = [];
   // A function of its own: what it names is let go of before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = plan.extend === undefined ? came : came.map(plan.extend);
-    if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
-    isChecked ||= items.length > 0;
-    const found = keep === undefined ? items : items.filter(keep);
-    const { isFirst } = plan;
-    const kept = isFirst === undefined ? found : [...found.filter(isFirst), ...found.filter((item) => !isFirst(item))];
+    // None came before.
+    if (tally.read === items.length && items.length > 0) checkFields(conditions, items, plan);
+    const kept = keep === undefined ? items : items.filter(keep);
     tally.kept += kept.length;
     if (distance === undefined) return show(kept);
     for (const item of kept) gathered.push({ item, metres: distance(item) });
@@ -162,9 +174,8 @@ async function showItems<T extends Listed>(
     await take(items);
     if (wanted === undefined || tally.shown >= wanted) return;
   }
-  if (distance === undefined) return;
   gathered.sort((a, b) => a.metres - b.metres);
-  await show(gathered.map(({ item }) => item));
+  if (distance !== undefined) await show(gathered.map(({ item }) => item));
 }
 
 function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {
@@ -186,12 +197,11 @@ async function makeRequest<T>(context: Context, plan: ListPlan<T>, options: List
   const query = request.query ?? [];
   for (const [name] of param) {
     if (name === 'page') throw usageError('--param page is spelled --page', 'use --page N');
-    if (query.some(([taken]) => taken === name)) {
+    if (query.some(([taken]) => taken === name))
       throw usageError(
-        `the query parameter "${name}" is sent already, by its flag or by the settings`,
+        `the query parameter "${name}" is sent already, by its flag or the settings`,
         'leave --param out',
       );
-    }
   }
   if (resource !== undefined) {
     const sorted = ordering?.split(',').map((field) => field.replace(/^-/, ''));
@@ -240,26 +250,4 @@ async function printTotal(context: Context, request: HttpRequest): Promise<boole
   if (page.count === undefined && page.next !== undefined) return false;
   await writeResult(context, `${page.count ?? page.items.length}\n`);
   return true;
-}
-
-/** A result that is the number of its rows. */
-function openCount<T>(context: Context): Result<T> {
-  let count = 0;
-  return {
-    async write(rows) {
-      count += rows.length;
-    },
-    async end(footer = []) {
-      await writeResult(context, `${count}\n`);
-      await writeFooter(context, footer, isScreen(context));
-    },
-  };
-}
-
-/** A result of which only the lines below it are printed. */
-function openSilent<T>(context: Context, take: (items: readonly Item<T>[]) => void): Result<T> {
-  return {
-    write: async (items) => take(items),
-    end: (footer = []) => writeFooter(context, footer, false),
-  };
 }

@@ -38,22 +38,20 @@ export async function* readItems<T extends Listed>(
   const seen = openSeen();
   let total: number | undefined;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
-  for (;;) {
-    tally.readings += 1;
+  const first = isWhole ? (limit === undefined ? {} : { limit }) : { ahead: 0 };
+  for (tally.readings = 1; ; tally.readings += 1) {
     const isFirst = tally.readings === 1;
-    const first = isWhole ? (limit === undefined ? {} : { limit }) : { ahead: 0 };
     const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
     for await (const page of client.pages<T>(request, { ...(isFirst ? first : again), seen })) {
       // Without a uuid it cannot be known whether it was shown before.
       const items = isFirst ? page.fresh : page.fresh.filter(hasUuid);
-      total = page.count ?? total;
       tally.pages += 1;
       tally.read += items.length;
       tally.firstTotal ??= page.count;
+      total = page.count ?? total;
       // A change stays one, also when the total comes back while the pages are read again.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
-      else tally.late += items.length;
       tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
       yield items;
       // What was taken is let go of: a page may be of any size, and whoever reads on would hold it until the next has come.

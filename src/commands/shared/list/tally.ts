@@ -5,14 +5,7 @@ import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ListOptions } from './flags.js';
 
-/** What came of the filters of this side. */
-interface Shown {
-  /** Items that passed them, shown or not. */
-  kept: number;
-  shown: number;
-}
-
-export interface Tally extends Shown {
+export interface Tally {
   pages: number;
   /** How often the pages were read: more than once where they brought fewer than the service counts. */
   readings: number;
@@ -20,10 +13,11 @@ export interface Tally extends Shown {
   read: number;
   /** How many came again within one reading. */
   repeated: number;
-  /** How many came only when the pages were read again. */
-  late: number;
   /** How many the service counts that did not come, however often the pages were read. */
   missing: number;
+  /** Items that passed the filters of this side, shown or not. */
+  kept: number;
+  shown: number;
   /** The service's total, first and last; undefined where it gives none. */
   firstTotal: number | undefined;
   lastTotal: number | undefined;
@@ -32,7 +26,7 @@ export interface Tally extends Shown {
 }
 
 export function startTally(): Tally {
-  const counts = { pages: 0, readings: 0, read: 0, repeated: 0, late: 0, missing: 0, kept: 0, shown: 0 };
+  const counts = { pages: 0, readings: 0, read: 0, repeated: 0, missing: 0, kept: 0, shown: 0 };
   return { ...counts, firstTotal: undefined, lastTotal: undefined, hasMore: false };
 }
 
@@ -45,37 +39,30 @@ export function showProgress(tally: Tally, noun: Shape<unknown>['noun'], elapsed
 }
 
 /** What was asked for, as far as the closing lines depend on it. */
-export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'where' | 'all' | 'count'> {
+export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all' | 'count'> {
   /** Whether what was shown are the nearest of what was found. */
   isNearest: boolean;
-  /** Whether something beside `--where` was left out on this side, so that the service's total says nothing. */
+  /** Whether something was left out on this side, so that the service's total says nothing. */
   isFiltered: boolean;
 }
 
 /** The closing lines: first what the operator should know of how the list came, then how much of it this was and how to see more. */
 export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options: TallyOptions): string[] {
-  const { read, repeated, late, missing, firstTotal, lastTotal } = tally;
+  const { read, repeated, missing, hasMore, firstTotal, lastTotal } = tally;
   const lines: string[] = [];
-  if (firstTotal !== lastTotal) {
+  if (firstTotal !== lastTotal)
     lines.push(`! the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
-  }
   if (repeated > 0) {
     const doubt = lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
     lines.push(
       `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list changed while it was read${doubt}`,
     );
   }
-  if (late > 0 && !options.isNearest && options.count !== true) {
-    lines.push(
-      `! ${countNoun(late, noun)} ${late === 1 ? 'was' : 'were'} found only when the pages were read again, so ${late === 1 ? 'it comes' : 'they come'} last`,
-    );
-  }
-  const isWholeList = !tally.hasMore && options.page === undefined && firstTotal === lastTotal;
-  if (isWholeList && missing === 0 && repeated === 0 && lastTotal !== undefined && read !== lastTotal) {
+  const isWhole = !hasMore && options.page === undefined && missing === 0 && lines.length === 0;
+  if (isWhole && lastTotal !== undefined && read !== lastTotal)
     lines.push(`! the service counts ${countNoun(lastTotal, noun)} and sent ${read}`);
-  }
-  const shown = options.count === true || missing > 0 ? undefined : describeShown(tally, noun, options);
-  return shown === undefined ? lines : [...lines, shown];
+  if (options.count !== true && missing === 0) lines.push(...describeShown(tally, noun, options));
+  return lines;
 }
 
 /** The error for a list that stayed short of the service's count; undefined for one that did not. */
@@ -96,35 +83,23 @@ export function incompleteError(tally: Tally, noun: Shape<unknown>['noun']): Fle
 function describeShown(
   { read, kept, shown, hasMore, lastTotal: total }: Tally,
   noun: Shape<unknown>['noun'],
-  { page, limit, where, all, isNearest, isFiltered }: TallyOptions,
-): string | undefined {
+  { page = 1, limit, all, isNearest, isFiltered }: TallyOptions,
+): string[] {
   const isOnePage = limit === undefined && all !== true;
-  const hasFilter = where !== undefined || isFiltered;
-  if (hasFilter && isOnePage && hasMore) {
+  if (isFiltered && isOnePage && hasMore) {
     const inAll = total === undefined ? '' : ` (${total} in all)`;
-    return `${kept} of ${countNoun(read, noun)} on this page ${kept === 1 ? 'matches' : 'match'}${inAll}. Every page: --all`;
+    const match = kept === 1 ? 'matches' : 'match';
+    return [`${kept} of ${countNoun(read, noun)} on this page ${match}${inAll}. Every page: --all`];
   }
-  if (shown === 0) return describeEmpty(read, noun, { page, isNearest, hasFilter });
-  if (!hasMore) return undefined;
-  if (isNearest) return `Showing the nearest ${shown} of ${countNoun(kept, noun)}. Everything: leave out --limit`;
-  if (hasFilter) {
-    const how = all === true ? 'leave out --limit' : '--all';
-    return `Showing ${countNoun(shown, noun)}. Everything that matches: ${how}`;
+  if (shown === 0) {
+    const none = read > 0 ? ` match: none of the ${read} checked` : ' found';
+    const other = page > 1 ? 'a smaller --page' : 'fewer filters, or another --organization';
+    return [`No ${noun.many}${none}. Try ${isNearest ? 'a larger --radius' : other}`];
   }
-  const shownOf = total === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(total, noun)}`;
-  const next = isOnePage ? ` Next page: --page ${(page ?? 1) + 1}.` : '';
-  return `Showing ${shownOf}.${next} Everything: ${all === true ? 'leave out --limit' : '--all'}`;
-}
-
-/** `No bicycles match. …`: what to try where nothing is shown. */
-function describeEmpty(
-  read: number,
-  { many }: Shape<unknown>['noun'],
-  { page, isNearest, hasFilter }: { page: number | undefined; isNearest: boolean; hasFilter: boolean },
-): string {
-  if (isNearest) return `No ${many} match. Try a larger --radius`;
-  if (read > 0) return `No ${many} match: none of the ${read} checked. Try fewer conditions`;
-  if (hasFilter) return `No ${many} match. Try fewer filters`;
-  if (page !== undefined && page > 1) return `No ${many} on this page. Try a smaller --page`;
-  return `No ${many} found. Try fewer filters, or another --organization`;
+  if (!hasMore) return [];
+  const of = isNearest ? kept : isFiltered ? undefined : total;
+  const what = of === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(of, noun)}`;
+  const next = isOnePage ? ` Next page: --page ${page + 1}.` : '';
+  const how = all === true ? 'leave out --limit' : '--all';
+  return [`Showing ${isNearest ? 'the nearest ' : ''}${what}.${next} Everything: ${how}`];
 }

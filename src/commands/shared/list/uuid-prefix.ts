@@ -1,6 +1,5 @@
 // Finds items by a prefix of their UUID: by binary search in a list ordered by UUID.
 
-import { FleetError } from '../../../errors.js';
 import type { Client } from '../../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
 import type { HttpRequest, Item, Page, Query } from '../../../http/types.js';
@@ -63,23 +62,9 @@ export async function* pagesAround<T extends Listed>(
   }
 }
 
-/** A list that brings so many more than it counts has no end; none that is said to have fewer is refused for growing meanwhile. */
-const MOST_BEYOND_COUNT = 1_000;
-/** A fleet of a million bicycles, twice. */
-const MOST_ITEMS = 2_000_000;
-
-/** Every page of a list. Throws a FleetError of kind `service` for a list that does not end. */
+/** Every page of a list. */
 export async function* everyPage<T>(client: Client, list: List): AsyncGenerator<readonly Item<T>[], void, undefined> {
-  let read = 0;
-  for await (const { items, count, trace } of client.pages<T>(list)) {
-    read += items.length;
-    const most = Math.min(MOST_ITEMS, 2 * (count ?? MOST_ITEMS) + MOST_BEYOND_COUNT);
-    if (read > most)
-      throw new FleetError('service', `the list does not end: ${read} came, and it counts ${count ?? 'none'}`, {
-        trace,
-      });
-    yield items;
-  }
+  for await (const { items } of client.pages<T>(list)) yield items;
 }
 
 /**
