@@ -16,21 +16,23 @@ export interface SettingsFolder {
 
 /** Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. Never throws. */
 export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
-  const chosen = env['FLEET_CONFIG_DIR'];
-  if (chosen !== undefined && !isWholePath(chosen)) {
-    return placeless(
-      `FLEET_CONFIG_DIR is ${chosen === '' ? 'empty' : `"${chosen}", which is not an absolute path`}`,
-      `give the whole path, such as ${process.platform === 'win32' ? String.raw`C:\Users\ann\fleet` : '/home/ann/.config/fleet'}, or unset FLEET_CONFIG_DIR`,
-    );
-  }
-  const folder = chosen ?? folderOfPlatform(env);
+  const { FLEET_CONFIG_DIR: chosen, HOME: home } = env;
+  const folder = chosen === undefined ? folderOfPlatform(env, 'config') : absolute(chosen);
   if (folder !== undefined)
     return { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
-  const home = env['HOME'];
-  return placeless(
-    `there is no folder for the settings: ${home === undefined ? 'this user has no home folder' : `HOME is ${home === '' ? 'empty' : `"${home}", which is not an absolute path`}`}`,
-    'set HOME or FLEET_CONFIG_DIR to an absolute path',
-  );
+  const wrong = (path: string) => (path === '' ? 'empty' : `"${path}", which is not an absolute path`);
+  const example = process.platform === 'win32' ? String.raw`C:\Users\ann\fleet` : '/home/ann/.config/fleet';
+  const problem =
+    chosen === undefined
+      ? configError(
+          `there is no folder for the settings: ${home === undefined ? 'this user has no home folder' : `HOME is ${wrong(home)}`}`,
+          'set HOME or FLEET_CONFIG_DIR to an absolute path',
+        )
+      : configError(
+          `FLEET_CONFIG_DIR is ${wrong(chosen)}`,
+          `give the whole path, such as ${example}, or unset FLEET_CONFIG_DIR`,
+        );
+  return { folder: '', configPath: '', credentialsPath: '', problem };
 }
 
 /**
@@ -38,34 +40,28 @@ export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
  * the platform keeps for it; undefined where there is none. Never depends on the current directory.
  */
 export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
-  const state = absolute(env['XDG_STATE_HOME']);
-  if (state !== undefined) return join(state, 'fleet');
-  if (env['FLEET_CONFIG_DIR'] !== undefined) return below(absolute(env['FLEET_CONFIG_DIR']), 'state');
-  if (process.platform === 'win32') {
-    return below(
-      absolute(env['LOCALAPPDATA']) ?? below(absolute(env['USERPROFILE']), 'AppData', 'Local'),
-      'fleet',
-      'State',
-    );
-  }
-  const home = homeOfUser(env);
-  if (process.platform === 'darwin') return below(home, 'Library', 'Application Support', 'fleet');
-  return below(home, '.local', 'state', 'fleet');
+  const { XDG_STATE_HOME: state, FLEET_CONFIG_DIR: chosen } = env;
+  if (absolute(state) === undefined && chosen !== undefined) return below(absolute(chosen), 'state');
+  return below(absolute(state), 'fleet') ?? folderOfPlatform(env, 'state');
 }
 
-function placeless(message: string, hint: string): SettingsFolder {
-  return { folder: '', configPath: '', credentialsPath: '', problem: configError(message, hint) };
-}
+/** The names that each platform has for these folders: the variable of Windows, its folders, and those below HOME elsewhere. */
+const PLATFORM = {
+  config: { windows: ['APPDATA', 'Roaming', 'Config'], mac: 'Preferences', linux: '.config' },
+  state: { windows: ['LOCALAPPDATA', 'Local', 'State'], mac: 'Application Support', linux: '.local/state' },
+} as const;
 
-function folderOfPlatform(env: NodeJS.ProcessEnv): string | undefined {
+function folderOfPlatform(env: NodeJS.ProcessEnv, what: keyof typeof PLATFORM): string | undefined {
+  const { windows, mac, linux } = PLATFORM[what];
   if (process.platform === 'win32') {
-    const roaming = absolute(env['APPDATA']) ?? below(absolute(env['USERPROFILE']), 'AppData', 'Roaming');
-    return below(roaming, 'fleet', 'Config');
+    const [variable, data, name] = windows;
+    return below(absolute(env[variable]) ?? below(absolute(env['USERPROFILE']), 'AppData', data), 'fleet', name);
   }
   const home = homeOfUser(env);
-  if (process.platform === 'darwin') return below(home, 'Library', 'Preferences', 'fleet');
+  if (process.platform === 'darwin') return below(home, 'Library', mac, 'fleet');
   // "All paths set in these environment variables must be absolute. If … relative … consider the path invalid and ignore it."
-  return below(absolute(env['XDG_CONFIG_HOME']) ?? below(home, '.config'), 'fleet');
+  const chosen = what === 'config' ? absolute(env['XDG_CONFIG_HOME']) : undefined;
+  return below(chosen ?? below(home, linux), 'fleet');
 }
 
 function absolute(path: string | undefined): string | undefined {

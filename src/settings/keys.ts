@@ -1,5 +1,6 @@
 // The keys of a profile: flag, variable, default and parser of each.
 
+import { wholeUuid } from '../api/links.js';
 import { nearest } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
 import { looksLikeToken } from '../secrets.js';
@@ -28,7 +29,8 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   readonly name: string;
   /** What it is, for help and for `auth login`. */
   readonly summary: string;
-  readonly flag?: { readonly name: string; readonly field: keyof SettingFlags };
+  /** The flag, by its name in SettingFlags. */
+  readonly flag?: keyof SettingFlags;
   /** The environment variable. */
   readonly variable?: string;
   readonly fallback: Fallback;
@@ -40,16 +42,17 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   show(value: T): string;
 }
 
-type Declared<T, Fallback extends T | undefined> = Omit<SettingKey<T, Fallback>, 'store' | 'show'> &
-  Partial<Pick<SettingKey<T>, 'store'>>;
+type Declared<T, Fallback extends T | undefined> = Pick<SettingKey<T>, 'summary' | 'flag' | 'variable' | 'parse'> &
+  Partial<Pick<SettingKey<T>, 'store'>> & { fallback?: Fallback };
 
-function key<T, Fallback extends T | undefined>({
-  parse,
-  store = String,
-  ...declared
-}: Declared<T, Fallback>): SettingKey<T, Fallback> {
+function key<T, Fallback extends T | undefined = undefined>(
+  name: string,
+  { parse, store = String, fallback, ...declared }: Declared<T, Fallback>,
+): SettingKey<T, Fallback> {
   return {
     ...declared,
+    name,
+    fallback: fallback as Fallback,
     parse: (text) => unquoted(text, parse(text.trim())),
     store,
     show: (value) => String(store(value)),
@@ -65,7 +68,10 @@ function unquoted<T>(text: string, parsed: Parsed<T>): Parsed<T> {
   };
 }
 
-const UUID_AT_THE_END = /^(?:https?:\/\/\S+\/)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i;
+/** The value, or why there is none. */
+function checked<T>(value: T | undefined, reason: string, hint: string): Parsed<T> {
+  return value === undefined ? { reason, hint } : { value };
+}
 
 /** Node's timers hold 31 bits of milliseconds and fire at once beyond that. */
 const LONGEST_TIMEOUT_S = 2_147_483;
@@ -92,7 +98,6 @@ export function parseAddress(text: string): Parsed<URL> {
 }
 
 const ADDRESS = {
-  fallback: undefined,
   parse: parseAddress,
   store: (url: URL): string => (url.pathname === '/' ? url.origin : url.href),
 } as const;
@@ -112,130 +117,122 @@ export function isTrue(value: unknown): boolean {
 
 const BOOLEAN = { fallback: false, parse: parseBoolean, store: (value: boolean) => value } as const;
 
+const LONGEST_FIELD_CHARACTERS = 1000;
+const LONGEST_SHOWN_CHARACTERS = 80;
+
 /** Of `fleet gbfs` alone, which reads them itself: `gbfs.name` and so on. */
 type SystemKeys = { readonly [Name in SystemName as `gbfs.${Name}`]: SettingKey<string, undefined> };
-const SYSTEM_KEYS = Object.fromEntries(
-  SYSTEM_NAMES.map((name) => [
-    `gbfs.${name}`,
-    key<string, undefined>({ name: `gbfs.${name}`, fallback: undefined, ...SYSTEM_FIELDS[name] }),
-  ]),
-) as unknown as SystemKeys;
+
+function systemKey(name: SystemName): SettingKey<string, undefined> {
+  const [summary, example, parse] = SYSTEM_FIELDS[name];
+  return key(`gbfs.${name}`, {
+    summary,
+    parse(text) {
+      const isText = text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text);
+      const reason = `"${text.slice(0, LONGEST_SHOWN_CHARACTERS)}" does not fit`;
+      return checked(isText ? parse(text) : undefined, reason, `write it like ${example}`);
+    },
+  });
+}
 
 /** Every key by its name, in the order in which they are listed. */
 export const KEYS = {
-  base_url: key<URL, undefined>({
-    name: 'base_url',
+  base_url: key<URL>('base_url', {
     summary: 'address of the service, prefix such as /api included',
-    flag: { name: '--base-url', field: 'baseUrl' },
+    flag: 'baseUrl',
     variable: 'FLEET_BASE_URL',
     ...ADDRESS,
   }),
-  sse_url: key<URL, undefined>({
-    name: 'sse_url',
+  sse_url: key<URL>('sse_url', {
     summary: 'address of the push channel, for fleet watch',
-    flag: { name: '--sse-url', field: 'sseUrl' },
+    flag: 'sseUrl',
     variable: 'FLEET_SSE_URL',
     ...ADDRESS,
   }),
-  organization: key<string, undefined>({
-    name: 'organization',
+  organization: key<string>('organization', {
     summary: 'organization that commands use by default: its UUID or name',
     variable: 'FLEET_ORGANIZATION',
-    fallback: undefined,
     parse(text) {
-      const uuid = UUID_AT_THE_END.exec(text)?.[1];
-      if (uuid !== undefined) return { value: uuid.toLowerCase() };
       // A name is looked up when it is used. What looks like an address or an option is none.
-      if (text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text)) return { value: text };
-      return {
-        reason: `"${text}" is neither a UUID nor the URL of an organization, nor a name`,
-        hint: 'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
-      };
+      const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
+      return checked(
+        wholeUuid(text) ?? (isName ? text : undefined),
+        `"${text}" is neither a UUID nor the URL of an organization, nor a name`,
+        'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
+      );
     },
   }),
-  api_version: key<string, string>({
-    name: 'api_version',
+  api_version: key<string, string>('api_version', {
     summary: 'API version to request',
-    flag: { name: '--api-version', field: 'apiVersion' },
+    flag: 'apiVersion',
     variable: 'FLEET_API_VERSION',
     fallback: '1.0',
-    parse(text) {
-      // It becomes a parameter of a header: nothing in it may end the parameter.
-      if (/^[0-9A-Za-z][\w.-]{0,31}$/.test(text)) return { value: text };
-      return { reason: `"${text}" is not a version`, hint: 'write it like 1.0' };
-    },
+    // It becomes a parameter of a header: nothing in it may end the parameter.
+    parse: (text) =>
+      checked(
+        /^[0-9A-Za-z][\w.-]{0,31}$/.test(text) ? text : undefined,
+        `"${text}" is not a version`,
+        'write it like 1.0',
+      ),
   }),
-  output: key<Format, Format>({
-    name: 'output',
+  output: key<Format, Format>('output', {
     summary: 'output format',
-    flag: { name: '--output', field: 'output' },
+    flag: 'output',
     variable: 'FLEET_OUTPUT',
     fallback: 'table',
     parse(text) {
       const format = FORMATS.find((known) => known === text.toLowerCase());
-      if (format !== undefined) return { value: format };
       const meant = nearest(text.toLowerCase(), FORMATS);
-      return {
-        reason: `"${text}" is not a format`,
-        hint: `${meant === undefined ? '' : `did you mean "${meant}"? `}formats: ${FORMATS.join(', ')}`,
-      };
+      const guess = meant === undefined ? '' : `did you mean "${meant}"? `;
+      return checked(format, `"${text}" is not a format`, `${guess}formats: ${FORMATS.join(', ')}`);
     },
   }),
   /** Milliseconds; in seconds where it is written. */
-  timeout: key<number, number>({
-    name: 'timeout',
+  timeout: key<number, number>('timeout', {
     summary: 'seconds without data before a request fails',
-    flag: { name: '--timeout', field: 'timeout' },
+    flag: 'timeout',
     fallback: 30_000,
     parse(text) {
       const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
       const milliseconds = Math.round(seconds * 1000);
-      if (milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S) return { value: milliseconds };
-      return { reason: `"${text}" is not a number of seconds above 0`, hint: 'write it like 30 or 2.5' };
+      const isGood = milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S;
+      const reason = `"${text}" is not a number of seconds above 0`;
+      return checked(isGood ? milliseconds : undefined, reason, 'write it like 30 or 2.5');
     },
     store: (milliseconds) => milliseconds / 1000,
   }),
-  retries: key<number, number>({
-    name: 'retries',
+  retries: key<number, number>('retries', {
     summary: 'retries of a safe request',
-    flag: { name: '--retries', field: 'retries' },
+    flag: 'retries',
     fallback: 3,
     parse(text) {
-      const tries = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-      if (Number.isSafeInteger(tries)) return { value: tries };
-      return { reason: `"${text}" is not a whole number of 0 or more`, hint: 'write it like 3, or 0 for none' };
+      const isGood = /^\d+$/.test(text) && Number.isSafeInteger(Number(text));
+      const reason = `"${text}" is not a whole number of 0 or more`;
+      return checked(isGood ? Number(text) : undefined, reason, 'write it like 3, or 0 for none');
     },
     store: (tries) => tries,
   }),
-  token_command: key<string, undefined>({
-    name: 'token_command',
+  token_command: key<string>('token_command', {
     summary: 'shell command that prints an access token',
     variable: 'FLEET_TOKEN_COMMAND',
-    fallback: undefined,
-    parse(text) {
-      // A NUL ends the text for the operating system, which would run half of the command.
-      if (text !== '' && !text.includes('\0')) return { value: text };
-      return { reason: 'the command is empty', hint: 'write a command that prints a token' };
-    },
+    // A NUL ends the text for the operating system, which would run half of the command.
+    parse: (text) =>
+      checked(/^[^\0]+$/.test(text) ? text : undefined, 'the command is empty', 'write a command that prints a token'),
   }),
-  allow_http: key<boolean, boolean>({
-    name: 'allow_http',
+  allow_http: key<boolean, boolean>('allow_http', {
     summary: 'allow plain http beyond this machine',
     ...BOOLEAN,
   }),
-  protected: key<boolean, boolean>({
-    name: 'protected',
+  protected: key<boolean, boolean>('protected', {
     summary: 'ask before every change, or require --yes',
     ...BOOLEAN,
   }),
-  mirror: key<MirrorAddress, undefined>({
-    name: 'mirror',
+  mirror: key<MirrorAddress>('mirror', {
     summary: 'database of the mirror: sqlite:PATH or postgres://…',
-    fallback: undefined,
     parse: (text) => parseMirrorAddress(text),
     store: showMirrorAddress,
   }),
-  ...SYSTEM_KEYS,
+  ...(Object.fromEntries(SYSTEM_NAMES.map((name) => [`gbfs.${name}`, systemKey(name)])) as unknown as SystemKeys),
 };
 
 export type KeyName = keyof typeof KEYS;

@@ -87,17 +87,26 @@ export function chooseProfile(
 
 /** The profile that is named, whether there is one of that name or not. */
 export function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<string> {
-  const variable = env['FLEET_PROFILE'] ?? '';
   const { problem, active, configPath } = stored;
-  const [value, origin, from]: [string, SettingOrigin, string] =
-    flags.profile !== undefined
-      ? [flags.profile, 'flag', '--profile']
-      : variable !== ''
-        ? [variable, 'environment', 'FLEET_PROFILE']
-        : active !== undefined
-          ? [active, 'profile', configPath]
-          : [DEFAULT_PROFILE, 'default', 'default'];
-  return { key: 'profile', value, origin, from, shown: value, ...(problem === undefined ? {} : { problem }) };
+  const { text, ...source } = firstOf([
+    { origin: 'flag', from: '--profile', text: flags.profile },
+    { origin: 'environment', from: 'FLEET_PROFILE', text: env['FLEET_PROFILE'] },
+    { origin: 'profile', from: configPath, text: active },
+  ]) ?? { origin: 'default', from: 'default', text: DEFAULT_PROFILE };
+  const value = String(text);
+  return { ...source, key: 'profile', value, shown: value, ...(problem === undefined ? {} : { problem }) };
+}
+
+/** A place that may give a value. */
+interface Source {
+  origin: SettingOrigin;
+  from: string;
+  text: unknown;
+}
+
+/** The first that gives something; an empty flag is something, an empty variable is not. */
+function firstOf(sources: readonly Source[]): Source | undefined {
+  return sources.find(({ origin, text }) => text !== undefined && text !== null && (text !== '' || origin === 'flag'));
 }
 
 /**
@@ -146,50 +155,40 @@ export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.P
   return read<unknown, unknown>(KEYS[name], { flags, env, stored, profile: chooseProfile(flags, env, stored).value });
 }
 
-interface Source {
-  origin: SettingOrigin;
-  from: string;
-  text: string;
-}
-
 /** One setting; a value that is refused comes as its problem. */
 function read<T, Fallback extends T | undefined>(key: SettingKey<T, Fallback>, places: Places): Setting<T | Fallback> {
   const { fallback: value } = key;
   const name = key.name as KeyName;
-  let shown = value === undefined ? null : key.show(value);
-  let source: Source | undefined;
+  const source = findSource(key, places);
+  if (source === undefined) {
+    const shown = value === undefined ? null : key.show(value);
+    return { key: name, shown, value, origin: 'default', from: 'default' };
+  }
+  const { origin, from, text } = source;
   try {
-    source = findSource(key, places);
-    if (source === undefined) return { key: name, shown, value, origin: 'default', from: 'default' };
-    const { origin, from, text } = source;
-    // An address that is refused may hold a password, so it is not repeated.
-    shown = ADDRESSES.includes(name) ? '(refused)' : text;
-    const found = parseSource(key, source, places.profile);
-    shown = key.show(found);
-    if (found instanceof URL) refusePlainHttp(found, from, places.stored, places.profile);
-    return { key: name, shown, value: found, origin, from };
+    const found = parseSource(key, source, places);
+    return { key: name, shown: key.show(found), value: found, origin, from };
   } catch (error) {
-    const { origin, from } = source ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
+    // An address that is refused may hold a password, so it is not repeated.
+    const shown = ADDRESSES.includes(name) || typeof text === 'object' ? '(refused)' : String(text);
     return { key: name, shown, value, origin, from, problem: error as FleetError };
   }
 }
 
 function findSource(
-  { name, flag, variable }: SettingKey<unknown>,
+  { name, flag, variable = '' }: SettingKey<unknown>,
   { flags, env, stored, profile }: Places,
 ): Source | undefined {
-  if (name === 'output' && flags.json === true) return { origin: 'flag', from: '--json', text: readJsonFlag(flags) };
-  const fromFlag = flag === undefined ? undefined : flags[flag.field];
-  if (flag !== undefined && fromFlag !== undefined) return { origin: 'flag', from: flag.name, text: String(fromFlag) };
-  const fromVariable = variable === undefined ? '' : (env[variable] ?? '').trim();
-  if (variable !== undefined && fromVariable !== '')
-    return { origin: 'environment', from: variable, text: fromVariable };
-  const fromProfile = stored.profiles.get(profile)?.[name] ?? '';
-  if (fromProfile === '') return undefined;
-  const from = `profile "${profile}"`;
-  if (typeof fromProfile === 'object')
-    throw configError(`${name} of ${from} is neither text nor a number nor true or false`, `fix ${stored.configPath}`);
-  return { origin: 'profile', from, text: String(fromProfile) };
+  const isJson = name === 'output' && flags.json === true;
+  const flagName = `--${flag?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const fromFlag = flag === undefined ? undefined : flags[flag];
+  return firstOf([
+    isJson
+      ? { origin: 'flag', from: '--json', text: readJsonFlag(flags) }
+      : { origin: 'flag', from: flagName, text: fromFlag },
+    { origin: 'environment', from: variable, text: env[variable]?.trim() },
+    { origin: 'profile', from: `profile "${profile}"`, text: stored.profiles.get(profile)?.[name] },
+  ]);
 }
 
 /** `--json` is short for `-o json`; together with another format nobody can tell what was meant. */
@@ -198,16 +197,22 @@ function readJsonFlag(flags: SettingFlags): string {
   throw usageError(`--json and --output ${flags.output} cannot be used together`, 'give one of them');
 }
 
-function parseSource<T>(key: SettingKey<T>, { origin, from, text }: Source, profile: string): T {
-  const parsed = key.parse(text);
-  if ('value' in parsed) return parsed.value;
-  if (origin === 'flag') throw usageError(`${from}: ${parsed.reason}`, parsed.hint);
-  if (origin === 'environment')
-    throw configError(`${from}: ${parsed.reason}`, parsed.hint ?? `change ${from} or unset it`);
-  throw configError(
-    `${key.name} of ${from}: ${parsed.reason}`,
-    `${parsed.hint === undefined ? '' : `${parsed.hint}; `}set it with: fleet config set ${key.name} VALUE${profileFlag(profile)}`,
-  );
+function parseSource<T>(key: SettingKey<T>, { origin, from, text }: Source, { stored, profile }: Places): T {
+  if (typeof text === 'object')
+    throw configError(
+      `${key.name} of ${from} is neither text nor a number nor true or false`,
+      `fix ${stored.configPath}`,
+    );
+  const parsed = key.parse(String(text));
+  if ('value' in parsed) {
+    if (parsed.value instanceof URL) refusePlainHttp(parsed.value, from, stored, profile);
+    return parsed.value;
+  }
+  const { reason, hint } = parsed;
+  if (origin === 'flag') throw usageError(`${from}: ${reason}`, hint);
+  if (origin === 'environment') throw configError(`${from}: ${reason}`, hint ?? `change ${from} or unset it`);
+  const set = `set it with: fleet config set ${key.name} VALUE${profileFlag(profile)}`;
+  throw configError(`${key.name} of ${from}: ${reason}`, hint === undefined ? set : `${hint}; ${set}`);
 }
 
 /**
@@ -237,13 +242,13 @@ export function requireSseUrl(settings: Settings): URL {
   return settings.sseUrl.value ?? refuseMissing('the push channel', KEYS.sse_url, settings);
 }
 
-function refuseMissing(what: string, { name, flag, variable }: SettingKey<URL>, settings: Settings): never {
-  const { profile } = settings;
+function refuseMissing(what: string, { name, variable }: SettingKey<URL>, { profile }: Settings): never {
   if (profile.problem !== undefined) throw profile.problem;
+  const isService = name === 'base_url';
+  const run = `run "fleet ${isService ? 'auth login' : `config set ${name} URL`}${profileFlag(profile.value)}"`;
+  const sandbox = isService ? '; to try fleet: "fleet sandbox", then "fleet profile use sandbox"' : '';
   throw configError(
     `no address of ${what} for profile "${profile.value}"`,
-    name === 'base_url'
-      ? `run "fleet auth login${profileFlag(profile.value)}", or give ${flag?.name} or ${variable}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`
-      : `run "fleet config set ${name} URL${profileFlag(profile.value)}", or give ${flag?.name} or ${variable}`,
+    `${run}, or give --${name.replace('_', '-')} or ${variable}${sandbox}`,
   );
 }

@@ -1,40 +1,11 @@
 // What a GBFS feed says of the system and nobody can read from the service: the fields of system_information.json, and how each is checked.
 
-/** A parsed value, or why the text was refused. */
-type Checked = { readonly value: string } | { readonly reason: string; readonly hint?: string };
-
-interface SystemField {
-  readonly summary: string;
-  /** The versions of GBFS that demand it. */
-  readonly neededBy: readonly FeedVersion[];
-  parse(text: string): Checked;
-}
-
 /** The versions of GBFS that are written. */
 export const FEED_VERSIONS = ['3.0', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
-const LONGEST_CHARACTERS = 1000;
-const LONGEST_SHOWN = 80;
-const ALWAYS = FEED_VERSIONS;
-
-function field(
-  summary: string,
-  parse: (text: string) => string | undefined,
-  { neededBy = [], example }: { neededBy?: readonly FeedVersion[]; example: string },
-): SystemField {
-  return {
-    summary,
-    neededBy,
-    parse(text) {
-      const value =
-        text === '' || text.length > LONGEST_CHARACTERS || /[\x00-\x1f\x7f]/.test(text) ? undefined : parse(text);
-      return value === undefined
-        ? { reason: `"${text.slice(0, LONGEST_SHOWN)}" does not fit`, hint: `write it like ${example}` }
-        : { value };
-    },
-  };
-}
+/** One field: what it is, an example, and its text in the form that the feed has; undefined for one that does not fit. */
+type SystemField = readonly [summary: string, example: string, parse: (text: string) => string | undefined];
 
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 const anything = (text: string) => text;
@@ -77,37 +48,32 @@ const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn
 
 /** Each by its name in the feed; `feed_url` is ours: where the files will be read. */
 export const SYSTEM_FIELDS = {
-  system_id: field('id of the system, which never changes', anything, { neededBy: ALWAYS, example: 'citybike_berlin' }),
-  name: field('name of the system, as customers know it', anything, { neededBy: ALWAYS, example: 'City Bike Berlin' }),
-  language: field('language of all texts', matching(/^[a-z]{2,3}(?:-[A-Z]{2})?$/), {
-    neededBy: ALWAYS,
-    example: 'en or de-CH',
-  }),
-  timezone: field('time zone of the system', parseTimezone, { neededBy: ALWAYS, example: 'Europe/Berlin' }),
-  opening_hours: field('when bicycles can be rented, as OpenStreetMap writes it', matching(OPENING_HOURS), {
-    neededBy: ['3.0'],
-    example: '24/7',
-  }),
-  feed_contact_email: field("address for the feed's readers", parseEmail, {
-    neededBy: ['3.0'],
-    example: 'feed@example.com',
-  }),
-  feed_url: field("public address of the feed's folder", parseFolderUrl, {
-    neededBy: ALWAYS,
-    example: 'https://example.com/gbfs/',
-  }),
-  operator: field('name of the operator', anything, { example: 'City Bike Ltd' }),
-  url: field('website of the system', parseUrl, { example: 'https://example.com' }),
-  purchase_url: field('where customers sign up', parseUrl, { example: 'https://example.com/join' }),
-  license_url: field('licence of the feed', parseUrl, { example: 'https://example.com/licence' }),
-  email: field('customer service', parseEmail, { example: 'help@example.com' }),
-  phone_number: field('customer service', matching(/^\+[1-9]\d{1,14}$/), { example: '+493012345678' }),
-  start_date: field('when the system began', parseDate, { example: '2026-03-01' }),
-} as const;
+  system_id: ['id of the system, which never changes', 'citybike_berlin', anything],
+  name: ['name of the system, as customers know it', 'City Bike Berlin', anything],
+  language: ['language of all texts', 'en or de-CH', matching(/^[a-z]{2,3}(?:-[A-Z]{2})?$/)],
+  timezone: ['time zone of the system', 'Europe/Berlin', parseTimezone],
+  opening_hours: ['when bicycles can be rented, as OpenStreetMap writes it', '24/7', matching(OPENING_HOURS)],
+  feed_contact_email: ["address for the feed's readers", 'feed@example.com', parseEmail],
+  feed_url: ["public address of the feed's folder", 'https://example.com/gbfs/', parseFolderUrl],
+  operator: ['name of the operator', 'City Bike Ltd', anything],
+  url: ['website of the system', 'https://example.com', parseUrl],
+  purchase_url: ['where customers sign up', 'https://example.com/join', parseUrl],
+  license_url: ['licence of the feed', 'https://example.com/licence', parseUrl],
+  email: ['customer service', 'help@example.com', parseEmail],
+  phone_number: ['customer service', '+493012345678', matching(/^\+[1-9]\d{1,14}$/)],
+  start_date: ['when the system began', '2026-03-01', parseDate],
+} as const satisfies { readonly [name: string]: SystemField };
 
 export type SystemName = keyof typeof SYSTEM_FIELDS;
 
 export const SYSTEM_NAMES = Object.keys(SYSTEM_FIELDS) as SystemName[];
+
+const ALWAYS_NEEDED = ['system_id', 'name', 'language', 'timezone', 'feed_url'] as const;
+/** What each version of GBFS demands. */
+export const NEEDED_FIELDS: { readonly [Version in FeedVersion]: readonly SystemName[] } = {
+  '3.0': [...ALWAYS_NEEDED, 'opening_hours', 'feed_contact_email'],
+  '2.3': ALWAYS_NEEDED,
+};
 
 /** What is known of the system. */
 export type System = { readonly [Name in SystemName]?: string };

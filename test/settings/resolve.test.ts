@@ -337,9 +337,9 @@ describe('what config list shows', () => {
     const rows = Object.values(explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored));
     expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, shown }) => [key, shown])).toEqual([
       ['base_url', '(refused)'],
-      ['sse_url', 'http://push.example.com'],
+      ['sse_url', '(refused)'],
       ['timeout', 'soon'],
-      ['retries', '3'],
+      ['retries', '(refused)'],
       ['mirror', '(refused)'],
     ]);
     expect(JSON.stringify(rows)).not.toContain('secret');

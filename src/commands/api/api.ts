@@ -9,7 +9,7 @@ import { pairItems, readJson } from '../../http/json.js';
 import { isSafe } from '../../http/methods.js';
 import { readPage } from '../../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
-import { JsonError, parseJson } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
@@ -151,8 +151,7 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
 /** The items of a list: of a bare array always, of an envelope where the format shows items; else undefined. */
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
-  const isEnvelope =
-    typeof body === 'object' && body !== null && Array.isArray((body as { results?: unknown }).results);
+  const isEnvelope = isObject(body) && Array.isArray(body['results']);
   return isEnvelope && FORMATS_OF_ITEMS.includes(format) ? readPage<Resource>(answer).items : undefined;
 }
 
@@ -202,15 +201,11 @@ async function readBody(
 ): Promise<string | undefined> {
   if (input === undefined) return isSafe(method) || fields.length === 0 ? undefined : bodyOf(fields);
   const text = await readText(context, input, '--input');
-  if (contentType !== undefined && !/\bjson\b/i.test(contentType)) return text;
+  if (!/\bjson\b/i.test(contentType ?? 'json')) return text;
   try {
     parseJson(text);
-  } catch (error) {
-    if (!(error instanceof JsonError) || error.kind !== 'syntax') return text;
-    throw usageError(
-      `--input is not JSON${error.isCutOff ? ': it is incomplete' : ''}`,
-      "for something else say what it is: -H 'Content-Type: text/plain'",
-    );
+    return text;
+  } catch {
+    throw usageError('--input is not JSON', "for something else say what it is: -H 'Content-Type: text/plain'");
   }
-  return text;
 }

@@ -2,11 +2,10 @@
 
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
-import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { readExact, writeJson } from '../../json/exact.js';
 import { isJsonNumber } from '../../terminal/values.js';
 
 export interface Field {
-  /** As it was typed: `name`, `extra[key]`, `list[]`. */
   name: string;
   /** Text, a number with the digits it was typed with, true, false or null. */
   value: unknown;
@@ -36,48 +35,14 @@ export function queryOf(fields: readonly Field[]): Query {
   return fields.map(({ name, text }) => [name, text]);
 }
 
-/** A list or an object that is being put together; objects without a prototype, for a field may be called `__proto__`. */
-type Place = unknown[] | { [key: string]: unknown };
-
-function isPlace(value: unknown): value is Place {
-  return typeof value === 'object' && value !== null && writtenNumber(value) === undefined;
-}
-
-/** The fields as the text of a JSON object. Throws a usage error for names that cannot be used together. */
+/** The fields as the text of a JSON object. Throws a usage error for a name that comes twice, and for one that means a part of a value. */
 export function bodyOf(fields: readonly Field[]): string {
-  const root: Place = Object.create(null);
-  for (const field of fields) put(root, keysOf(field.name), field);
-  return writeJson(root);
-}
-
-/** `extra[location][]` is `extra`, `location`, and `` for the next element of a list. */
-function keysOf(name: string): string[] {
-  const match = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(name);
-  if (match === null) throw usageError(`"${name}" is not a field name`, 'write name, object[key] or list[]');
-  const inner = [...(match[2] ?? '').matchAll(/\[([^[\]]*)\]/g)].map(([, key]) => key ?? '');
-  return [match[1] ?? '', ...inner];
-}
-
-function put(place: unknown, [key = '', ...rest]: readonly string[], field: Field): void {
-  if (Array.isArray(place) && key === '') {
-    // `list[][a]=1 list[][b]=2` goes on with the last element until a key comes again.
-    const last: unknown = place.at(-1);
-    const [next = ''] = rest;
-    if (isPlace(last) && !Array.isArray(last) && next !== '' && !(next in last)) put(last, rest, field);
-    else place.push(fill(rest, field));
-  } else if (!isPlace(place) || Array.isArray(place) || key === '' || (key in place && rest.length === 0)) {
-    throw usageError(
-      `the field "${field.name}" contradicts an earlier one`,
-      'for a list write name[]=value for each element',
-    );
-  } else if (key in place) put(place[key], rest, field);
-  else place[key] = fill(rest, field);
-}
-
-/** The value of a field, within what the keys that are left name. */
-function fill(keys: readonly string[], field: Field): unknown {
-  if (keys.length === 0) return field.value;
-  const place: Place = keys[0] === '' ? [] : Object.create(null);
-  put(place, keys, field);
-  return place;
+  const body = new Map<string, unknown>();
+  for (const { name, value } of fields) {
+    if (body.has(name)) throw usageError(`the field "${name}" is given twice`);
+    if (/[[\]]/.test(name))
+      throw usageError(`"${name}" is not a field name`, 'write lists and objects as JSON: --input');
+    body.set(name, value);
+  }
+  return writeJson(Object.fromEntries(body));
 }

@@ -2,17 +2,9 @@
 
 import { usageError } from '../../errors.js';
 
-/** Headers that are not the operator's to give, and why. */
-const REFUSED = new Map([
-  ['authorization', 'the token comes from FLEET_TOKEN or "fleet auth login", so that it is not in the process list'],
-  ['proxy-authorization', 'put it into the address in HTTPS_PROXY'],
-  ['cookie', 'the service knows its users by their token'],
-  ['host', 'it follows from the address'],
-  ['accept-encoding', 'fleet asks for what it can decompress'],
-]);
-
-/** Those of the connection and of how a body is sent. */
-const OF_HTTP = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/;
+/** Headers that are not the operator's to give: the token's and the address's, and those of the connection. */
+const OURS =
+  /^(?:authorization|proxy-authorization|cookie|host|accept-encoding|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/;
 
 /** RFC 9110, 5.6.2 and 5.5: a token; a value without control characters. */
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
@@ -28,8 +20,8 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
     const value = line.slice(colon + 1).trim();
     if (!NAME.test(name)) throw usageError(`a header is "Name: value", not "${line}"`);
     if (!VALUE.test(value)) throw usageError(`the header ${name} has a character that no header may have`);
-    const reason = OF_HTTP.test(name) ? 'fleet speaks HTTP itself' : REFUSED.get(name);
-    if (reason !== undefined) throw usageError(`the header ${name} cannot be given`, reason);
+    if (OURS.test(name))
+      throw usageError(`the header ${name} cannot be given`, 'fleet sets it; the token comes from the settings');
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }

@@ -14,7 +14,7 @@ comes back. The path is below the base URL; a whole URL must have the same origi
 
 The default is GET, or POST with fields or --input. Fields of a GET become query parameters, all
 others the JSON body. -F converts numbers, true, false and null, and @file (@- for stdin) reads a file;
--f is always text. extra[key]=v makes an object, list[]=v a list.
+-f is always text.
 
 Output is JSON by default, whatever the settings say; -o table, csv, tsv, uuid, geojson and jsonl show
 the items of a list. A body that is not JSON is piped byte for byte. A change is sent at most once.`;

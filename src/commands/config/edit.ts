@@ -56,42 +56,34 @@ function chooseEditor({ io }: Context): string {
   return process.platform === 'win32' ? 'notepad' : 'vi';
 }
 
-/** How long the editor may take to end when fleet is asked to. */
-const KILL_AFTER_MS = 1_000;
-
 /**
  * Runs the editor on the terminal, through the shell, since it may have flags: `code --wait`. Ctrl-C is the editor's own affair; SIGTERM
- * and SIGHUP end it, and then fleet.
+ * and SIGHUP end it, and fleet.
  */
-function runEditor({ io, clock, signal, urgentSignal }: Context, editor: string, draft: string): Promise<void> {
+async function runEditor({ io, signal, urgentSignal }: Context, editor: string, draft: string): Promise<void> {
   // In the place of the shell, which would take a signal for itself; unless it is more than a program and its flags.
   const command = /^[\w ./+-]+$/.test(editor) ? `exec ${editor}` : editor;
-  return new Promise((resolve, reject) => {
-    const [line, shell] =
-      process.platform === 'win32' ? [`${editor} "${draft}"`, true] : [`${command} "$FLEET_DRAFT"`, '/bin/sh'];
-    const child = spawn(line, { shell, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
-    let ending: unknown;
-    let cancelKill = () => {};
+  const [line, shell] =
+    process.platform === 'win32' ? [`${editor} "${draft}"`, true] : [`${command} "$FLEET_DRAFT"`, '/bin/sh'];
+  const child = spawn(line, { shell, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
+  const failure = await new Promise<unknown>((resolve) => {
+    const refuse = (how: string) =>
+      resolve(configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'));
     const onAbort = ({ currentTarget }: Event) => {
       const { reason } = currentTarget as AbortSignal;
-      if (ending !== undefined || asFleetError(reason).kind === 'interrupted') return;
-      ending = reason;
+      if (asFleetError(reason).kind === 'interrupted') return;
       child.kill('SIGTERM');
-      cancelKill = clock.after(KILL_AFTER_MS, () => child.kill('SIGKILL'));
+      child.unref();
+      resolve(reason);
     };
     for (const each of [signal, urgentSignal]) each.addEventListener('abort', onAbort);
-    const settle = (how: string | undefined) => {
-      for (const each of [signal, urgentSignal]) each.removeEventListener('abort', onAbort);
-      cancelKill();
-      if (ending !== undefined) reject(ending);
-      else if (how === undefined) resolve();
-      else reject(configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'));
-    };
-    child.on('error', (error) => settle(`could not be started: ${error.message}`));
-    child.on('close', (code, killedBy) =>
-      settle(code === 0 ? undefined : killedBy === null ? `failed with exit code ${code}` : `was ended by ${killedBy}`),
-    );
+    child.on('error', (error) => refuse(`could not be started: ${error.message}`));
+    child.on('close', (code, killedBy) => {
+      if (code === 0) resolve(undefined);
+      else refuse(killedBy === null ? `failed with exit code ${code}` : `was ended by ${killedBy}`);
+    });
   });
+  if (failure !== undefined) throw failure;
 }
 
 async function save({ notice }: Context, place: SettingsFolder, text: string): Promise<void> {

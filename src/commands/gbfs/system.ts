@@ -7,7 +7,7 @@ import { isObject, parseJson } from '../../json/parse.js';
 import { KEYS } from '../../settings/keys.js';
 import { explainSetting } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
-import { type FeedVersion, SYSTEM_FIELDS, SYSTEM_NAMES, type System, type SystemName } from '../../settings/system.js';
+import { type FeedVersion, NEEDED_FIELDS, SYSTEM_NAMES, type System, type SystemName } from '../../settings/system.js';
 import { readInput } from '../../terminal/stdin.js';
 
 type Fields = { readonly [name: string]: unknown };
@@ -60,7 +60,7 @@ export async function readSystem(
   const isMissing = (name: SystemName) =>
     system[name] === undefined &&
     !refused.has(name) &&
-    SYSTEM_FIELDS[name].neededBy.includes(version) &&
+    NEEDED_FIELDS[version].includes(name) &&
     !(name === 'feed_url' && serve !== undefined);
   const missing = SYSTEM_NAMES.filter(isMissing);
   if (missing.length > 0) problems.push(`a feed of version ${version} needs ${missing.join(', ')}`);
