@@ -2,7 +2,15 @@
 
 import { FleetError } from '../errors.js';
 import type { MirrorAddress } from './address.js';
-import { type Answer, type Engine, MOST_VALUE_CHARACTERS, type OpenOptions, tooLong, type Value } from './engine.js';
+import {
+  type Answer,
+  type Engine,
+  MOST_VALUE_CHARACTERS,
+  type OpenOptions,
+  type Rows,
+  tooLong,
+  type Value,
+} from './engine.js';
 
 export type { Answer, OpenOptions, TableColumn, Value } from './engine.js';
 
@@ -78,12 +86,7 @@ function databaseOf(engine: Engine, signal: AbortSignal) {
       for await (const rows of chunks) yield objectsOf(names, rows);
     },
     /** Inserts many rows; with `key`, of which no two are the same, a row of the same key gets the new values. Atomic. */
-    async write(
-      table: string,
-      columns: readonly string[],
-      rows: readonly (readonly Value[])[],
-      key?: readonly string[],
-    ): Promise<void> {
+    async write(table: string, columns: readonly string[], rows: Rows, key?: readonly string[]): Promise<void> {
       if (rows.length === 0) return;
       const insert = () => ask(() => engine.insert(table, columns, rows, onConflict(columns, key)));
       await (isOpen ? insert() : transaction(insert));
@@ -124,7 +127,7 @@ function onConflict(columns: readonly string[], key: readonly string[] | undefin
 }
 
 /** Rows as objects; of columns with the same name the last one counts. */
-function objectsOf(names: readonly string[], rows: readonly (readonly Value[])[]): Row[] {
+function objectsOf(names: readonly string[], rows: Rows): Row[] {
   return rows.map((row) => {
     const object: Record<string, Value> = {};
     for (let index = 0; index < names.length; index += 1) object[names[index] ?? ''] = row[index] ?? null;

@@ -5,6 +5,8 @@ import { FleetError, usageError } from '../errors.js';
 /** A cell. PostgreSQL's decimals (`numeric`) come as text, times as ISO 8601 in UTC on both; a boolean is 0 or 1 in SQLite. */
 export type Value = string | number | bigint | boolean | null;
 
+export type Rows = readonly (readonly Value[])[];
+
 export interface TableColumn {
   readonly name: string;
   /** Whether its texts are numbers, written exactly. */
@@ -15,26 +17,18 @@ export interface TableColumn {
 
 export interface Answer {
   readonly columns: readonly TableColumn[];
-  readonly chunks: AsyncIterable<readonly (readonly Value[])[]>;
+  readonly chunks: AsyncIterable<Rows>;
 }
 
 /** One connection, in the manner of its database; `openDatabase` makes a Database of it. Throws what the driver throws. */
 export interface Engine {
   readonly kind: 'sqlite' | 'postgres';
   /** One statement with its rows. It is prepared once and kept. */
-  run(
-    sql: string,
-    values: readonly Value[],
-  ): Promise<{ names: readonly string[]; rows: readonly (readonly Value[])[] }>;
+  run(sql: string, values: readonly Value[]): Promise<{ names: readonly string[]; rows: Rows }>;
   /** Rows in chunks, in bounded memory; other calls may come in between. */
   read(sql: string, values: readonly Value[]): Promise<Answer>;
   /** Inserts many rows, at least one, within a transaction; `conflict` stands behind them. */
-  insert(
-    table: string,
-    columns: readonly string[],
-    rows: readonly (readonly Value[])[],
-    conflict: string,
-  ): Promise<void>;
+  insert(table: string, columns: readonly string[], rows: Rows, conflict: string): Promise<void>;
   begin(): Promise<void>;
   /** What an error of the driver's means; `isQuery`: the statement is the operator's. */
   understand(error: unknown, isQuery: boolean): unknown;
@@ -56,13 +50,6 @@ export const LEASE_MS = 15_000;
 export const CHUNK_ROWS = 500;
 /** The longest value that a query shows: as long as an answer of the service. */
 export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
-
-/** The database is no longer the one that was opened: what would be written would be lost, and no waiting helps. */
-export class DatabaseGone extends FleetError {
-  constructor(what: string) {
-    super('output', what, { hint: 'start again: fleet mirror run reads what is missing' });
-  }
-}
 
 /** What a text column cannot hold in either database: a NUL, and half a surrogate pair. */
 export function storable(text: string): string {

@@ -311,12 +311,7 @@ export function readRaw(raw: string): Bicycle {
 }
 
 /** When the service says that a change was made; undefined where it does not say, or cannot be believed. */
-function timeOf(
-  before: Bicycle | undefined,
-  after: Bicycle,
-  { saysModified }: Origin,
-  isPlausible: boolean,
-): string | undefined {
+function timeOf(before: Bicycle | undefined, after: Bicycle, { saysModified }: Origin, isPlausible: boolean) {
   const { modified } = after;
   if (typeof modified !== 'string') return undefined;
   const isSaid = modified !== before?.modified || after.concurrency_version !== before?.concurrency_version;

@@ -11,6 +11,8 @@ import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 /** A mirror that is further behind is not current. */
 export const MOST_BEHIND_MS = 10_000;
 
+type Opening = Omit<OpenOptions, 'access'>;
+
 export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 
 export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
@@ -23,7 +25,7 @@ export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
  */
 export async function openMirror(
   address: MirrorAddress,
-  { baseUrl, ...options }: Omit<OpenOptions, 'access'> & { baseUrl?: URL | undefined },
+  { baseUrl, ...options }: Opening & { baseUrl?: URL | undefined },
 ) {
   const database = await openDatabase(address, { ...options, access: 'read' });
   try {
@@ -53,12 +55,7 @@ function missing(address: MirrorAddress): FleetError {
 }
 
 /** Opens a mirror for writing, or what becomes one where that is fine; one of another service, a newer program or with other tables is refused, and left as it was to the byte. */
-export async function openOwn(
-  address: MirrorAddress,
-  baseUrl: URL,
-  options: Omit<OpenOptions, 'access'>,
-  isNewFine = true,
-): Promise<Database> {
+export async function openOwn(address: MirrorAddress, baseUrl: URL, options: Opening, isNewFine = true) {
   if (address.kind !== 'sqlite' || !isNewFine || existsSync(address.path)) {
     const found = await openDatabase(address, { ...options, access: 'look' });
     try {

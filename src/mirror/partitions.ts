@@ -46,11 +46,7 @@ function nextMonthMs(ms: number): number {
 }
 
 /** Makes the partitions up to the end of the next month, and drops those that ended before a moment. What cannot be had now is tried the next time. */
-export async function turnPartitions(
-  database: Database,
-  nowMs: number,
-  beforeMs = Number.NEGATIVE_INFINITY,
-): Promise<void> {
+export async function turnPartitions(database: Database, nowMs: number, beforeMs = -Infinity): Promise<void> {
   if (database.kind === 'sqlite') return;
   const turning = database.transaction(async () => {
     await database.all(ALONE);

@@ -73,12 +73,8 @@ function undo(past: PastBicycle | undefined, field: string, old: Value): void {
 }
 
 /** What happened, one after the other. */
-async function* readHappenings(
-  database: Database,
-  { since, until }: Range,
-): AsyncGenerator<Happening, void, undefined> {
-  const sql =
-    'SELECT at, received, bicycle, version, field, new, source FROM changes WHERE at >= ? AND at < ? ORDER BY id';
+async function* readHappenings(database: Database, { since, until }: Range) {
+  const sql = 'SELECT * FROM changes WHERE at >= ? AND at < ? ORDER BY id';
   let open: Happening | undefined;
   for await (const rows of database.each(sql, [since, until])) {
     for (const row of rows) {

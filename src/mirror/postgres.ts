@@ -10,6 +10,7 @@ import {
   type Engine,
   LEASE_MS,
   type OpenOptions,
+  type Rows,
   refusal,
   storable,
   type TableColumn,
@@ -81,7 +82,7 @@ function numberParameters(sql: string): string {
 }
 
 /** Many rows cost the server half as much by COPY as by INSERT, and this program less than as parameters (measured). */
-async function copyRows(client: Client, into: string, rows: readonly (readonly Value[])[]): Promise<void> {
+async function copyRows(client: Client, into: string, rows: Rows): Promise<void> {
   const { from } = await import('pg-copy-streams');
   const { pipeline } = await import('node:stream/promises');
   function* pieces() {
@@ -214,9 +215,7 @@ async function connect({ connection, options, clients }: Server): Promise<Client
 }
 
 /** The password in PGPASSFILE or ~/.pgpass; empty without one. */
-async function readPassword(
-  place: Pick<Connection, 'user' | 'database'> & { host: string; port: number },
-): Promise<string> {
+async function readPassword(place: { host: string; port: number; user: string; database: string }): Promise<string> {
   const { default: pgpass } = await import('pgpass');
   // A socket's folder is written as localhost (PostgreSQL 17, section 32.16).
   const host = place.host.startsWith('/') ? 'localhost' : place.host;

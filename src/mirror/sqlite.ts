@@ -11,10 +11,10 @@ import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import {
   type Answer,
   CHUNK_ROWS,
-  DatabaseGone,
   type Engine,
   MOST_VALUE_CHARACTERS,
   type OpenOptions,
+  type Rows,
   refusal,
   storable,
   tooLong,
@@ -99,12 +99,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
 }
 
 /** Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept. */
-function insertRows(
-  prepare: (sql: string) => Statement,
-  into: string,
-  rows: readonly (readonly Value[])[],
-  conflict: string,
-): void {
+function insertRows(prepare: (sql: string) => Statement, into: string, rows: Rows, conflict: string): void {
   const width = rows[0]?.length ?? 1;
   const most = Math.max(1, Math.floor(MOST_PARAMETERS / width));
   const row = `(${Array(width).fill('?').join(', ')})`;
@@ -116,14 +111,15 @@ function insertRows(
   }
 }
 
-/** What throws a DatabaseGone where the file, or what SQLite keeps beside it, is no longer what it was: SQLite would not notice. */
+/** What throws a lasting error where the file, or what SQLite keeps beside it, is no longer what it was: SQLite would not notice. */
 function watchFiles(path: string): () => void {
   const known = new Map<string, bigint>();
   return () => {
     for (const each of [path, `${path}-wal`]) {
       const now = statSync(each, { throwIfNoEntry: false, bigint: true })?.ino;
-      if ((known.get(each) ?? now) !== now)
-        throw new DatabaseGone(`${each} was deleted or replaced while the mirror was written`);
+      const what = `${each} was deleted or replaced while the mirror was written`;
+      const hint = 'start again: fleet mirror run reads what is missing';
+      if ((known.get(each) ?? now) !== now) throw new FleetError('output', what, { hint, isLasting: true });
       if (now !== undefined) known.set(each, now);
     }
   };

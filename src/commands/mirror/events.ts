@@ -39,13 +39,10 @@ export function readMessage(event: Message): Heard {
 }
 
 /** The bicycles whose rows have to be loaded. */
-export function* uuidsOf(events: readonly ReadEvent[]): Generator<string> {
-  for (const event of events) {
-    if (event.type === 'heard' && event.uuid !== undefined) yield event.uuid;
+export function uuidsOf(events: readonly ReadEvent[]): string[] {
+  return events.flatMap((event) => {
+    if (event.type === 'heard') return event.uuid ?? [];
     const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
-    for (const { value } of items) {
-      const uuid = bicycleUuid(value);
-      if (uuid !== undefined) yield uuid;
-    }
-  }
+    return items.flatMap(({ value }) => bicycleUuid(value) ?? []);
+  });
 }

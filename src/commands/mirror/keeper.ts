@@ -3,7 +3,6 @@
 import { type Clock, doublingPauseMs, sleep } from '../../clock.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
-import { DatabaseGone } from '../../mirror/engine.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Counters } from './counters.js';
 import type { MirrorReport } from './messages.js';
@@ -83,5 +82,5 @@ export async function openKeeper(
 /** Whether to try again when the database failed, and for how long: it may come back, or somebody may make room. */
 function patienceMs(error: FleetError): number {
   if (error.kind === 'network') return 10 * 60_000;
-  return error.kind === 'output' && !(error instanceof DatabaseGone) ? 60_000 : 0;
+  return error.kind === 'output' && !error.isLasting ? 60_000 : 0;
 }

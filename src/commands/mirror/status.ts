@@ -108,15 +108,13 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
   ];
 }
 
-/** Each writer once, with its organizations where there are several writers. */
+/** A line an organization, which is named where there are several. */
 function writersOf({ writers }: MirrorStatus, now: number): string[] {
-  const byLine = new Map<string, string[]>();
-  for (const { isWritten, pid, host, heartbeat, organization } of writers) {
+  if (writers.length === 0) return ['none'];
+  return writers.map(({ isWritten, pid, host, heartbeat, organization }) => {
     const line = isWritten ? `process ${pid} on ${host}, last heartbeat ${age(heartbeat ?? '', now)}` : 'none';
-    byLine.set(line, [...(byLine.get(line) ?? []), organization]);
-  }
-  if (byLine.size <= 1) return [...byLine.keys(), ...(byLine.size === 0 ? ['none'] : [])];
-  return [...byLine].map(([line, organizations]) => `${line}: ${organizations.join(', ')}`);
+    return writers.length === 1 ? line : `${line}: ${organization}`;
+  });
 }
 
 /** When the whole list was last read, and how many bicycles the service counted then. */

@@ -25,7 +25,7 @@ async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
   const cancel = clock.after(PATIENCE_MS, () => over.abort(new Error('the mirror did not answer in time')));
   let mirror: Mirror | undefined;
   try {
-    const address = await chosenDatabase(place, undefined);
+    const address = await chosenDatabase(place);
     if (address.kind === 'sqlite') await files.stat(address.path);
     if ((await place.settings()).baseUrl.value === undefined) return undefined;
     mirror = await openChosen({ ...place, signal: AbortSignal.any([signal, over.signal]) }, address);
@@ -42,10 +42,7 @@ async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
 }
 
 /** Hands a current mirror to `use`, and resolves with what that gives; undefined where there is none, or it failed. */
-export async function withCurrentMirror<T>(
-  place: Place,
-  use: (mirror: Mirror) => Promise<T | undefined>,
-): Promise<T | undefined> {
+export async function withCurrentMirror<T>(place: Place, use: (mirror: Mirror) => Promise<T | undefined>) {
   const mirror = await openCurrentMirror(place);
   if (mirror === undefined) return undefined;
   return withMirror(Promise.resolve(mirror), use).catch(() => {
@@ -55,12 +52,8 @@ export async function withCurrentMirror<T>(
 }
 
 /** Whether a mirror holds every bicycle that the service would look among: those of one organization, or of all that the token names. */
-export async function holdsAll(
-  { organizations }: Mirror,
-  organization: string | undefined,
-  token: () => Promise<string>,
-): Promise<boolean> {
-  const wanted = organization === undefined ? organizationsOf(await token()) : [organization];
+export async function holdsAll({ organizations }: Mirror, one: string | undefined, token: () => Promise<string>) {
+  const wanted = one === undefined ? organizationsOf(await token()) : [one];
   return wanted.length > 0 && wanted.every((each) => organizations.includes(each));
 }
 

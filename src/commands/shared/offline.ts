@@ -13,23 +13,19 @@ export interface OfflineFlags {
   to?: MirrorAddress;
 }
 
+type Place = Pick<Context, 'settings' | 'io'>;
+
 /** The database of this run's mirror: `--to`, else that of the profile, else the default file. */
-export async function chosenDatabase(
-  { settings, io }: Pick<Context, 'settings' | 'io'>,
-  to: MirrorAddress | undefined,
-): Promise<MirrorAddress> {
+export async function chosenDatabase({ settings, io }: Place, to?: MirrorAddress): Promise<MirrorAddress> {
   const { mirror, profile } = await settings();
   return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
 }
 
 /** Opens the mirror of this run for reading, in the database `to`, else in that of the profile; for the caller to close. */
-export async function openChosen(
-  { settings, io, signal }: Pick<Context, 'settings' | 'io' | 'signal'>,
-  to?: MirrorAddress,
-): Promise<Mirror> {
+export async function openChosen(place: Place & Pick<Context, 'signal'>, to?: MirrorAddress): Promise<Mirror> {
   const { openMirror } = await import('../../mirror/open.js');
-  const baseUrl = (await settings()).baseUrl.value;
-  return openMirror(await chosenDatabase({ settings, io }, to), { signal, env: io.env, baseUrl });
+  const baseUrl = (await place.settings()).baseUrl.value;
+  return openMirror(await chosenDatabase(place, to), { signal: place.signal, env: place.io.env, baseUrl });
 }
 
 /** Hands over an opened mirror, and closes it afterwards. */
@@ -39,11 +35,7 @@ export async function withMirror<T>(opening: Promise<Mirror>, use: (mirror: Mirr
 }
 
 /** Runs the action with a context whose client is the mirror in the database `to`, else in that of the profile. */
-export async function runOffline(
-  context: Context,
-  action: (context: Context) => Promise<void>,
-  to: MirrorAddress | undefined,
-): Promise<void> {
+export async function runOffline(context: Context, action: (context: Context) => Promise<void>, to?: MirrorAddress) {
   if (context.flags.mirror === false)
     throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
   await withMirror(openChosen(context, to), async (mirror) => {
