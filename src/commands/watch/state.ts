@@ -46,6 +46,9 @@ interface Content {
   readonly kind?: Change['kind'];
 }
 
+/** How long the line of a state that is left waits for the message that says which one it came to. */
+const LEAVING_MS = 1_000;
+
 export class Watch {
   readonly plan: WatchPlan;
   /** When the last message came, on the monotonic clock. */
@@ -59,6 +62,8 @@ export class Watch {
   total: number | undefined;
   /** The bicycle that was seen last. */
   #lastSeen: Bicycle | undefined;
+  /** What was said to leave a state, by UUID. */
+  readonly #leaving = new Map<string, { readonly entry: ShownEntry & { type: 'leaving' }; readonly event: Message }>();
   #effects: WatchEffect[] = [];
   #now: Moment;
 
@@ -102,6 +107,10 @@ export class Watch {
         break;
       case 'remembered':
         this.follower.remember(event.bicycles, event.fromMs, now);
+        break;
+      case 'tick':
+        this.#showLeft(now.monotonicMs - LEAVING_MS);
+        this.follower.take(event, now);
         break;
       case 'stop':
         this.#end(event.end, this.#errorOf(event));
@@ -156,7 +165,28 @@ export class Watch {
     const isFinal = isMet && kind !== 'late';
     // A line says something.
     const isSilent = kind === 'repeat' || (entry.type === 'bicycle' && kind === 'update' && !namesChange(entry));
-    if (!isSilent || plan.form === 'json' || isMet) this.#show(entry, event, isFinal);
+    if (plan.form === 'json' || isMet) return this.#show(entry, event, isFinal);
+    if (entry.type === 'leaving' && entry.uuid !== undefined && isSender(plan, 'bicycle'))
+      return void this.#leaving.set(entry.uuid, { entry, event });
+    if (!isSilent) this.#show(entry.type === 'bicycle' ? this.#withLeft(entry) : entry, event, false);
+  }
+
+  /** The line of the state that it came to says which one it left. */
+  #withLeft(entry: ShownEntry & { type: 'bicycle' }): ShownEntry {
+    const left = entry.uuid === undefined ? undefined : this.#leaving.get(entry.uuid)?.entry;
+    if (left === undefined) return entry;
+    this.#leaving.delete(left.uuid ?? '');
+    const isTold = entry.before !== undefined || entry.after.state === left.state;
+    return isTold ? entry : { ...entry, before: { state: String(left.state) }, fields: ['state'] };
+  }
+
+  /** Shows what left a state before that moment of the monotonic clock, and of which nothing was heard since. */
+  #showLeft(untilMs: number) {
+    for (const [uuid, { entry, event }] of this.#leaving) {
+      if (event.monotonicMs > untilMs || this.#effects.at(-1)?.type === 'end') continue;
+      this.#leaving.delete(uuid);
+      this.#show(entry, event, false);
+    }
   }
 
   #show(entry: ShownEntry, { atMs, data }: Message, isMet: boolean) {
@@ -291,8 +321,10 @@ export class Watch {
     return `last seen: ${said.join(', ')}`;
   }
 
-  /** The last step. */
+  /** The last step; what was held back is shown first. */
   #end(reason: WatchEnd, error?: FleetError) {
+    if (this.#effects.at(-1)?.type === 'end') return;
+    if (this.#counts.shown !== this.plan.maxEvents) this.#showLeft(Number.POSITIVE_INFINITY);
     this.#add({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
   }
 
