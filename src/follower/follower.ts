@@ -12,7 +12,7 @@ import { type Change, KnownFleet } from './known-fleet.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
 import { type FleetStore, KNOWN_LIMIT } from './store.js';
-import { WholeList, type WholeResult } from './whole-list.js';
+import { totalOf, WholeList, type WholeResult } from './whole-list.js';
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
 export const CHECK_MS = 5 * 60_000;
@@ -158,7 +158,7 @@ export class Follower {
         return;
       case 'open':
         this.#gaps.connect(event.topic, now);
-        if (event.isReturn) this.time.open(event.monotonicMs);
+        if (event.serviceMs !== undefined) this.time.set(event.serviceMs, event.monotonicMs);
         this.#mayRead = true;
         break;
       case 'lost':
@@ -274,10 +274,7 @@ export class Follower {
 
   /** Why the service's count does not fit what is known; undefined where it does, or does not say. */
   #misfit({ totals, introducedBefore }: EndedReading): string | undefined {
-    const total = this.#options.organizations.reduce<number | undefined>((sum, organization) => {
-      const count = totals.get(organization);
-      return sum === undefined || count === undefined ? undefined : sum + count;
-    }, 0);
+    const total = totalOf(this.#options.organizations.map((organization) => totals.get(organization)));
     const { store, isWhole, introduced } = this.known;
     const hidden = (this.#options.seesAll?.() ?? true) ? 0 : store.hidden();
     const before = this.#lastTotal;

@@ -194,7 +194,7 @@ export class KnownFleet {
   hear(uuid: string | undefined, message: Bicycle, now: Moment, place = NOWHERE): Change {
     this.#heard++;
     const modifiedMs = readTime(message.modified);
-    if (modifiedMs !== undefined) this.#time.hear(modifiedMs, now.monotonicMs);
+    this.#time.learn(modifiedMs, now.monotonicMs);
     if (uuid === undefined) return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
     const entry = this.store.get(uuid);
     const known = entry?.bicycle;

@@ -103,8 +103,6 @@ export class MemoryStore implements FleetStore {
   readonly isTable = false;
   readonly #known = new Map<string, KnownBicycle>();
   readonly #limit: number;
-  #gone = 0;
-  #found = 0;
   /** The pass in which each bicycle was met last, and how many each pass has met. */
   readonly #listed = new Map<string, number>();
   #metIn = new Map<number, number>();
@@ -120,11 +118,9 @@ export class MemoryStore implements FleetStore {
   }
 
   keep(uuid: string, entry: KnownBicycle): boolean {
-    if (entry.caughtUp.length > 0 && entry.caughtUp !== this.#known.get(uuid)?.caughtUp) this.#found++;
     // Taken out first, so that the order of the map is the order of touching.
     this.#forget(uuid);
     this.#known.set(uuid, entry);
-    if (entry.goneMs !== undefined) this.#gone++;
     if (this.#known.size <= this.#limit) return true;
     const [oldest = ''] = this.#known.keys();
     this.#forget(oldest);
@@ -132,7 +128,6 @@ export class MemoryStore implements FleetStore {
   }
 
   #forget(uuid: string) {
-    if (this.#gone > 0 && this.#known.get(uuid)?.goneMs !== undefined) this.#gone--;
     this.#known.delete(uuid);
     this.#touched?.add(uuid);
   }
@@ -145,11 +140,14 @@ export class MemoryStore implements FleetStore {
   }
 
   size(): number {
-    return this.#known.size - this.#gone;
+    let size = 0;
+    for (const { goneMs } of this.#known.values()) if (goneMs === undefined) size++;
+    return size;
   }
 
+  /** No gap is recorded in memory. */
   found(): number {
-    return this.#found;
+    return 0;
   }
 
   isFull(): boolean {

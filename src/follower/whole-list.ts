@@ -199,9 +199,8 @@ export class WholeList {
   }
 
   /** How many bicycles the service counts; undefined where it does not say. */
-  #total({ counts: known }: Pass): number | undefined {
-    const counts = this.#options.organizations.map((_, index) => known[index] ?? undefined);
-    return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
+  #total({ counts }: Pass): number | undefined {
+    return totalOf(this.#options.organizations.map((_, index) => counts[index] ?? undefined));
   }
 
   #takeMeeting(reading: Reading, { met, missing, known }: Meeting, now: Moment) {
@@ -258,6 +257,11 @@ export class WholeList {
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
     this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read' }, now);
   }
+}
+
+/** The sum of counts; undefined where one of them is not known. */
+export function totalOf(counts: readonly (number | undefined)[]): number | undefined {
+  return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
 }
 
 function newPass(number: number): Pass {

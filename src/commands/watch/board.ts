@@ -2,7 +2,6 @@
 
 import type { Alert } from '../../api/alert.js';
 import type { Key } from '../../terminal/keys.js';
-import { readTime } from '../../terminal/time.js';
 import { type BoardView, SORTS } from '../../views/board.js';
 import type { ShownEntry } from '../../views/change.js';
 import { type MapSeen, mapKey, START_OF_MAP } from './map-view.js';
@@ -28,7 +27,7 @@ export class Board {
   map = START_OF_MAP;
   /** The newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[] = [];
-  alerts: readonly { alert: Alert; atMs: number }[] = [];
+  alerts: readonly Alert[] = [];
   isOver = false;
 
   constructor(home: BoardView['home'] = 'fleet') {
@@ -38,17 +37,8 @@ export class Board {
   take(effect: WatchEffect) {
     if (effect.type !== 'show') return;
     const { entry, atMs } = effect;
-    if (entry.type === 'alert') this.alerts = added(this.alerts, { alert: entry.alert, atMs });
+    if (entry.type === 'alert') this.alerts = added(this.alerts, entry.alert);
     else this.changes = added(this.changes, { entry, atMs });
-  }
-
-  /** Pushed alerts stay above the list that does not have them yet. */
-  takeAlerts(listed: readonly Alert[]) {
-    const uuids = new Set(listed.map(({ uuid }) => uuid));
-    const newest = readTime(listed[0]?.created) ?? 0;
-    const pushed = this.alerts.filter(({ alert, atMs }) => !uuids.has(alert.uuid) && atMs > newest);
-    const rows = listed.map((alert) => ({ alert, atMs: readTime(alert.created) ?? newest }));
-    this.alerts = [...pushed, ...rows].slice(0, KEPT_ROWS);
   }
 
   press(key: Key, seen: BoardSeen) {

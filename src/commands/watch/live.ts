@@ -54,8 +54,7 @@ const FRAME_COST_FACTOR = 10;
 const IDLE_FRAME_MS = 1_000;
 /** How often the board reads the newest alerts: the interface shows no topic that pushes them (section 6.1). */
 const ALERTS_PAUSE_MS = 30_000;
-/** Seconds that the rate is the mean of: long enough to be read, short enough to follow. */
-const RATE_SECONDS = 10;
+const RATE_MS = 10_000;
 
 /** Takes over the terminal, and leaves it at the end as it was found. */
 export async function openLive(options: LiveOptions): Promise<Display> {
@@ -65,14 +64,13 @@ export async function openLive(options: LiveOptions): Promise<Display> {
 class Live implements Display {
   readonly #options: LiveOptions;
   readonly #paint: Paint;
-  readonly #rate: Rate;
+  /** How many messages had come at each of the last frames. */
+  #counted: readonly { readonly atMs: number; readonly messages: number }[];
   readonly #screen: ReturnType<typeof openScreen>;
   readonly #frames: ReturnType<typeof openFrames>;
   readonly #map = openLiveMap();
   readonly #board: Board;
   #watched: Watch | undefined;
-  /** How many messages the rate has counted. */
-  #counted = 0;
   /** What the last frame showed: keys are about that. */
   #seen: Omit<BoardSeen, 'rows'> = { uuids: [], first: 0, matching: 0 };
   #isWriting = false;
@@ -82,7 +80,7 @@ class Live implements Display {
     const { clock, io } = context;
     this.#options = options;
     this.#paint = paint;
-    this.#rate = openRate(clock.monotonicMs());
+    this.#counted = [{ atMs: clock.monotonicMs(), messages: 0 }];
     this.#board = new Board(plan.map === undefined ? 'fleet' : 'map');
     this.#frames = openFrames(clock, () => this.#draw());
     this.#screen = openScreen({
@@ -96,14 +94,12 @@ class Live implements Display {
       this.#screen.close();
     });
     pollAlerts(options, (alerts) => {
-      this.#board.takeAlerts(alerts);
+      this.#board.alerts = alerts;
       this.#frames.want(0);
     });
   }
 
   take(effects: readonly WatchEffect[], state: Watch) {
-    this.#rate.add(state.counts.messages - this.#counted, this.#options.context.clock.monotonicMs());
-    this.#counted = state.counts.messages;
     this.#watched = state;
     for (const effect of effects) this.#board.take(effect);
     this.#frames.want(0);
@@ -144,8 +140,7 @@ class Live implements Display {
   #boardFrame(watched: Watch): string {
     const { width, height } = this.#size();
     const { context, offsetMinutes, title, plan } = this.#options;
-    const { view, changes } = this.#board;
-    const alerts = this.#board.alerts.map(({ alert }) => alert);
+    const { view, changes, alerts } = this.#board;
     const { known } = watched;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const counts = new Map<string, number>();
@@ -164,7 +159,7 @@ class Live implements Display {
       connections: watched.connections.topics,
       traffic: {
         ...{ messages, gapCount, blindMs },
-        perSecond: this.#rate.perSecond(monotonicMs),
+        perSecond: this.#rate(messages, monotonicMs),
         lastMessageMs: watched.lastMessageMs,
       },
       fleet: {
@@ -181,6 +176,14 @@ class Live implements Display {
     const uuids = picked.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
     this.#seen = { ...this.#seen, uuids, first: view.scroll, matching: picked.matching };
     return this.#screen.frame(boardLines(input, { width, height, paint: this.#paint }));
+  }
+
+  /** Messages a second, of the last ten. */
+  #rate(messages: number, atMs: number): number {
+    const recent = this.#counted.filter((frame) => frame.atMs >= atMs - RATE_MS);
+    this.#counted = [...recent, { atMs, messages }];
+    const [first = { atMs, messages }] = this.#counted;
+    return (messages - first.messages) / Math.max(1, (atMs - first.atMs) / 1000);
   }
 
   #mapFrame(watched: Watch): string {
@@ -224,26 +227,6 @@ function openFrames(clock: Clock, draw: () => number) {
   const want = (inMs: number, leastApartMs = apartMs) =>
     timer.want(Math.max(inMs, lastMs + leastApartMs - clock.monotonicMs()));
   return { want, close: timer.cancel };
-}
-
-type Rate = ReturnType<typeof openRate>;
-
-/** Counts the messages of the last seconds. */
-function openRate(startMs: number) {
-  const counts = new Map<number, number>();
-  return {
-    add(messages: number, monotonicMs: number) {
-      const now = Math.floor(monotonicMs / 1000);
-      counts.set(now, (counts.get(now) ?? 0) + messages);
-      for (const second of counts.keys()) if (second <= now - RATE_SECONDS) counts.delete(second);
-    },
-    perSecond(monotonicMs: number): number {
-      const first = monotonicMs / 1000 - RATE_SECONDS;
-      const recent = [...counts].flatMap(([second, messages]) => (second > first ? messages : []));
-      const seconds = Math.max(1, Math.min(RATE_SECONDS, (monotonicMs - startMs) / 1000));
-      return recent.reduce((sum, messages) => sum + messages, 0) / seconds;
-    },
-  };
 }
 
 /** Whether every bicycle that is followed is known. */

@@ -5,7 +5,7 @@
 
 import type { Readable } from 'node:stream';
 import type { FetchLikeResponse } from 'eventsource';
-import { type Clock, openTimer } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
 import { codingOf, ERROR_BODY_LIMIT_BYTES, readBeginning, unpack } from '../body.js';
@@ -103,7 +103,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 
     const end = (ending: ConnectionEnd) => {
       cancelTimeout();
-      silence.cancel();
+      silence.end();
       signal.removeEventListener('abort', onAbort);
       // The library sets its timer for another try after its `error` event: closing it then ends that, too.
       queueMicrotask(() => source.close());
@@ -115,7 +115,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
     const cancelTimeout = clock.after(timeoutMs, () =>
       fail('timeout', `no answer from ${url.origin} within ${timeoutMs / 1000} s`, 'give more time with --timeout'),
     );
-    const silence = openSilence(clock, idleMs, (ms) => fail('idle', `nothing came for ${Math.round(ms / 1000)} s`));
+    const silence = openSilence(clock, idleMs, () => fail('idle', `nothing came for ${Math.round(idleMs / 1000)} s`));
     const noteFailure = (thrown: unknown): never => {
       failure = thrown;
       throw thrown;
@@ -171,9 +171,9 @@ async function* readEvents(
     onName: (name) => names.add(name),
   });
   await room();
-  silence.waits(true);
+  silence.begin();
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    silence.waits(false);
+    silence.end();
     const events = filter.take(chunk);
     for (const name of names) source.listen(name);
     if (events !== '') yield Buffer.from(events, 'latin1');
@@ -183,24 +183,19 @@ async function* readEvents(
     for (const name of names) if (!OWN_NAMES.includes(name)) source.ignore(name);
     names.clear();
     await room();
-    silence.waits(true);
+    silence.begin();
   }
 }
 
-/** Calls back when something was waited for so long; what is not read while the reader is behind is no silence. */
-function openSilence(clock: Clock, limitMs: number, onLimit: (silentMs: number) => void) {
-  let sinceMs = Number.POSITIVE_INFINITY;
-  const timer = openTimer(clock, () => {
-    const silentMs = clock.monotonicMs() - sinceMs;
-    if (silentMs >= limitMs) onLimit(silentMs);
-    // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would tick for ever.
-    else if (silentMs >= 0) timer.want(Math.ceil(limitMs - silentMs));
-  });
+/** Calls back when nothing came for so long; what is not read while the reader is behind is no silence. */
+function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
+  let cancel = () => {};
+  const end = () => cancel();
   return {
-    cancel: timer.cancel,
-    waits(isWaiting: boolean): void {
-      sinceMs = isWaiting ? clock.monotonicMs() : Number.POSITIVE_INFINITY;
-      if (isWaiting) timer.want(limitMs);
+    end,
+    begin() {
+      end();
+      cancel = clock.after(limitMs, onLimit);
     },
   };
 }

@@ -121,19 +121,14 @@ function readField(text: string): { name: string; value: string } {
 
 /** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */
 function openReader(): (chunk: Buffer) => string {
-  let beginning: string | undefined = '';
+  let isStart = true;
   let endedWithCarriageReturn = false;
   return (chunk) => {
+    if (chunk.length === 0) return '';
     let text = chunk.toString('latin1');
-    if (beginning !== undefined) {
-      text = beginning + text;
-      // Held until it is known whether the stream begins with a byte order mark.
-      beginning = text.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.startsWith(text) ? text : undefined;
-      if (beginning !== undefined) return '';
-      if (text.startsWith(BYTE_ORDER_MARK)) text = text.slice(BYTE_ORDER_MARK.length);
-    }
-    if (endedWithCarriageReturn && text.startsWith('\n')) text = text.slice(1);
-    else if (text === '') return text;
+    if (isStart && text.startsWith(BYTE_ORDER_MARK)) text = text.slice(BYTE_ORDER_MARK.length);
+    else if (endedWithCarriageReturn && text.startsWith('\n')) text = text.slice(1);
+    isStart = false;
     endedWithCarriageReturn = text.endsWith('\r');
     return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
   };
