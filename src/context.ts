@@ -273,8 +273,13 @@ function announceUnverified(network: Network, io: Io): Network {
   };
 }
 
+/** A token that stays as it is. */
+export function fixedToken(token: string, refusalHint?: string): Tokens {
+  return { get: async () => token, renew: async () => undefined, refusalHint };
+}
+
 /** The token of a client that sends none. */
-export const ANONYMOUS: Tokens = { get: async () => '', renew: async () => undefined };
+export const ANONYMOUS = fixedToken('');
 
 /** A notice as stderr shows it: a JSON object, a plain line, or on a terminal a line with its mark in colour. */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {

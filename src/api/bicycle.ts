@@ -126,11 +126,6 @@ export const BICYCLE: Resource = {
 export const NEW_BICYCLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
 
 /** The body of a creation request (section 4.2). Resources are absolute URLs. */
-export interface NewBicycle {
-  name: string;
-  organization: string;
-  model?: string;
-  lock?: string;
-  serial_number?: string;
-  description?: string;
-}
+export type NewBicycle = { name: string; organization: string } & {
+  [field in Exclude<(typeof NEW_BICYCLE_FIELDS)[number], 'name' | 'organization'>]?: string;
+};

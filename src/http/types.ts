@@ -91,7 +91,7 @@ export interface Page<T = { [field: string]: unknown }> {
 /** Where the client gets its token from; the settings make one. */
 export interface Tokens {
   /** What to do when the service refuses the token: where it comes from, and how just that is renewed. */
-  readonly refusalHint?: string;
+  readonly refusalHint?: string | undefined;
   /** The token to send now. */
   get(): Promise<string>;
   /** After a 401: a newer token than the refused one, undefined when there is none. */

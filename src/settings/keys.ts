@@ -8,18 +8,13 @@ import { FORMATS, type Format } from '../terminal/formats.js';
 import { SYSTEM_FIELDS, SYSTEM_NAMES, type SystemName } from './system.js';
 
 /** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */
-export interface SettingFlags {
-  profile?: string;
-  baseUrl?: string;
-  sseUrl?: string;
-  apiVersion?: string;
-  output?: string;
+export type SettingFlags = { [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string } & {
   /** `--json`, short for `-o json`. */
   json?: boolean;
   /** Seconds. */
   timeout?: number | string;
   retries?: number | string;
-}
+};
 
 /** A parsed value, or why the text was refused. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };

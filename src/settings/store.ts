@@ -56,11 +56,8 @@ const OTHERS_MODE_BITS = 0o077;
 /** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
 const PROFILE_NAME = lazyPattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
 
-/** The files of the settings, by their names in a place, and what makes each anew. */
-const RENEWALS = {
-  configPath: 'run "fleet auth login" again',
-  credentialsPath: 'run "fleet auth login" again, which stores the token again',
-} as const;
+/** The files of the settings, by their names in a place. */
+type File = 'configPath' | 'credentialsPath';
 
 /**
  * Reads config.json; a file that is not there is an empty one, and so is one that nobody can have (no home folder). Throws a
@@ -135,19 +132,14 @@ export function checkProfileName(
   others: Iterable<string> = [],
   refuse: (message: string, hint: string) => FleetError = usageError,
 ): void {
-  if (isDeviceName(name)) throw refuse(`"${name}" is the name of a device on Windows`, 'choose another name');
-  if (!PROFILE_NAME().test(name))
-    throw refuse(
-      `"${name}" cannot be the name of a profile`,
-      'use up to 64 letters, digits and _ . @ -, a letter or digit first',
-    );
   // Names become files: on Windows and macOS those two would share a mirror.
   const twin = [...others].find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
-  if (twin !== undefined)
-    throw refuse(
-      `there is a profile "${twin}" already, which differs from "${name}" only in case`,
-      'choose another name',
-    );
+  let problem: string | undefined;
+  if (isDeviceName(name)) problem = `"${name}" is the name of a device on Windows`;
+  else if (!PROFILE_NAME().test(name)) problem = `"${name}" cannot be the name of a profile`;
+  else if (twin !== undefined)
+    problem = `there is a profile "${twin}" already, which differs from "${name}" only in case`;
+  if (problem !== undefined) throw refuse(problem, 'use up to 64 letters, digits and _ . @ -, a letter or digit first');
 }
 
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
@@ -231,7 +223,7 @@ function changeTokens(
 /** Reads and parses a file. Throws a FleetError of kind `config` where it cannot be read or parsed. */
 function readFile<Value>(
   place: SettingsFolder,
-  file: keyof typeof RENEWALS,
+  file: File,
   understand: (content: Record<string, unknown>) => Value,
 ): Value {
   const path = place[file];
@@ -242,7 +234,7 @@ function readFile<Value>(
     const quoted = quoteForShell(path);
     throw configError(
       `${path} cannot be understood: ${messageOf(error)}`,
-      `it was left as it is: fix it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and ${RENEWALS[file]}`,
+      `it was left as it is: fix it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and run "fleet auth login" again`,
       error,
     );
   }
@@ -297,7 +289,7 @@ function readOwn(path: string): string | undefined {
 /** Writes a file anew with what `make` gives while no other run does; undefined leaves it as it is. Says whether it was written. */
 async function write(
   place: SettingsFolder,
-  file: keyof typeof RENEWALS,
+  file: File,
   make: () => Content | undefined | Promise<Content | undefined>,
 ): Promise<boolean> {
   if (place.problem !== undefined) throw place.problem;

@@ -16,9 +16,7 @@ export interface TokenPlace {
   readonly origin: string;
   /** Whether the environment or the profile points to it. */
   readonly level: 'environment' | 'profile';
-  /** What to do when the service refuses a token from there; only that source is named. */
-  readonly refusalHint: string;
-  /** What to do when it gives no token. */
+  /** What to do when it gives no token, or one that the service refuses; only that source is named. */
   readonly remedy: string;
   /** The token, the path of the file, or the command; '' for a stored token, which is read anew. */
   readonly text: string;
@@ -63,31 +61,20 @@ export async function findTokenPlace(
   { profile: { value: profile }, tokenCommand }: Pick<Settings, 'profile' | 'tokenCommand'>,
 ): Promise<TokenPlace | undefined> {
   const { FLEET_TOKEN: token = '', FLEET_TOKEN_FILE: path = '' } = env;
-  if (token.trim() !== '')
-    return {
-      kind: 'variable',
-      level: 'environment',
-      origin: 'FLEET_TOKEN',
-      refusalHint: `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`,
-      remedy: 'set FLEET_TOKEN to the token alone',
-      text: token,
-    };
-  if (path !== '')
-    return {
-      kind: 'file',
-      level: 'environment',
-      origin: `file ${path} (FLEET_TOKEN_FILE)`,
-      refusalHint: `write a new token into ${path} (FLEET_TOKEN_FILE)`,
-      remedy: 'let the file of FLEET_TOKEN_FILE hold the token alone',
-      text: path,
-    };
-  if (tokenCommand.value !== undefined) {
-    const remedy = `try the command by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
-    const level = tokenCommand.origin === 'environment' ? 'environment' : 'profile';
-    const command = `command of ${tokenCommand.from}`;
-    const refusalHint = `the service refuses what the ${command} prints; ${remedy}`;
-    const origin = level === 'environment' ? tokenCommand.from : command;
-    return { kind: 'command', level, origin, refusalHint, remedy, text: tokenCommand.value };
+  if (token.trim() !== '') {
+    const remedy = `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`;
+    return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', remedy, text: token };
+  }
+  if (path !== '') {
+    const remedy = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
+    return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, remedy, text: path };
+  }
+  const { value: text, from } = tokenCommand;
+  if (text !== undefined) {
+    const remedy = `try the command of ${from} by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
+    const isOfEnvironment = tokenCommand.origin === 'environment';
+    const origin = isOfEnvironment ? from : `command of ${from}`;
+    return { kind: 'command', level: isOfEnvironment ? 'environment' : 'profile', origin, remedy, text };
   }
   const found = (await loadTokens(stored)).get(profile);
   if (found === undefined) return undefined;
@@ -95,7 +82,7 @@ export async function findTokenPlace(
   const remedy = `run "${loginCommand(profile, login)}" for a new token`;
   const stores = profile === SANDBOX_PROFILE ? 'sandbox' : 'auth login';
   const origin = login === undefined ? `stored by ${stores}` : `logged in as ${login.email}`;
-  return { kind: 'stored', level: 'profile', origin, refusalHint: remedy, remedy, text: '', login };
+  return { kind: 'stored', level: 'profile', origin, remedy, text: '', login };
 }
 
 /** The login that gives the profile a new token. */

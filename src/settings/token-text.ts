@@ -13,16 +13,14 @@ const LAST_DATE_MS = 8.64e15;
  * (`Authorization: JWT …`) are left out. What remains must be one word of printable ASCII, or it would break the header
  * or smuggle in another; the reason never repeats the text.
  */
-export function parseToken(text: string): { value: string; leftOut?: string } | { reason: string } {
-  const trimmed = text.trim();
-  const scheme = /^(?:authorization:\s*)?(jwt|bearer|token)\s+(?=\S)/i.exec(trimmed);
-  const token = trimmed.slice(scheme?.[0].length ?? 0);
+export function parseToken(text: string): { value: string } | { reason: string } {
+  const token = text.trim().replace(/^(?:authorization:\s*)?(?:jwt|bearer|token)\s+(?=\S)/i, '');
   if (token === '') return { reason: 'is empty' };
   if (/[\r\n]/.test(token)) return { reason: 'has more than one line' };
   if (/^(["']).*\1$/.test(token)) return { reason: 'is in quotes (jq prints without them with -r)' };
   if (!/^[\x21-\x7e]+$/.test(token))
     return { reason: 'has characters that no token has (white space, or beyond ASCII)' };
-  return scheme?.[1] === undefined ? { value: token } : { value: token, leftOut: scheme[1] };
+  return { value: token };
 }
 
 /** The token in the text, registered as a secret. Throws a FleetError of kind `config` that says what is wrong with it. */

@@ -36,7 +36,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const profile = settings.profile.value;
   const place = await findTokenPlace(env, stored, settings);
   if (place === undefined) throw stored.problem ?? missingToken(profile);
-  const { kind, login, origin, refusalHint } = place;
+  const { kind, login, origin, remedy: refusalHint } = place;
   // `fleet sandbox` renews the token of its own profile.
   const isStoredOnce = kind === 'stored' && login === undefined && profile !== SANDBOX_PROFILE;
   return { origin, refusalHint, isRenewable: kind !== 'variable' && !isStoredOnce, ...openReader(place, input) };

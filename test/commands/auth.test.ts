@@ -61,7 +61,6 @@ describe('auth login', () => {
       stdout: '',
       stderr: [
         'logging in: profile "default" at https://b.example.com/api/',
-        'ignored the word "JWT" before the token',
         'saved base_url https://b.example.com/api/',
         'saved sse_url https://p.example.com',
         `stored the token for profile "default" in ${folder}/credentials.json (mode 0600)`,
@@ -350,12 +349,12 @@ describe('a refused token', () => {
     [
       'a command of the environment',
       { FLEET_TOKEN_COMMAND: 'echo a-token-3' },
-      'the service refuses what the command of FLEET_TOKEN_COMMAND prints; try the command by hand; this shows it: fleet config get token_command',
+      'try the command of FLEET_TOKEN_COMMAND by hand; this shows it: fleet config get token_command',
     ],
     [
       'a command of the profile',
       { FLEET_PROFILE: 'berlin' },
-      'the service refuses what the command of profile "berlin" prints; try the command by hand; this shows it: fleet config get token_command --profile berlin',
+      'try the command of profile "berlin" by hand; this shows it: fleet config get token_command --profile berlin',
     ],
     ['the store', {}, 'run "fleet auth login" for a new token'],
   ])('of %s is renewed where it comes from', async (_what, variables, hint) => {

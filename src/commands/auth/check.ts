@@ -3,7 +3,7 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { findPrefix } from '../../api/prefix.js';
-import { ANONYMOUS, type Context } from '../../context.js';
+import { ANONYMOUS, type Context, fixedToken } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { withHint } from '../../http/failure.js';
@@ -30,7 +30,7 @@ export function clientOfLogin(context: Context, { settings, baseUrl, token }: Lo
     timeoutMs: Math.min(settings.timeoutMs.value, LONGEST_CHECK_MS),
     deadlineMs: LONGEST_CHECK_MS,
     retries: 0,
-    token: token === undefined ? ANONYMOUS : { get: async () => token, renew: async () => undefined, refusalHint },
+    token: token === undefined ? ANONYMOUS : fixedToken(token, refusalHint),
   });
 }
 

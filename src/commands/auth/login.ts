@@ -117,7 +117,6 @@ async function obtain(
     const parsed = parseToken(typed);
     if ('reason' in parsed) throw usageError(`the token ${parsed.reason}`, 'give the token alone, on one line');
     secrets.add(parsed.value);
-    if (parsed.leftOut !== undefined) await context.notice(`ignored the word "${parsed.leftOut}" before the token`);
     return { token: parsed.value };
   }
   const place = { settings, baseUrl: baseUrl ?? requireBaseUrl(settings) };

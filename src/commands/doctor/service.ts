@@ -3,6 +3,7 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { countOf, findPrefix, isRefusal } from '../../api/prefix.js';
+import { fixedToken } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
@@ -60,7 +61,7 @@ async function ask(known: Examination, baseUrl: URL, organization?: string): Pro
     baseUrl,
     deadlineMs: settings.timeoutMs.value,
     retries: 0,
-    token: { get: async () => token, renew: async () => undefined },
+    token: fixedToken(token),
   });
   const scope = organization === undefined ? [] : [['organization', organization] as const];
   const query = [...scope, ['page', '1'] as const];
