@@ -181,6 +181,6 @@ test.each([
   ['--organization', () => sandbox().organizations[0]],
 ] as const)('completion knows the names for %s', async (flag, known) => {
   const { uuid = '', name = '' } = known() ?? {};
-  const run = await fleet(['__complete', '--', 'bicycles', 'list', flag, name.slice(0, 4)]);
+  const run = await fleet(['__complete', '--', 'bicycles', 'list', flag, uuid.slice(0, 4)]);
   expect(run.stdout).toContain(`${uuid}\t${name}`);
 });
