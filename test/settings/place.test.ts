@@ -110,12 +110,12 @@ describe('the folder of the settings', () => {
 describe.skipIf(process.platform === 'win32')('settings that others own or may write are refused', () => {
   const refusal = (path: string) => new RegExp(`^error: ${path} (can be written by others|belongs to another user)`);
 
-  it.each<[string, 'file' | 'folder', number]>([
-    ['a file that others may write', 'file', 0o606],
-    ['a file that the group may write', 'file', 0o620],
-    ['a folder that others may write', 'folder', 0o707],
-    ['a folder that everybody may write, sticky or not', 'folder', 0o1777],
-  ])('%s', async (_name, what, mode) => {
+  it.each([
+    ['file', 0o606],
+    ['file', 0o620],
+    ['folder', 0o707],
+    ['folder', 0o1777],
+  ])('a %s of mode %i', async (what, mode) => {
     const folder = join(root, 'settings');
     const { config, mark } = writeSettings(folder);
     const env = { FLEET_CONFIG_DIR: folder };
@@ -177,7 +177,7 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     expect(execFileSync('readlink', [join(folder, 'config.json')], { encoding: 'utf8' }).trim()).toBe(config);
   });
 
-  it.each(['000', '002', '022', '077', '277'])('new ones are for the owner alone with umask %s', (umask) => {
+  it.each(['000', '277'])('new ones are for the owner alone with umask %s', (umask) => {
     const folder = join(root, 'a', 'b', 'fleet');
     const line = `umask ${umask} && exec ${PROGRAM_LINE} auth login --with-token --no-check --base-url ${ADDRESS}`;
     const run = spawnSync('sh', ['-c', line], { env: { FLEET_CONFIG_DIR: folder }, input: 'a-token-to-keep' });
