@@ -5,111 +5,34 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.js';
-import { END_MS } from '../../src/commands/mirror/keeper.js';
-import type { Row } from '../../src/mirror/database.js';
-import { writeMeta } from '../../src/mirror/schema.js';
 import { HEARTBEAT_MS } from '../../src/mirror/writers.js';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import { environmentOf } from '../support/environment.js';
-import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
-import { organizationOf } from '../support/made-mirror.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
+import { LIMIT_MS, openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
-import { type Running, startFleet } from '../support/running.js';
-import { headersFor } from '../support/sandbox.js';
 
-/** How many seconds program and service live in one: pauses of the writer are 10 s and more. */
+/** Pauses of the writer are 10 s and more. */
 const SPEED = 20;
-const POLL_MS = 25;
-const LIMIT_MS = 20_000;
-
-const epochMs = Date.now();
-const startedAt = performance.now();
-const now = () => Math.round(epochMs + (performance.now() - startedAt) * SPEED);
-const quick = openQuickClock(SPEED, now);
-const clock: Clock = {
-  ...quick,
-  // A twentieth of what the database is given at the end is too little for one on a busy machine.
-  after: (milliseconds, action) => quick.after(milliseconds === END_MS ? 2 * END_MS * SPEED : milliseconds, action),
-};
+const { withScene, now } = openScenes(SPEED);
 const folder = newFolder();
 const engines = useEngines();
 const [sqlite] = engines;
 const newSqlite = sqlite?.[1] ?? (async () => '');
 
-interface Scene {
-  sandbox: Sandbox;
-  organization: string;
-  to: string;
-  env: NodeJS.ProcessEnv;
-  run(...args: string[]): Running;
-  once(...args: string[]): ReturnType<typeof runFleet>;
-  ask(sql: string): Promise<Row[]>;
-  /** Resolves when the query has these rows. */
-  until(sql: string, ...rows: object[]): Promise<void>;
-  remove(uuid: string): Promise<void>;
-}
-
-async function withScene(to: string, use: (scene: Scene) => Promise<void>, bicycles = 30): Promise<void> {
-  const sandbox = await startSandbox({ bicycles, rate: 0, heartbeatMs: 200, now });
-  const organization = organizationOf(sandbox);
-  const env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: organization };
-  const started: Running[] = [];
-  const ask = (sql: string) => withDatabase(to, (database) => database.all(sql), 'read');
-  try {
-    await use({
-      sandbox,
-      organization,
-      to,
-      env,
-      ask,
-      run(...args) {
-        const running = startFleet(['mirror', 'run', '--to', to, ...args], { env, clock });
-        started.push(running);
-        return running;
-      },
-      once: (...args) => runFleet(['mirror', 'once', '--to', to, ...args], { env, clock }),
-      async until(sql, ...rows) {
-        let found: unknown;
-        for (const endAt = performance.now() + LIMIT_MS; performance.now() < endAt; ) {
-          found = await ask(sql).catch((error) => error);
-          if (JSON.stringify(found) === JSON.stringify(rows)) return;
-          await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-        }
-        expect(found, started.map(({ stderr }) => stderr()).join('---\n')).toEqual(rows);
-      },
-      async remove(uuid) {
-        const url = `${sandbox.baseUrl}/bicycles/${uuid}/`;
-        await fetch(url, { method: 'DELETE', headers: await headersFor(sandbox) });
-      },
-    });
-  } finally {
-    for (const running of started) await running.stop('SIGTERM').catch(() => {});
-    await sandbox.close();
-  }
-}
-
 /** Another writer has the lease. */
-function takeOver(to: string, host: string, heartbeat: string) {
-  const sql = `update writers set owner = 'other', host = '${host}', pid = ${process.pid}, heartbeat = '${heartbeat}'`;
-  return withDatabase(to, (database) => database.all(sql));
-}
+const takenOver = (host: string, heartbeatMs: number) =>
+  `update writers set owner = 'other', host = '${host}', pid = ${process.pid}, heartbeat = '${new Date(heartbeatMs).toISOString()}'`;
 
 const CURRENT = 'select count(*) as n from gaps where ended is null';
-const uuidsOf = ({ sandbox, organization }: Scene) => sandbox.bicycles(organization).map(({ uuid }) => uuid);
 
 describe.each(engines)('%s', (_kind, newText) => {
   test('reads the list, follows messages, records each change once, and ends at SIGTERM', async () => {
     await withScene(await newText(), async (scene) => {
       const { sandbox, run, ask, until } = scene;
       const running = run('--json');
-      const [uuid = ''] = uuidsOf(scene);
-      const total = uuidsOf(scene).length;
-      await until('select count(*) as n from latest', { n: total });
+      const [uuid = ''] = scene.uuids();
       await running.until(() => running.events('open').length > 0);
-      await until(`select count(*) as n from writers where state like '%"isWhole":true%'`, { n: 1 });
+      await scene.isWhole();
       sandbox.changeBicycle(uuid, { description: 'one', state_of_charge: 12.5 });
       sandbox.changeBicycle(uuid, { description: 'two' });
       sandbox.publish(`/x/admin/bicycles/${uuid}/`, 'bicycle', { uuid, note: 1, modified: null });
@@ -122,10 +45,7 @@ describe.each(engines)('%s', (_kind, newText) => {
       const [row] = await ask(`select description, state_of_charge_text, raw from bicycles where uuid = '${uuid}'`);
       expect(row).toMatchObject({ description: 'two', state_of_charge_text: '12.5' });
       const alert = sandbox.raiseAlert(uuid, 'lock.bat.low');
-      await until(`select bicycle_uuid, state from alerts where uuid = '${alert.uuid}'`, {
-        bicycle_uuid: uuid,
-        state: 'new',
-      });
+      await until(`select bicycle_uuid from alerts where uuid = '${alert.uuid}'`, { bicycle_uuid: uuid });
       expect((await running.stop('SIGTERM')).code).toBe(143);
       expect(await ask(CURRENT)).toEqual([{ n: 0 }]);
     });
@@ -133,13 +53,13 @@ describe.each(engines)('%s', (_kind, newText) => {
 
   test('a ride that is told to its rider alone is a state that nobody knows, and gives another ID to the feed', async () => {
     await withScene(await newText(), async (scene) => {
-      const { sandbox, run, until, env } = scene;
+      const { sandbox, run, until, env, act } = scene;
       const running = run();
       const [uuid = '', other = ''] = sandbox
         .bicycles(scene.organization)
         .filter(({ state }) => state === 'available')
         .map((bicycle) => bicycle.uuid);
-      await until(`select count(*) as n from writers where state like '%"isWhole":true%'`, { n: 1 });
+      await scene.isWhole();
       sandbox.setFaults([{ kind: 'norented' }]);
       const config = newFolder();
       const profiles = { default: { mirror: scene.to } };
@@ -160,13 +80,11 @@ describe.each(engines)('%s', (_kind, newText) => {
         return new Set(data.vehicles.map(({ vehicle_id: id }: { vehicle_id: string }) => id));
       };
       const before = await idsNow();
-      const steps = `select field, old, new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
+      const steps = `select old, new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
       const [left, back] = [
-        { field: 'state', old: '"available"', new: 'null' },
-        { field: 'state', old: 'null', new: '"available"' },
+        { old: '"available"', new: 'null' },
+        { old: 'null', new: '"available"' },
       ];
-      const act = async (bicycle: string, transition: string) =>
-        expect(await runFleet(['bicycles', 'act', bicycle, transition, '--yes'], { env })).toMatchObject({ code: 0 });
       await act(uuid, 'rent');
       await until(steps, left);
       const during = await idsNow();
@@ -190,12 +108,12 @@ describe.each(engines)('%s', (_kind, newText) => {
   test('what no database can hold costs a character, or that message, and never the writer', async () => {
     await withScene(await newText(), async (scene) => {
       const { sandbox, organization, run, until } = scene;
-      const [uuid = '', other = '', third = ''] = uuidsOf(scene);
+      const [uuid = '', other = '', third = ''] = scene.uuids();
       // Lists show them, and messages after them.
       sandbox.changeBicycle(uuid, { description: 'a\0b\ud800c\\u0000', [`\0`]: 1 });
       const running = run();
-      await running.until(() => running.stderr().includes('watching'));
-      await until('select count(*) as n from latest', { n: uuidsOf(scene).length });
+      await scene.said(running, 'watching');
+      await until('select count(*) as n from latest', { n: scene.uuids().length });
       const push = (message: object, sender = 'bicycle') =>
         sandbox.publish(`/${organization}/admin/bicycles/*`, sender, message);
       const long = Array.from({ length: 20_000 }, (_, index) => ((index * 7919) % 99_991).toString(36)).join('');
@@ -225,7 +143,7 @@ describe.each(engines)('%s', (_kind, newText) => {
       const { sandbox, once, ask } = scene;
       const first = await once();
       expect(first).toMatchObject({ code: 0 });
-      const [uuid = '', other = ''] = uuidsOf(scene);
+      const [uuid = '', other = ''] = scene.uuids();
       sandbox.changeBicycle(uuid, { description: 'seen at last' });
       sandbox.requests.length = 0;
       expect((await once()).code).toBe(0);
@@ -247,66 +165,49 @@ describe.each(engines)('%s', (_kind, newText) => {
 
 describe('bicycles that leave the list', () => {
   test('are marked as gone when two whole readings have shown it', async () => {
-    await withScene(await newSqlite(), async (scene) => {
-      const { run, remove, sandbox, until, ask } = scene;
+    await withScene(await newSqlite(), async ({ run, remove, sandbox, until, count, uuids, isWhole }) => {
       run();
-      const [uuid = '', other = ''] = uuidsOf(scene);
-      await until(`select count(*) as n from latest where uuid = '${uuid}'`, { n: 1 });
+      const [uuid = '', other = ''] = uuids();
+      await isWhole();
       await remove(uuid);
       sandbox.setFaults([{ kind: 'noreplay' }]);
       sandbox.dropStreams();
       await until(`select uuid from bicycles where gone is not null`, { uuid });
-      await until(`select field, old, source from changes where field = 'gone'`, {
-        field: 'gone',
-        old: 'null',
-        source: 'list',
-      });
-      expect(await ask(`select count(*) as n from latest where uuid in ('${uuid}', '${other}')`)).toEqual([{ n: 1 }]);
+      await until(`select old, source from changes where field = 'gone'`, { old: 'null', source: 'list' });
+      expect(await count(`latest where uuid in ('${uuid}', '${other}')`)).toBe(1);
     });
   });
 
   test('stay as they are when a list is empty, cut short or has no count', async () => {
-    await withScene(await newSqlite(), async (scene) => {
-      const { once, env, ask, sandbox } = scene;
+    await withScene(await newSqlite(), async ({ once, onceAt, openOther, sandbox, tell, uuids, count, ...scene }) => {
       expect((await once()).code).toBe(0);
-      const total = uuidsOf(scene).length;
+      const total = uuids().length;
+      const page = { next: null, previous: null, results: [] };
       for (const body of [
-        { count: 0, next: null, previous: null, results: [] },
-        { count: total, next: null, previous: null, results: sandbox.bicycles(scene.organization).slice(0, 3) },
-        { count: null, next: '?page=2', previous: null, results: [] },
+        { ...page, count: 0 },
+        { ...page, count: total, results: sandbox.bicycles(scene.organization).slice(0, 3) },
+        { ...page, count: null, next: '?page=2' },
       ]) {
-        const server = await serveBody(
-          (url) => (url.startsWith('/bicycles/') ? JSON.stringify(body) : undefined),
-          sandbox.baseUrl,
-        );
-        await withDatabase(scene.to, (database) => writeMeta(database, { base_url: server.url }));
-        const { code } = await runFleet(['mirror', 'once', '--to', scene.to], {
-          env: { ...env, FLEET_BASE_URL: server.url },
-          clock,
-        });
-        server.close();
+        const server = await openOther((path) => (path.startsWith('/bicycles/') ? JSON.stringify(body) : undefined));
+        await tell(`update meta set value = '${server.url}' where key = 'base_url'`);
+        const { code } = await onceAt(server.url);
+        await server.close();
         expect([0, 7, 9]).toContain(code);
-        expect(await ask('select count(*) as n from latest')).toEqual([{ n: total }]);
+        expect(await count('latest')).toBe(total);
       }
     });
   });
 
   test('those of an organization that is followed no more are gone, and read anew when it is again', async () => {
-    await withScene(await newSqlite(), async (scene) => {
-      const { sandbox, env, to, ask } = scene;
-      const [one = '', two = ''] = sandbox.organizations.map(({ uuid }) => uuid);
-      const once = (...organizations: string[]) =>
-        runFleet(['mirror', 'once', '--to', to, ...organizations.flatMap((each) => ['--organization', each])], {
-          env,
-          clock,
-        });
+    await withScene(await newSqlite(), async ({ organization: one, other: two, once, ask }) => {
+      const read = (...organizations: string[]) => once(...organizations.flatMap((each) => ['--organization', each]));
       const present = () => ask('select organization, count(*) as n from latest group by organization order by n');
-      expect((await once(one, two)).code).toBe(0);
+      expect((await read(one, two)).code).toBe(0);
       const both = await present();
       expect(both).toHaveLength(2);
-      await once(one);
+      await read(one);
       expect(await present()).toEqual(both.filter(({ organization }) => organization === one));
-      await once(one, two);
+      await read(one, two);
       expect(await present()).toEqual(both);
     });
   });
@@ -314,72 +215,57 @@ describe('bicycles that leave the list', () => {
 
 describe('one writer', () => {
   test('one that was killed is replaced 15 s after its last heartbeat, whatever its host and process number', async () => {
-    await withScene(await newSqlite(), async (scene) => {
-      const { once, to } = scene;
+    await withScene(await newSqlite(), async ({ once, tell }) => {
       expect((await once()).code).toBe(0);
-      const heartbeat = new Date(Date.now() - 12_000).toISOString();
-      await takeOver(to, hostname(), heartbeat);
-      const { code, stderr } = await once();
-      expect([code, stderr]).toEqual([0, expect.stringContaining('waiting to see whether it still runs')]);
+      await tell(takenOver(hostname(), Date.now() - 12_000));
+      const waited = { code: 0, stderr: expect.stringContaining('waiting to see whether it still runs') };
+      expect(await once()).toMatchObject(waited);
     });
   }, 30_000);
 
   test('a second one is refused and told who writes; one that lost its lease writes nothing more', async () => {
     await withScene(await newSqlite(), async (scene) => {
-      const { run, once, to, until, sandbox } = scene;
+      const { run, once, sandbox, count } = scene;
       const running = run();
-      await until(CURRENT, { n: 0 });
-      await running.until(() => running.stderr().includes('watching'));
-      const second = await once();
-      expect(second.code).toBe(3);
-      expect(second.stderr).toContain(`another writer keeps ${scene.organization}: process ${process.pid} on`);
-      await takeOver(to, 'elsewhere', new Date().toISOString());
-      sandbox.changeBicycle(uuidsOf(scene)[0] ?? '', { description: 'after it' });
+      await scene.isWhole();
+      await scene.said(running, 'watching');
+      const second = `another writer keeps ${scene.organization}: process ${process.pid} on`;
+      expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(second) });
+      await scene.tell(takenOver('elsewhere', Date.now()));
+      sandbox.changeBicycle(scene.uuids()[0] ?? '', { description: 'after it' });
       const { code, stderr } = await running.ended;
-      expect(code).toBe(3);
-      expect(stderr).toContain('on elsewhere keeps the mirror now');
-      await until(`select count(*) as n from changes where new = '"after it"'`, { n: 0 });
+      expect([code, stderr]).toEqual([3, expect.stringContaining('on elsewhere keeps the mirror now')]);
+      expect(await count(`changes where new = '"after it"'`)).toBe(0);
     });
   });
 });
 
 test('alerts behind a page that could not be read are read the next time', async () => {
-  await withScene(await newSqlite(), async ({ sandbox, organization, env, to, ask }) => {
+  await withScene(await newSqlite(), async ({ sandbox, uuids, onceAt, openOther, count }) => {
     let isBroken = false;
-    const server = await serveBody(
-      (url) => (isBroken && /^\/alerts\/.*page=2/.test(url) ? '[' : undefined),
-      sandbox.baseUrl,
-    );
-    const once = () =>
-      runFleet(['mirror', 'once', '--retries', '0', '--to', to], {
-        env: { ...env, FLEET_BASE_URL: server.url },
-        clock,
-      });
-    expect((await once()).code).toBe(0);
-    const count = async () => Number((await ask('select count(*) as n from alerts'))[0]?.['n']);
-    const before = await count();
-    const [bicycle] = sandbox.bicycles(organization);
-    for (let made = 0; made < 250; made++) sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.bat.low');
+    const server = await openOther((path) => (isBroken && /^\/alerts\/.*page=2/.test(path) ? '[' : undefined));
+    expect((await onceAt(server.url)).code).toBe(0);
+    const before = await count('alerts');
+    for (let made = 0; made < 250; made++) sandbox.raiseAlert(uuids()[0] ?? '', 'lock.bat.low');
     isBroken = true;
-    expect((await once()).code).toBe(7);
-    expect(await count()).toBe(before + 100);
+    expect((await onceAt(server.url)).code).toBe(7);
+    expect(await count('alerts')).toBe(before + 100);
     isBroken = false;
-    expect((await once()).code).toBe(0);
-    expect(await count()).toBe(before + 250);
-    server.close();
+    expect((await onceAt(server.url)).code).toBe(0);
+    expect(await count('alerts')).toBe(before + 250);
+    await server.close();
   });
 });
 
 describe('what ends it, and what it survives', () => {
   test('another service, a damaged file', async () => {
-    await withScene(await newSqlite(), async ({ once, to, env }) => {
+    await withScene(await newSqlite(), async ({ once, onceAt, to }) => {
       expect((await once()).code).toBe(0);
-      const other = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:9' };
-      const foreign = await runFleet(['mirror', 'once', '--to', to], { env: other, clock });
-      expect(foreign).toMatchObject({ code: 3, stderr: expect.stringContaining('the mirror belongs to') });
+      const foreign = { code: 3, stderr: expect.stringContaining('the mirror belongs to') };
+      expect(await onceAt('http://127.0.0.1:9')).toMatchObject(foreign);
       const path = join(folder, 'damaged.db');
       writeFileSync(path, 'this is no database, and long enough to be taken for one'.repeat(100));
-      expect((await runFleet(['mirror', 'once', '--to', `sqlite:${path}`], { env, clock })).code).toBe(3);
+      expect((await once('--to', `sqlite:${path}`)).code).toBe(3);
       expect(statSync(to.replace('sqlite:', '')).mode & 0o777).toBe(0o600);
     });
   });
@@ -391,24 +277,23 @@ describe('what ends it, and what it survives', () => {
       await database.all('create table songs (name text)');
     });
     // The garbage collector may close what a test had open, and with it go the files beside this one.
-    const look = () => readFileSync(path);
-    const before = look();
+    const before = readFileSync(path);
     await withScene(`sqlite:${path}`, async ({ once }) => {
       expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining('is not a mirror') });
     });
-    expect(look()).toEqual(before);
+    expect(readFileSync(path)).toEqual(before);
   });
 
   test.each(['', '-wal'])('a file (%j) that is deleted ends the writer within two beats', async (suffix) => {
-    await withScene(await newSqlite(), async ({ run, to, until }) => {
+    await withScene(await newSqlite(), async ({ run, to, isWhole, said }) => {
       const running = run();
-      await until(CURRENT, { n: 0 });
-      await running.until(() => running.stderr().includes('watching'));
+      await isWhole();
+      await said(running, 'watching');
       rmSync(`${to.replace('sqlite:', '')}${suffix}`);
       const deletedAtMs = now();
       const { code, stderr } = await running.ended;
-      expect(code).toBe(10);
-      expect(stderr).toContain('was deleted or replaced while the mirror was written');
+      const gone = 'was deleted or replaced while the mirror was written';
+      expect([code, stderr]).toEqual([10, expect.stringContaining(gone)]);
       expect(now() - deletedAtMs).toBeLessThan(2 * HEARTBEAT_MS + SPEED * 1000);
     });
   });
@@ -416,136 +301,88 @@ describe('what ends it, and what it survives', () => {
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
   test.runIf(postgres !== undefined)('a lock that another holds for too long is waited for, in words', async () => {
     const to = (await postgres?.()) ?? '';
-    await withScene(to, async (scene) => {
-      const { sandbox, env, until } = scene;
-      const running = startFleet(['mirror', 'run', '--to', `${to}?options=-c%20lock_timeout=50ms`], { env, clock });
-      await running.until(() => running.stderr().includes('watching'));
-      await until(CURRENT, { n: 0 });
+    await withScene(to, async ({ sandbox, run, isWhole, said, uuids, until }) => {
+      const running = run('--to', `${to}?options=-c%20lock_timeout=50ms`);
+      await said(running, 'watching');
+      await isWhole();
       await withDatabase(to, (database) =>
         database.transaction(async () => {
           await database.all('lock table changes');
-          sandbox.changeBicycle(uuidsOf(scene)[0] ?? '', { description: 'late' });
+          sandbox.changeBicycle(uuids()[0] ?? '', { description: 'late' });
           await running.until(() => /is busy: .*lock timeout; trying again/.test(running.stderr()));
         }),
       );
-      await running.until(() => running.stderr().includes('the database is back'));
+      await said(running, 'the database is back');
       await until(`select count(*) as n from changes where new = '"late"'`, { n: 1 });
     });
   });
 
-  test.runIf(postgres !== undefined)(
-    'a database that goes away and comes back: nothing is lost, nothing twice',
-    async () => {
-      const to = (await postgres?.()) ?? '';
-      const gate = await openGate(Number(new URL(to).port));
-      await withScene(to, async (scene) => {
-        const { sandbox, env, until } = scene;
-        const through = to.replace(/:\d+\//, `:${gate.port}/`);
-        const running = startFleet(['mirror', 'run', '--to', through], { env, clock });
-        const [uuid = ''] = uuidsOf(scene);
-        await running.until(() => running.stderr().includes('watching'));
-        await until(`select count(*) as n from latest where uuid = '${uuid}'`, { n: 1 });
-        gate.shut();
-        for (const text of ['one', 'two', 'three']) sandbox.changeBicycle(uuid, { description: text });
-        await running.until(() => running.stderr().includes('trying again for'));
-        gate.open();
-        await running.until(() => running.stderr().includes('the database is back'));
-        await until(
-          `select new from changes where field = 'description' order by id`,
-          ...['one', 'two', 'three'].map((text) => ({ new: JSON.stringify(text) })),
-        );
-        // One that hangs does not keep the program alive.
-        gate.stall();
-        sandbox.changeBicycle(uuid, { description: 'four' });
-        const { code, stderr } = await running.stop('SIGTERM');
-        expect(code, stderr).toBe(8);
-        gate.shut();
-      });
-      gate.close();
-    },
-  );
+  const GONE_AND_BACK = 'a database that goes away and comes back: nothing is lost, nothing twice';
+  test.runIf(postgres !== undefined)(GONE_AND_BACK, async () => {
+    const to = (await postgres?.()) ?? '';
+    const gate = await openGate(Number(new URL(to).port));
+    await withScene(to, async ({ sandbox, run, isWhole, said, uuids, until }) => {
+      const running = run('--to', to.replace(/:\d+\//, `:${gate.port}/`));
+      const [uuid = ''] = uuids();
+      await said(running, 'watching');
+      await isWhole();
+      gate.shut();
+      const texts = ['one', 'two', 'three'];
+      for (const description of texts) sandbox.changeBicycle(uuid, { description });
+      await said(running, 'trying again for');
+      gate.open();
+      await said(running, 'the database is back');
+      const rows = texts.map((text) => ({ new: JSON.stringify(text) }));
+      await until(`select new from changes where field = 'description' order by id`, ...rows);
+      // One that hangs does not keep the program alive.
+      gate.stall();
+      sandbox.changeBicycle(uuid, { description: 'four' });
+      const { code, stderr } = await running.stop('SIGTERM');
+      expect(code, stderr).toBe(8);
+      gate.shut();
+    });
+    gate.close();
+  });
 
   test('a message that cannot be read is a gap of no length, and the list says what it may have said', async () => {
-    await withScene(await newSqlite(), async (scene) => {
-      const { run, sandbox, organization, until } = scene;
+    await withScene(await newSqlite(), async ({ run, sandbox, organization, until, isWhole, said }) => {
       const running = run();
-      await running.until(() => running.stderr().includes('watching'));
-      await until(`select count(*) as n from latest`, { n: uuidsOf(scene).length });
-      sandbox.publish(`/${organization}/admin/bicycles/*`, 'bicycle', { toJSON: () => ({ deep: deep(600) }) });
+      await said(running, 'watching');
+      await isWhole();
+      const deep = Array.from({ length: 600 }).reduce((value) => [value], 1);
+      sandbox.publish(`/${organization}/admin/bicycles/*`, 'bicycle', { toJSON: () => ({ deep }) });
       await until('select count(*) as n from gaps where ended is not null', { n: 1 });
     });
   });
 
   test('--keep forgets what is older; --metrics counts, and is healthy only when current', async () => {
-    await withScene(await newSqlite(), async (scene) => {
-      const { once, run, ask, sandbox, until } = scene;
+    await withScene(await newSqlite(), async ({ once, run, count, sandbox, tell, said, uuids }) => {
       expect((await once()).code).toBe(0);
-      const [uuid = ''] = uuidsOf(scene);
-      sandbox.changeBicycle(uuid, { description: 'kept' });
+      sandbox.changeBicycle(uuids()[0] ?? '', { description: 'kept' });
       expect((await once()).code).toBe(0);
-      await withDatabase(scene.to, (database) =>
-        database.all(
-          "insert into changes (at, received, bicycle, field, source) values ('2020-01-01T00:00:00.000000Z', '2020-01-01T00:00:00.000000Z', 'x', 'state', 'push')",
-        ),
+      const old = "'2020-01-01T00:00:00.000000Z'";
+      await tell(
+        `insert into changes (at, received, bicycle, field, source) values (${old}, ${old}, 'x', 'state', 'push')`,
       );
-      const port = await freePort();
-      const running = run('--keep', '90d', '--metrics', String(port));
-      await running.until(() => running.stderr().includes('watching'));
-      await until("select count(*) as n from changes where at < '2021-01-01'", { n: 0 });
-      expect(await ask("select count(*) as n from meta where key = 'kept_since'")).toEqual([{ n: 1 }]);
-      let health = await fetch(`http://127.0.0.1:${port}/healthz`);
-      for (let tries = 0; health.status !== 200 && tries < 200; tries++) {
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-        health = await fetch(`http://127.0.0.1:${port}/healthz`);
-      }
-      expect(health.status).toBe(200);
-      // No address of a request ends the writer.
-      for (const target of ['//', 'http://[', '*']) expect(await statusOf(port, target)).toBe(404);
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      expect(text).toContain(`fleet_mirror_rows ${uuidsOf(scene).length}\n`);
+      const gate = await openGate(0);
+      gate.close();
+      const running = run('--keep', '90d', '--metrics', String(gate.port));
+      await said(running, 'watching');
+      const get = (path: string) => fetch(`http://127.0.0.1:${gate.port}${path}`);
+      await expect.poll(() => count("changes where at < '2021-01-01'"), { timeout: LIMIT_MS }).toBe(0);
+      expect(await count("meta where key = 'kept_since'")).toBe(1);
+      await expect.poll(async () => (await get('/healthz')).status, { timeout: LIMIT_MS }).toBe(200);
+      const text = await (await get('/metrics')).text();
+      expect(text).toContain(`fleet_mirror_rows ${uuids().length}\n`);
       for (const name of ['messages_total', 'lag_seconds', 'gaps_total', 'database_errors_total'])
         expect(text).toContain(`fleet_mirror_${name} `);
       sandbox.setFaults([{ kind: 'error', status: 503, share: 1 }]);
       sandbox.dropStreams();
-      await running.until(() => running.stderr().includes('lost'));
-      expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(503);
+      await said(running, 'lost');
+      expect((await get('/healthz')).status).toBe(503);
     });
   });
 });
-
-/** The status of a request whose target is written as it is. */
-function statusOf(port: number, target: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const socket = dial(port, '127.0.0.1', () => socket.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`));
-    socket.on('data', (piece) => {
-      resolve(Number(String(piece).split(' ')[1]));
-      socket.destroy();
-    });
-    socket.on('close', () => reject(new Error('no answer')));
-    socket.on('error', reject);
-  });
-}
-
-function deep(levels: number): unknown {
-  let value: unknown = 1;
-  for (let level = 0; level < levels; level++) value = [value];
-  return value;
-}
-
-/** Answers what `bodyOf` has a body for; the rest is the sandbox's. */
-async function serveBody(bodyOf: (url: string) => string | undefined, behind: string) {
-  const { createServer: createHttp } = await import('node:http');
-  const server = createHttp(async (request, response) => {
-    const { authorization = '', accept = '' } = request.headers;
-    const ask = async () => (await fetch(`${behind}${request.url}`, { headers: { authorization, accept } })).text();
-    const text = bodyOf(request.url ?? '') ?? (await ask());
-    response.writeHead(200, { 'content-type': 'application/json' }).end(text);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return { url: `http://127.0.0.1:${port}`, close: () => void server.close(() => {}) };
-}
 
 /** A way to a database that can be shut and opened. */
 async function openGate(target: number) {
@@ -584,10 +421,4 @@ async function openGate(target: number) {
     },
     close: () => void server.close(() => {}),
   };
-}
-
-async function freePort(): Promise<number> {
-  const gate = await openGate(0);
-  gate.close();
-  return gate.port;
 }
