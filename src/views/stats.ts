@@ -1,12 +1,14 @@
 // Counts as bars on a terminal, as rows everywhere else.
 
+import { BICYCLE } from '../api/bicycle.js';
 import { drawBar } from '../terminal/bar.js';
-import { cut, pad, widthOf } from '../terminal/cells.js';
+import { cut, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import { type Color, type Paint, paintIn } from '../terminal/colour.js';
+import type { Color, Paint } from '../terminal/colour.js';
 import { countNoun } from '../terminal/formats/renderer.js';
 import type { Shape } from '../terminal/formats.js';
 import { lookOf } from './bicycle.js';
+import { drawRow, type PlacedCell } from './rows.js';
 
 /** One value of a group, and how many have it. */
 export interface StatsRow {
@@ -29,40 +31,28 @@ export const STATS: Shape<StatsRow> = {
   ],
 };
 
-export interface StatsLayout {
-  /** Columns of the terminal. */
-  width: number;
-  paint: Paint;
-  /** How many bicycles were counted. */
-  total: number;
-  /** Values are not cut, and lines may be longer than the width. */
-  isWhole?: boolean;
-}
-
-const GAP = '  ';
 const WIDEST_BAR_COLUMNS = 40;
-const NARROWEST_BAR_COLUMNS = 5;
+const PERCENT_COLUMNS = 7;
 
-/** A block a group: each value with its count, its part and a bar; every line ends in a newline and fits the width. */
-export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWhole = false }: StatsLayout): string {
-  const lines = [paint.bold(countNoun(total, { one: 'bicycle', many: 'bicycles' }))];
-  const groups = new Map<string, StatsRow[]>();
-  for (const row of rows) groups.set(row.group, [...(groups.get(row.group) ?? []), row]);
-  const names = rows.map(({ value }) => widthOf(isWhole ? clean(value) : cut(clean(value), width)));
-  const longest = Math.max(0, ...names);
-  const nameWidth = isWhole ? longest : Math.min(longest, Math.max(8, Math.floor(width / 2.2)));
-  const countWidth = Math.max(0, ...rows.map(({ count }) => String(count).length));
-  for (const [group, values] of groups) {
+/** A block a group, below how many bicycles there are in all: each value with its count, its part and a bar. */
+export function drawStats(rows: readonly StatsRow[], total: number, width: number, paint: Paint): string {
+  const lines = [paint.bold(countNoun(total, BICYCLE))];
+  const longest = Math.max(0, ...rows.map(({ value }) => widthOf(clean(value))));
+  const nameWidth = Math.min(longest, Math.max(8, Math.floor(width / 2.2)));
+  const countWidth = Math.max(0, ...rows.map(({ count }) => String(count).length)) + 1;
+  const room = Math.max(0, Math.min(WIDEST_BAR_COLUMNS, width - nameWidth - countWidth - PERCENT_COLUMNS - 4));
+  for (const group of new Set(rows.map((row) => row.group))) {
+    const values = rows.filter((row) => row.group === group);
     lines.push('', paint.dim(cut(clean(group).toUpperCase(), width)));
     const most = Math.max(1, ...values.map(({ count }) => count));
     for (const row of values) {
-      const { value, count, percent } = row;
-      const numbers = `${String(count).padStart(countWidth)}${GAP}${percent.toFixed(1).padStart(5)} %`;
-      const head = `${pad(cut(clean(value), nameWidth), nameWidth)}${GAP}${numbers}`;
-      const room = Math.min(WIDEST_BAR_COLUMNS, width - widthOf(head) - GAP.length);
-      const bar = room < NARROWEST_BAR_COLUMNS ? '' : drawBar(count / most, room);
-      const color = colorOf(row);
-      lines.push(`${isWhole ? head : cut(head, width)}${bar === '' ? '' : `${GAP}${paintIn(paint, color, bar)}`}`);
+      const cells: PlacedCell[] = [
+        { text: clean(row.value), width: nameWidth },
+        { text: String(row.count), width: countWidth, align: 'right' },
+        { text: `${row.percent.toFixed(1)} %`, width: PERCENT_COLUMNS, align: 'right' },
+        { text: ` ${drawBar(row.count / most, room)}`, color: colorOf(row) },
+      ];
+      lines.push(drawRow(cells, paint).trimEnd());
     }
   }
   return lines.map((line) => `${line}\n`).join('');

@@ -56,22 +56,11 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
       expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
     }));
 
-  test('words that only a service knows pass with a warning, slips do not', () =>
+  test('words that only a service knows pass, slips do not', () =>
     on(async (sandbox) => {
-      const alerts = await fleet(sandbox, [
-        'alerts',
-        'list',
-        '--type',
-        'drone.landed',
-        '--state',
-        'vaporised',
-        '--count',
-      ]);
-      expect(alerts.stderr).toContain('warning: "drone.landed" is not a known type');
-      expect(alerts.stderr).toContain('warning: "vaporised" is not a known state');
+      await fleet(sandbox, ['alerts', 'list', '--type', 'drone.landed', '--state', 'vaporised', '--count']);
       expect(sandbox.requests[0]?.url).toContain('alert_type=drone.landed');
-      const bicycles = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'wheels,-name']);
-      expect(bicycles.stderr).toContain('warning: "wheels" is not a known ordering');
+      await fleet(sandbox, ['bicycles', 'list', '--ordering', 'wheels,-name']);
       expect(decodeURIComponent(sandbox.requests.at(-1)?.url ?? '')).toContain('ordering=wheels,-name');
       const slip = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'nane']);
       expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('did you mean "name"?')]);

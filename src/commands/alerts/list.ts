@@ -1,13 +1,12 @@
 // `fleet alerts list`: the service's own filters as a query, then the pages as they come.
 
-import { ALERT, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import { ALERT } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { ALERTS, alertsNamed } from '../../views/alert.js';
 import { findBicycle } from '../bicycles/find.js';
 import { readBicycleNames } from '../shared/bicycle-names.js';
 import type { ListOptions } from '../shared/list/flags.js';
 import { printList } from '../shared/list/list.js';
-import { warnOfWords } from '../shared/list/warnings.js';
 import { chosenOrganization } from '../shared/organization.js';
 
 /** What somebody who looks at alerts wants to see; the interface names no order of its own. */
@@ -27,8 +26,6 @@ export interface ListAlertsOptions extends ListOptions {
  * Assumed: several states or types are sent as repeated parameters (cli.md), `bicycle` and `organization` as UUIDs.
  */
 export async function listAlerts(context: Context, options: ListAlertsOptions): Promise<void> {
-  await warnOfWords(context, 'state', options.state, ALERT_STATES);
-  await warnOfWords(context, 'type', options.type, ALERT_TYPES);
   const organization = await chosenOrganization(context, options.organization);
   const bicycle = options.bicycle === undefined ? undefined : await findBicycle(context, options.bicycle, organization);
   const query: [string, string][] = [];

@@ -1,6 +1,5 @@
 // `fleet alerts watch`: prints each new or changed alert once, and runs a command for each.
 
-import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { showOrganizations } from '../named/find.js';
@@ -8,7 +7,6 @@ import { type EndOptions, endPlan } from '../shared/follow/ending.js';
 import { readSince } from '../shared/follow/flags.js';
 import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
-import { warnOfWords } from '../shared/list/warnings.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './memory.js';
@@ -28,8 +26,6 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const settings = await context.settings();
   const form = await chooseLines(context, 'alerts watch');
   const sinceMs = options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
-  await warnOfWords(context, 'type', options.type, ALERT_TYPES);
-  await warnOfWords(context, 'state', options.state, ALERT_STATES);
   const baseUrl = requireBaseUrl(settings);
   const patient = await beginFollowing(context, { forMs: options.for });
   const organization = await chosenOrganization(patient, options.organization);

@@ -3,8 +3,7 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { someOf } from '../../cli/options.js';
-import { OFFLINE, readTo, TO } from '../../mirror/address.js';
-import { readCondition, readNamed } from '../shared/list/flags.js';
+import { addScopeFlags, readNamed } from '../shared/list/flags.js';
 import { parseBbox } from './area.js';
 import { parseNear, parseRadius } from './near.js';
 
@@ -33,17 +32,5 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
 
 /** All filters, for a command that reads every page. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  return addFilters(command, 'only around this point; needs --radius')
-    .option(
-      '--organization <uuid|name>',
-      'filter by organization (default: from the settings)',
-      readNamed('organization'),
-    )
-    .option(
-      '--where <condition>',
-      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
-      readCondition(BICYCLE),
-    )
-    .option(...OFFLINE)
-    .option(...TO, readTo);
+  return addScopeFlags(addFilters(command, 'only around this point; needs --radius'), BICYCLE);
 }

@@ -1,6 +1,6 @@
 // `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
 
-import { BICYCLE, BICYCLE_STATES, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
@@ -11,7 +11,6 @@ import { addDistance, distanceMetres, type LatLon, withDistance } from '../../vi
 import { uuidOfNamed } from '../named/find.js';
 import type { ListOptions } from '../shared/list/flags.js';
 import { type ListPlan, printList } from '../shared/list/list.js';
-import { warnOfWords } from '../shared/list/warnings.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { type Box, showBox } from './area.js';
 import { boxAround, readCircle } from './near.js';
@@ -40,7 +39,6 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
 /** What the filters of a list leave of the fleet, for a list and for what counts or draws one. */
 export async function planBicycles(context: Context, options: ListBicyclesOptions): Promise<ListPlan<Bicycle>> {
   const circle = readCircle(options.near, options.radius);
-  await warnOfWords(context, 'state', options.state, BICYCLE_STATES);
   const organization = await chosenOrganization(context, options.organization);
   const box = circle === undefined ? options.bbox : boxAround(circle);
   const query: [string, string][] = [];

@@ -56,12 +56,11 @@ async function print(context: Context, rows: readonly StatsRow[], total: number)
   const { io, flags } = context;
   const format = (await context.settings()).output.value;
   await io.startPager(context.notice);
-  if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined || !isScreen(context)) {
+  const isPlain = flags.wide === true || flags.truncate === false || flags.columns !== undefined;
+  if (format !== 'table' || flags.jq !== undefined || isPlain || !isScreen(context)) {
     const items = rows.map((value) => ({ json: JSON.stringify(value), value }));
     return printRows(context, STATS, items);
   }
-  const paint = await loadPaint(io.stdout.colorLevel);
-  const isWhole = flags.wide === true || flags.truncate === false;
-  const drawn = drawStats(rows, { width: io.stdout.width() ?? 80, paint, total, isWhole });
+  const drawn = drawStats(rows, total, io.stdout.width() ?? 80, await loadPaint(io.stdout.colorLevel));
   await io.stdout.write(forScreen(drawn, io.stdout));
 }

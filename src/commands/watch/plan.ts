@@ -14,7 +14,6 @@ import { readBicycle } from '../shared/follow/read-bicycle.js';
 import { beginFollowing } from '../shared/follow/start.js';
 import type { TopicOptions } from '../shared/follow/stream.js';
 import type { Meant } from '../shared/list/pick-one.js';
-import { warnOfCondition } from '../shared/list/warnings.js';
 import { type Condition, checkCondition } from '../shared/list/where.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 
@@ -58,14 +57,7 @@ const VOCABULARY: Vocabulary = {
   fields: [...new Set([...BICYCLE.fields, ...ALERT.fields, 'sender', 'topic'])],
   numbers: BICYCLE.numbers,
   times: [...new Set([...BICYCLE.times, ...ALERT.times])],
-  words: {},
-};
-
-/** What is known of words; a service may name more, so another one is worth a warning and no refusal. */
-const WORDS: Vocabulary['words'] = {
-  ...ALERT.words,
-  // Assumed: `reserved`, which no state of section 3.1 is and which `reserve` leads to.
-  state: [...new Set([...(BICYCLE.words['state'] ?? []), 'reserved', ...(ALERT.words['state'] ?? [])])],
+  words: { ...ALERT.words, state: [...(BICYCLE.words['state'] ?? []), ...(ALERT.words['state'] ?? [])] },
 };
 
 /** Of how many bicycles the organization is asked for. */
@@ -85,7 +77,6 @@ export async function makePlan(
   const { for: forMs, giveUpAfter: giveUpAfterMs } = options;
   const patient = await beginFollowing(context, { forMs, giveUpAfterMs });
   const topics = await chooseTopics(patient, organization, options);
-  for (const condition of conditions) await warnOfCondition(context, condition, WORDS);
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
   const bicycles = known.map(({ bicycle }) => bicycle);
   return {

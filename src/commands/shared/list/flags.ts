@@ -67,6 +67,26 @@ export function readParameter(text: string, before: ListOptions['param'] = []): 
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
 
+/** The flags of everything that reads a list: whose, which of it, and from where. */
+export function addScopeFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  vocabulary: Vocabulary,
+) {
+  return command
+    .option(
+      '--organization <uuid|name>',
+      'filter by organization (default: from the settings)',
+      readNamed('organization'),
+    )
+    .option(
+      '--where <condition>',
+      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
+      readCondition(vocabulary),
+    )
+    .option(...OFFLINE)
+    .option(...TO, readTo);
+}
+
 /** The page of help names these; completion and errors all. */
 const MOST_ORDERINGS_SHOWN = 10;
 
@@ -78,12 +98,7 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
 ) {
   const { fields, orderings } = resource;
   offerColumns(command, fields);
-  return command
-    .option(
-      '--organization <uuid|name>',
-      'filter by organization (default: from the settings)',
-      readNamed('organization'),
-    )
+  return addScopeFlags(command, resource)
     .option(
       '--ordering <field,…>',
       `sort by these; -${orderings[0]} is descending: ${orderings.slice(0, MOST_ORDERINGS_SHOWN).join(', ')}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
@@ -92,13 +107,6 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
     .option('--limit <n>', 'show at most this many, following the pages', wholeNumber('--limit', 1))
     .option('--all', 'show all, following the pages')
-    .option(
-      '--where <condition>',
-      'show only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
-      readCondition(resource),
-    )
     .option('--count', 'print only the number of matches')
-    .option(...OFFLINE)
-    .option(...TO, readTo)
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

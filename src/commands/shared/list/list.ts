@@ -18,7 +18,6 @@ import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
 import { writeResult } from './target.js';
-import { warnOfCondition, warnOfWords } from './warnings.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
 /** What is to be listed. */
@@ -51,14 +50,14 @@ export async function printList<T extends Listed>(
   checkFlags(context, options, isFiltered);
   let incomplete: FleetError | undefined;
   if (options.count === true) {
-    if (!isFiltered && (await printTotal(context, await makeRequest(context, plan, options)))) return;
+    if (!isFiltered && (await printTotal(context, makeRequest(plan, options)))) return;
     let count = 0;
     incomplete = await readList(context, plan, options, (items) => {
       count += items.length;
     });
     await writeResult(context, `${count}\n`);
   } else {
-    const request = await makeRequest(context, plan, options);
+    const request = makeRequest(plan, options);
     await context.io.startPager(context.notice);
     incomplete = await showList(
       context,
@@ -80,7 +79,7 @@ export async function readList<T extends Listed>(
   options: ListOptions,
   take: (items: readonly Item<T>[]) => void,
 ): Promise<FleetError | undefined> {
-  const request = await makeRequest(context, plan, options);
+  const request = makeRequest(plan, options);
   return showList(
     context,
     { ...plan, request },
@@ -179,34 +178,24 @@ async function showItems<T extends Listed>(
 }
 
 function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {
-  if (all === true && page !== undefined) {
-    throw usageError('--all and --page cannot be used together', 'leave one of them out');
-  }
-  if (count !== true) return;
-  if (limit !== undefined) throw usageError('--count counts everything and takes no --limit', 'leave one of them out');
-  if (page !== undefined && isFiltered) {
-    throw usageError('--count with a filter reads every page and takes no --page', 'leave one of them out');
-  }
-  if (flags.jq !== undefined) throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
+  const isPaged = page !== undefined;
+  const conflicts: readonly (readonly [isThere: boolean, message: string])[] = [
+    [all === true && isPaged, '--all and --page cannot be used together'],
+    [count === true && limit !== undefined, '--count counts everything and takes no --limit'],
+    [count === true && isPaged && isFiltered, '--count with a filter reads every page and takes no --page'],
+    [count === true && flags.jq !== undefined, '--count prints a number and takes no --jq'],
+  ];
+  for (const [isThere, message] of conflicts) if (isThere) throw usageError(message, 'leave one of them out');
 }
 
-/** The request with page and further parameters. Warns of words that are not known; throws a usage error for a parameter that is sent already. */
-async function makeRequest<T>(context: Context, plan: ListPlan<T>, options: ListOptions): Promise<HttpRequest> {
-  const { page, param = [], ordering, where = [] } = options;
-  const { resource, request } = plan;
+/** The request with page and further parameters. Throws a usage error for a parameter that is sent already. */
+function makeRequest<T>({ request }: ListPlan<T>, options: ListOptions): HttpRequest {
+  const { page, param = [] } = options;
   const query = request.query ?? [];
   for (const [name] of param) {
     if (name === 'page') throw usageError('--param page is spelled --page', 'use --page N');
-    if (query.some(([taken]) => taken === name))
-      throw usageError(
-        `the query parameter "${name}" is sent already, by its flag or the settings`,
-        'leave --param out',
-      );
-  }
-  if (resource !== undefined) {
-    const sorted = ordering?.split(',').map((field) => field.replace(/^-/, ''));
-    await warnOfWords(context, 'ordering', sorted, resource.orderings);
-    for (const condition of where) await warnOfCondition(context, condition, resource.words);
+    const isTaken = query.some(([taken]) => taken === name);
+    if (isTaken) throw usageError(`the query parameter "${name}" is sent already, by a flag or the settings`);
   }
   const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
   return further.length === 0 ? request : { ...request, query: [...query, ...further] };

@@ -19,9 +19,8 @@ const PERMISSIONS = 0o777;
 
 /** The file that is meant, also where a link leads to one that is not there yet. */
 async function followLink(file: string): Promise<string> {
-  const found = await files.realpath(file).catch(() => undefined);
-  const link = found === undefined ? await files.readlink(file).catch(() => undefined) : undefined;
-  return found ?? (link === undefined ? file : resolve(dirname(file), link));
+  const readLink = async () => resolve(dirname(file), await files.readlink(file));
+  return files.realpath(file).catch(() => readLink().catch(() => file));
 }
 
 /** Throws a FleetError of kind `output` for a file that cannot be written. */
