@@ -1,4 +1,4 @@
-// A grid of terminal cells: draws text with colours, and writes only what differs from the last frame.
+// A grid of terminal cells: text put at columns and rows, with colours.
 
 import { graphemesOf, isNarrow, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';
@@ -58,39 +58,6 @@ export function canvasLines(canvas: Canvas, paint: Paint): string[] {
     while (end > 0 && canvas.texts[start + end - 1] === ' ' && canvas.inks[start + end - 1] === '') end -= 1;
     return paintCells(canvas, start, start + end, paint);
   });
-}
-
-const ESCAPE = '\x1b';
-/** Moving the cursor takes about as many characters; fewer cells that stayed are written again. */
-const JOINED_CELLS = 6;
-
-/** What makes a terminal that shows one canvas show the other: only cells that differ. Both have the same size. */
-export function canvasChanges(before: Canvas, after: Canvas, paint: Paint): string {
-  const { width, height } = after;
-  let text = '';
-  for (let row = 0; row < height; row++) {
-    const start = row * width;
-    for (let column = 0; column < width; ) {
-      if (isSame(before, after, start + column)) {
-        column += 1;
-        continue;
-      }
-      let end = column + 1;
-      for (let next = end; next < width && next < end + JOINED_CELLS; next++) {
-        if (!isSame(before, after, start + next)) end = next + 1;
-      }
-      // A character of two columns is written whole, the old one and the new one.
-      while (column > 0 && (after.texts[start + column] === '' || before.texts[start + column] === '')) column -= 1;
-      while (end < width && (after.texts[start + end] === '' || before.texts[start + end] === '')) end += 1;
-      text += `${ESCAPE}[${row + 1};${column + 1}H${paintCells(after, start + column, start + end, paint)}`;
-      column = end;
-    }
-  }
-  return text;
-}
-
-function isSame(before: Canvas, after: Canvas, cell: number): boolean {
-  return before.texts[cell] === after.texts[cell] && before.inks[cell] === after.inks[cell];
 }
 
 /** Cells in a row; those with the same ink are painted together. */

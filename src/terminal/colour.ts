@@ -14,19 +14,7 @@ function same(text: string): string {
 }
 
 /** Paint that leaves every text as it is. */
-export const NO_PAINT: Paint = {
-  red: same,
-  green: same,
-  yellow: same,
-  blueBright: same,
-  magenta: same,
-  cyan: same,
-  gray: same,
-  bold: same,
-  dim: same,
-  inverse: same,
-  underline: same,
-};
+export const NO_PAINT = Object.fromEntries([...COLORS, ...STYLES].map((name) => [name, same])) as unknown as Paint;
 
 /** The text in a colour, where there is one. */
 export function paintIn(paint: Paint, color: Color | undefined, text: string): string {

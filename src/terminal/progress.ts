@@ -74,5 +74,5 @@ export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: Prog
 /** A bar of that many columns, filled to the share (0 to 1). */
 export function drawProgressBar(share: number, columns: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * columns);
-  return '█'.repeat(filled) + '░'.repeat(columns - filled);
+  return '█'.repeat(filled).padEnd(columns, '░');
 }

@@ -1,7 +1,5 @@
 // The alternate screen and its keys; restores the terminal at the end.
 
-import { type Canvas, canvasChanges, canvasLines } from './canvas.js';
-import type { Paint } from './colour.js';
 import type { Streams } from './io.js';
 import { type Key, readKeys, SIGNAL_KEYS } from './keys.js';
 
@@ -16,10 +14,8 @@ const END_FRAME = `${ESCAPE}[?2026l`;
 const DEADLY_SIGNALS = ['SIGHUP', 'SIGQUIT'] as const;
 
 export interface Screen {
-  /** The text that draws these lines from the top, each no wider than the terminal; '' while the terminal is the shell's. */
+  /** The text that draws these lines from the top, those that differ from the last frame; '' while the terminal is the shell's. */
   frame(lines: readonly string[]): string;
-  /** The text that draws a canvas from the top: where the last frame was one of this size, only what differs; '' as above. */
-  draw(canvas: Canvas, paint: Paint): string;
   /** Gives the terminal back. */
   close(): void;
 }
@@ -35,8 +31,8 @@ export interface ScreenOptions {
 /** Takes over the terminal. */
 export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): Screen {
   let isOurs = false;
-  /** What the terminal shows, where that is a canvas. */
-  let shown: Canvas | undefined;
+  /** What the terminal shows. */
+  let shown: readonly string[] = [];
   // On a terminal Node writes at once, so that this works in the last moment of a crash, too.
   const leave = () => {
     if (!isOurs) return;
@@ -47,7 +43,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   const enter = () => {
     if (isOurs) return;
     isOurs = true;
-    shown = undefined;
+    shown = [];
     setRaw(stdin, true);
     stdout.write(ENTER);
     onChange();
@@ -59,7 +55,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     enter();
   };
   const onResize = () => {
-    shown = undefined;
+    shown = [];
     onChange();
   };
   const onData = (chunk: Buffer | string) => handKeys(chunk.toString(), onKey);
@@ -78,19 +74,17 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   if (stdin.isTTY === true) stdin.on('data', onData);
   enter();
   return {
-    draw(canvas, paint) {
-      if (!isOurs) return '';
-      const isSame = shown?.width === canvas.width && shown.height === canvas.height;
-      const text =
-        isSame && shown !== undefined ? canvasChanges(shown, canvas, paint) : rowsOf(canvasLines(canvas, paint));
-      shown = canvas;
-      return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
-    },
     frame(lines) {
       // Between Ctrl-Z and `fg` nothing may be drawn: it would stay on the shell's own screen.
       if (!isOurs) return '';
-      shown = undefined;
-      return `${BEGIN_FRAME}${rowsOf(lines)}${END_FRAME}`;
+      const before = lines.length === shown.length ? shown : [];
+      shown = lines;
+      // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
+      const changed = lines.map((line, row) =>
+        line === before[row] ? '' : `${ESCAPE}[${row + 1};1H${ESCAPE}[2K${line}`,
+      );
+      const text = changed.join('');
+      return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
     },
     close,
   };
@@ -131,9 +125,4 @@ function signalListeners(leave: () => void, resume: () => void, close: () => voi
 function raise(signal: NodeJS.Signals): void {
   if (signal === 'SIGTSTP' && process.platform === 'win32') return;
   if (!process.emit(signal, signal)) process.kill(process.pid, signal);
-}
-
-/** Each line is erased before it is written: afterwards, at the right edge, its last character would go. */
-function rowsOf(lines: readonly string[]): string {
-  return lines.map((line, index) => `${ESCAPE}[${index + 1};1H${ESCAPE}[2K${line}`).join('');
 }

@@ -103,35 +103,32 @@ function choose<T>(wanted: readonly Laid<T>[], width: number): Laid<T>[] {
   return wanted.filter((laid) => chosen.has(laid));
 }
 
-/** Takes the excess from the widest columns that can give, from elastic ones first, until the line fits. */
+/** Takes the excess from the widest columns, from elastic ones first, until the line fits: down to their floors, then what was asked for further. */
 function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
   let excess = chosen.reduce((sum, laid) => sum + laid.width + GAP_COLUMNS, -GAP_COLUMNS) - width;
-  while (excess > 0) {
-    const able = chosen.filter((laid) => laid.width > floorOf(laid.column, laid.width));
-    const elastic = able.filter(({ column }) => column.isElastic === true);
-    const givers = elastic.length > 0 ? elastic : able;
-    const widest = givers.reduce<Laid<T> | undefined>(
-      (best, laid) => (best === undefined || laid.width > best.width ? laid : best),
-      undefined,
-    );
-    if (widest === undefined) break;
-    widest.width -= 1;
-    excess -= 1;
-  }
-  // A single column in a terminal narrower than its least width: cut all the same, no line is longer than the width.
+  const take = (from: readonly Laid<T>[], floor: (laid: Laid<T>) => number) => {
+    const floors = new Map(from.map((laid) => [laid, floor(laid)]));
+    while (excess > 0) {
+      const able = from.filter((laid) => laid.width > (floors.get(laid) ?? 0)).sort((a, b) => b.width - a.width);
+      if (able[0] === undefined) return;
+      able[0].width -= 1;
+      excess -= 1;
+    }
+  };
+  const least = (laid: Laid<T>) => floorOf(laid.column, laid.width);
+  take(
+    chosen.filter(({ column }) => column.isElastic === true),
+    least,
+  );
+  take(chosen, least);
   for (const laid of chosen)
     if (excess > 0 && laid.column.shortForm !== undefined && laid.width > laid.column.shortForm) {
       excess -= laid.width - laid.column.shortForm;
       laid.width = laid.column.shortForm;
     }
-  // What was asked for stays: every column narrow, rather than one of them missing.
-  const narrow = (laid: Laid<T>) => laid.width > (laid.column.shortForm ?? NARROWEST_COLUMNS);
-  while (excess > 0 && chosen.some((laid) => laid.column.isAsked === true)) {
-    const widest = chosen.filter(narrow).sort((a, b) => b.width - a.width)[0];
-    if (widest === undefined) break;
-    widest.width -= 1;
-    excess -= 1;
-  }
+  if (chosen.some(({ column }) => column.isAsked === true))
+    take(chosen, ({ column }) => column.shortForm ?? NARROWEST_COLUMNS);
+  // A single column in a terminal narrower than its least width: cut all the same, no line is longer than the width.
   const [only] = chosen;
   if (chosen.length === 1 && only !== undefined) only.width = Math.min(only.width, width);
 }

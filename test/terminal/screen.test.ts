@@ -1,37 +1,26 @@
-// The whole screen: what is written for a canvas is only what differs from the one that the terminal shows.
+// The whole screen: what is written is only the lines that differ from those that the terminal shows.
 
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
-import { openCanvas, put } from '../../src/terminal/canvas.js';
-import { NO_PAINT } from '../../src/terminal/colour.js';
 import { openScreen } from '../../src/terminal/screen.js';
 
-function canvasOf(text: string, width = 20) {
-  const canvas = openCanvas(width, 3);
-  put(canvas, 2, 1, text);
-  return canvas;
-}
-
-test('whole at first, then what differs, and whole again after lines, another size and a resize', () => {
+test('all lines at first, then those that differ, and all again after a resize or with another number of them', () => {
   const stdout = new PassThrough();
   const changes: string[] = [];
   const screen = openScreen({ stdout, stdin: Readable.from([]), onChange: () => changes.push('changed'), onKey() {} });
-  const draw = (text: string, width?: number) => screen.draw(canvasOf(text, width), NO_PAINT);
-  const isWhole = (text: string) => text.split('\u001b[2K').length - 1 === 3;
+  const linesIn = (text: string) => text.split('\u001b[2K').length - 1;
   try {
-    expect(isWhole(draw('one'))).toBe(true);
-    expect(draw('one')).toBe('');
-    expect(draw('ono')).toBe('\u001b[?2026h\u001b[2;5Ho\u001b[?2026l');
-    expect(isWhole(screen.frame(['a', 'b', 'c']))).toBe(true);
-    expect(isWhole(draw('ono'))).toBe(true);
-    expect(isWhole(draw('ono', 21))).toBe(true);
+    expect(linesIn(screen.frame(['a', 'b', 'c']))).toBe(3);
+    expect(screen.frame(['a', 'b', 'c'])).toBe('');
+    expect(screen.frame(['a', 'x', 'c'])).toBe('\u001b[?2026h\u001b[2;1H\u001b[2Kx\u001b[?2026l');
+    expect(linesIn(screen.frame(['a', 'x']))).toBe(2);
     stdout.emit('resize');
     expect(changes).toEqual(['changed', 'changed']);
-    expect(isWhole(draw('ono', 21))).toBe(true);
+    expect(linesIn(screen.frame(['a', 'x']))).toBe(2);
   } finally {
     screen.close();
   }
-  expect(draw('later')).toBe('');
+  expect(screen.frame(['later'])).toBe('');
 });
 
 describe('a key that means a signal', () => {

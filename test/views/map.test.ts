@@ -7,9 +7,9 @@ import type { Bicycle } from '../../src/api/bicycle.js';
 import { graticule, scaleBar } from '../../src/globe/graticule.js';
 import { fitView, latitudeOf, longitudeOf, metresPerDot, worldX, worldY } from '../../src/globe/projection.js';
 import { readTowns, type Town } from '../../src/globe/towns.js';
-import { canvasChanges, canvasLines, openCanvas, put } from '../../src/terminal/canvas.js';
+import { canvasLines } from '../../src/terminal/canvas.js';
 import { widthOf } from '../../src/terminal/cells.js';
-import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
+import { NO_PAINT } from '../../src/terminal/colour.js';
 import { clip, readCoast } from '../../src/views/map/coast.js';
 import type { TerminalInput } from '../../src/views/map/frame.js';
 import { type Grid, type Layout, layOutMap } from '../../src/views/map/layout.js';
@@ -408,50 +408,5 @@ describe('the legend of a picture', () => {
       input.counts.length,
       304,
     ]);
-  });
-});
-
-/** What a terminal shows that understands where the cursor is put, and nothing else. */
-function apply(screen: string[][], text: string): void {
-  for (const [, row, column, rest = ''] of text.matchAll(/\u001b\[(\d+);(\d+)H((?:(?!\u001b\[\d+;\d+H)[\s\S])*)/g)) {
-    let at = Number(column) - 1;
-    for (const character of rest.replace(/\u001b\[[\d;]*m/g, '')) {
-      const line = screen[Number(row) - 1] ?? [];
-      line[at] = character;
-      const width = widthOf(character);
-      if (width === 2) line[at + 1] = '';
-      at += width;
-    }
-  }
-}
-
-describe('the canvas', () => {
-  test('the changes from one to the next show the next, and what stays is not written', async () => {
-    const paint = await loadPaint(1);
-    const words = fastCheck.array(
-      fastCheck.tuple(
-        fastCheck.integer({ min: -2, max: 22 }),
-        fastCheck.integer({ min: 0, max: 4 }),
-        fastCheck.constantFrom('●', 'word', '王小', '⣿⣿', '   ', 'x'),
-        fastCheck.constantFrom('' as const, 'red' as const, 'bold green' as const),
-      ),
-    );
-    const draw = (
-      list: Parameters<typeof put> extends [...infer _] ? [number, number, string, '' | 'red' | 'bold green'][] : never,
-    ) => {
-      const canvas = openCanvas(20, 5);
-      for (const [column, row, text, ink] of list) put(canvas, column, row, text, ink);
-      return canvas;
-    };
-    fastCheck.assert(
-      fastCheck.property(words, words, (first, second) => {
-        const [before, after] = [draw(first), draw(second)];
-        const rows = (texts: string[]) => Array.from({ length: 5 }, (_, row) => texts.slice(row * 20, row * 20 + 20));
-        const screen = rows(before.texts);
-        apply(screen, canvasChanges(before, after, paint));
-        expect(screen).toEqual(rows(after.texts));
-        expect(canvasChanges(after, after, paint)).toBe('');
-      }),
-    );
   });
 });

@@ -7,6 +7,7 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
+import { canvasLines } from '../../terminal/canvas.js';
 import { widthOf } from '../../terminal/cells.js';
 import { loadPaint, type Paint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
@@ -210,7 +211,7 @@ class Live implements Display {
       look,
     });
     this.#seen = { ...this.#seen, map: seen };
-    return this.#screen.draw(canvas, this.#paint);
+    return this.#screen.frame(canvasLines(canvas, this.#paint));
   }
 }
 
