@@ -82,6 +82,13 @@ test.each([
     'columns: name, organization, model, lock, serial_number, description, note\n',
   ],
   ['the same bicycle twice', 'name,description\nNAME,x\nNAME,y\n', ['--yes'], 'the same bicycle as in line 2'],
+  [
+    'nothing but a state',
+    'name,state\nNAME,lost\n',
+    ['--yes'],
+    'only the service sets state\nhint: a state changes by a transition',
+  ],
+  ['nothing but names', 'name\nNAME\n', ['--yes'], 'stdin has no column that edit can change\nhint: give each row'],
   ['a flag of one bicycle', 'name\nNAME\n', ['--yes', '--serial-number', 'x'], '--serial-number is for one bicycle'],
 ])('%s: exit 2, and nothing is sent', async (_what, input, args, words) => {
   const before = service().requests.length;

@@ -47,6 +47,7 @@ export async function editMany(context: Context, options: EditOptions): Promise<
       throw usageError(`--${field.replace('N', '-n')} is for one bicycle`, 'rows have their fields in columns');
   const rows: TargetRow[] = [];
   for await (const row of parseRows(context, 'surest')) rows.push(row);
+  refuseWithoutFields(rows);
   const edits = await readEdits(context, rows, options.concurrency);
   await showChanges(context, edits);
   const byKey = new Map(edits.map((edit) => [edit.task.key, edit]));
@@ -61,6 +62,22 @@ export async function editMany(context: Context, options: EditOptions): Promise<
       identity: {},
     },
     options,
+  );
+}
+
+/** Refuses rows without a column that an edit writes: they would change nothing, whatever they say. */
+function refuseWithoutFields(rows: readonly TargetRow[]): void {
+  const columns = new Set(
+    rows.flatMap(({ fields, namedBy }) => Object.keys(fields).filter((field) => field !== namedBy && field !== 'uuid')),
+  );
+  if (rows.length === 0 || [...columns].some((column) => !READ_ONLY.includes(column))) return;
+  throw usageError(
+    columns.size === 0
+      ? 'stdin has no column that edit can change'
+      : `stdin has no column that edit can change: only the service sets ${clean([...columns].join(', '))}`,
+    columns.has('state')
+      ? 'a state changes by a transition: "fleet bicycles act - TRANSITION"'
+      : `give each row fields to change, such as ${NEW_BICYCLE_FIELDS.slice(0, 3).join(', ')}`,
   );
 }
 

@@ -7,6 +7,8 @@ export type Gate = ReturnType<typeof openGate>;
 
 /** So many failures in a row make everybody wait, longer each time. */
 const FAILURES_BEFORE_A_PAUSE = 3;
+/** So many in a row are no bad luck: the service is down, and the rest is better left untouched. */
+const OUTAGE_FAILURES = 20;
 
 /**
  * Opens the gate of a run, for `most` requests in flight, and `first` before any answer has come. A pause halves that, and each round of
@@ -51,17 +53,18 @@ export function openGate({ most, first }: { most: number; first: number }, clock
   return {
     enter,
     /**
-     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns the failures
-     * in a row, of whichever worker.
+     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns what the
+     * failures in a row, of whichever worker, mean: that from now on all go slower, or that nothing more should be sent.
      */
-    leave(isWell: boolean): number {
+    leave(isWell: boolean): 'slower' | 'outage' | undefined {
       inFlight -= 1;
       failuresInARow = isWell ? 0 : failuresInARow + 1;
       const beyond = failuresInARow - FAILURES_BEFORE_A_PAUSE;
       if (isWell) limit = Math.min(most, limit + 1 / limit);
       else if (beyond >= 0) hold(pauseBefore(beyond + 1, clock.random));
       admit();
-      return failuresInARow;
+      if (failuresInARow >= OUTAGE_FAILURES) return 'outage';
+      return beyond === 0 ? 'slower' : undefined;
     },
     /** Gives the leave back, makes everybody wait for that many milliseconds, and waits for leave again. */
     pause(milliseconds: number): Promise<boolean> {

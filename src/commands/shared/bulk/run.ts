@@ -65,12 +65,6 @@ const BULK_PATIENCE = 8;
 /** The pause before a request is sent again that met another save of the same bicycle. */
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
-/** So many failures in a row are no bad luck: the service is down, and the rest is better left untouched. */
-const OUTAGE_FAILURES = 20;
-
-/** The failures in a row that are worth a line. */
-const REPORTED_FAILURES = 3;
-
 /** So long what was not sent is reported after a signal, and where the reader left. */
 const REST_LIMIT_MS = 500;
 
@@ -235,7 +229,7 @@ async function reportTheRest(run: BulkRun, rest: AsyncIterable<Task>): Promise<v
 
 /** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
 async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; wasSent: boolean }> {
-  const { context, gate, journal, stop } = run;
+  const { context, gate, journal, stop, over, reporter } = run;
   const { clock } = context;
   const { change } = run.plan;
   let hasLeave = await gate.enter();
@@ -269,7 +263,9 @@ async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; was
   const { error, isFatal, isWell, result } = verdict;
   if (hasLeave && sentAtMs !== undefined) result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
   if (isFatal) stop(error);
-  if (hasLeave) noteFailures(run, gate.leave(isWell), error);
+  const trouble = hasLeave ? gate.leave(isWell) : undefined;
+  if (trouble === 'outage') stop(error);
+  if (trouble === 'slower' && !over.aborted) reporter.say('several failures in a row; slowing down');
   if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
   return { ending: verdict, wasSent: sentAtMs !== undefined };
 }
@@ -277,11 +273,6 @@ async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; was
 const NOT_SENT = verdictOf('not-sent', {}, false, false);
 
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
-
-function noteFailures({ stop, over, reporter }: BulkRun, inARow: number, error: FleetError | undefined): void {
-  if (inARow >= OUTAGE_FAILURES) stop(error);
-  else if (inARow === REPORTED_FAILURES && !over.aborted) reporter.say(`${inARow} failures in a row; slowing down`);
-}
 
 const NEVER = new AbortController().signal;
 
