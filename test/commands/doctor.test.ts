@@ -82,12 +82,10 @@ describe('all is well', () => {
       .replace(/ends in .*?;/, 'ends in T;');
     expect(masked).toBe(`ok  fleet          version V
 ok  settings file  FOLDER/config.json, 1 profile
-ok  file modes     the settings are readable by you alone
 ok  profile        sandbox (FOLDER/config.json)
 ok  base_url       BASE (profile "sandbox")
 ok  sse_url        PUSH (profile "sandbox")
 ok  organization   UUID (profile "sandbox")
-ok  settings       api_version 1.0, output table, timeout 30, retries 3, allow_http false
 ok  token          stored by sandbox; it ends in T; claims role, affs, sub, jti, iat, exp
 ok  proxy          service is reached directly: no proxy is set
 ok  http           GET /bicycles/ answered 200 in N ms, request UUID
@@ -106,8 +104,8 @@ ok  push           subscribed as admin after N ms
     const { code, findings } = await examine();
     expect(code).toBe(0);
     for (const finding of findings) expect(Object.keys(finding)).toEqual(['check', 'outcome', 'finding', 'next']);
-    expect((await fleet('doctor -o jsonl')).stdout.trimEnd().split('\n')).toHaveLength(findings.length);
-    expect((await fleet('doctor --jq length')).stdout).toBe(`${findings.length}\n`);
+    expect((await fleet('doctor -o jsonl --timeout 2')).stdout.trimEnd().split('\n')).toHaveLength(findings.length);
+    expect((await fleet('doctor --json --timeout 2 --jq length')).stdout).toBe(`${findings.length}\n`);
     expect((await fleet('doctor -o csv')).code).toBe(2);
   });
 
@@ -167,7 +165,7 @@ describe('settings', () => {
     // --json says the format here.
     expect([code, wrong]).toEqual([3, ['failure sse_url']]);
     expect((await fleet('doctor', { env })).stdout).toContain(
-      'failure  settings       FLEET_OUTPUT: "jsno" is not a format',
+      'failure  output         FLEET_OUTPUT: "jsno" is not a format',
     );
   });
 

@@ -4,7 +4,7 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
 import type { Settings } from '../../settings/resolve.js';
-import { findLooseness, loadStored } from '../../settings/store.js';
+import { loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
 import { findTokenPlace, loginCommand, missingToken, type TokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -18,15 +18,13 @@ import { isScreen, writeResult } from '../shared/list/target.js';
  * when it has expired (Assumed: kind `auth`, exit 4, as the service would answer 401).
  */
 export async function showStatus(context: Context): Promise<void> {
-  const { io, clock, notice, flags } = context;
+  const { io, clock, flags } = context;
   const now = clock.wallMs();
   const settings = await context.settings();
   const stored = await loadStored(io.env);
   const format = chooseReportFormat(settings.output);
   const profile = settings.profile.value;
   const place = await findTokenPlace(io.env, stored, settings);
-  const loose = findLooseness(stored.credentialsPath, 'tokens');
-  const warnings = loose === undefined ? [] : [`warning: ${loose.problem}; run: ${loose.command}`];
 
   let token = '';
   let failure: unknown = place === undefined ? missingToken(profile) : undefined;
@@ -37,7 +35,7 @@ export async function showStatus(context: Context): Promise<void> {
       failure = error;
     }
   }
-  const status = { ...tokenStatus(settings, place, token, now), warnings };
+  const status = tokenStatus(settings, place, token, now);
   const { expires } = status;
   if (status.expired === true) {
     const again = `run "${loginCommand(profile, place?.login)}" again`;
@@ -48,7 +46,6 @@ export async function showStatus(context: Context): Promise<void> {
     const rows = drawStatus(status, token !== '', now);
     await writeResult(context, drawList(rows, isScreen(context) ? io.stdout.width() : undefined));
   } else await printReport(context, STATUS, [status], format);
-  if (format === 'table') for (const warning of warnings) await notice(warning);
   if (failure !== undefined) throw failure;
 }
 

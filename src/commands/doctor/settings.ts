@@ -4,17 +4,9 @@ import type { TopicRole } from '../../api/push.js';
 import { ANONYMOUS, type Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { findPlace } from '../../settings/folder.js';
-import {
-  chooseProfile,
-  explainSettings,
-  nameProfile,
-  profileFlag,
-  type Setting,
-  type Settings,
-} from '../../settings/resolve.js';
+import { chooseProfile, explainSettings, nameProfile, profileFlag, type Settings } from '../../settings/resolve.js';
 import { findLooseness, loadStored, type Stored } from '../../settings/store.js';
 import { findToken, organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
-import { hasModes } from '../../settings/trust.js';
 import { setVariables } from '../../shell-words.js';
 import { age } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
@@ -41,14 +33,18 @@ const SOON_MS = 5 * 60_000;
 /** The settings as far as they are good, and what was found. Throws for a bad flag alone. */
 export async function checkSettings({ io, flags }: Context): Promise<{ known: CheckedSettings; findings: Finding[] }> {
   const findings: Finding[] = [];
-  const stored = await readStored(io.env, findings);
-  const loose = [
-    findLooseness(stored.credentialsPath, 'tokens') ?? [],
-    findLooseness(stored.configPath, 'settings') ?? [],
-  ].flat();
-  if (loose.length === 0)
-    findings.push(ok('file modes', hasModes ? 'the settings are readable by you alone' : 'not checked on Windows'));
-  for (const { problem, command } of loose) findings.push(warning('file modes', problem, command));
+  let stored: Stored = { ...findPlace(io.env), active: undefined, profiles: new Map() };
+  try {
+    stored = await loadStored(io.env);
+    const { size } = stored.profiles;
+    const holds = size === 0 ? 'nothing is saved yet' : `${size} ${size === 1 ? 'profile' : 'profiles'}`;
+    findings.push(ok('settings file', `${stored.configPath}, ${holds}`));
+  } catch (thrown) {
+    findings.push(failed('settings file', asFleetError(thrown)));
+  }
+  const loose = [findLooseness(stored.credentialsPath, 'tokens'), findLooseness(stored.configPath, 'settings')];
+  for (const found of loose)
+    if (found !== undefined) findings.push(warning('file modes', found.problem, found.command));
   try {
     chooseProfile(flags, io.env, stored);
   } catch (thrown) {
@@ -56,45 +52,23 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
   }
   // One that was named and is not there counts as one in which nothing is saved.
   const settings = explainSettings(flags, io.env, stored, nameProfile(flags, io.env, stored));
-  for (const { problem } of Object.values(settings)) if (problem?.kind === 'usage') throw problem;
-
-  const { profile, baseUrl, sseUrl, organization, tokenCommand: _, isProtected, ...others } = settings;
+  const { profile, ...others } = settings;
   const isNew = stored.profiles.has(profile.value) ? '' : ', nothing is saved in it yet';
-  findings.push(ok('profile', `${profile.value} (${profile.from})${isNew}${isProtected.value ? ', protected' : ''}`));
-  // Where none is set, the token may name one.
-  for (const place of [baseUrl, sseUrl, ...(isChosen(organization) ? [organization] : [])])
-    findings.push(checkPlace(place, profile.value));
-  const shown: string[] = [];
-  for (const { key, shown: value, from, problem } of Object.values(others)) {
-    if (problem !== undefined) findings.push(failed('settings', problem));
-    else if (value !== null) shown.push(`${key} ${value}${from === 'default' ? '' : ` (${from})`}`);
+  findings.push(ok('profile', `${profile.value} (${profile.from})${isNew}`));
+  for (const { key, shown, origin, from, problem } of Object.values(others)) {
+    if (problem?.kind === 'usage') throw problem;
+    if (problem !== undefined) findings.push(failed(key, problem));
+    else if (origin !== 'default') findings.push(ok(key, key === 'token_command' ? from : `${shown} (${from})`));
+    else findings.push(...missing(key, profileFlag(profile.value)));
   }
-  findings.push(ok('settings', shown.join(', ')));
   return { known: { stored, settings }, findings };
 }
 
-async function readStored(env: NodeJS.ProcessEnv, findings: Finding[]): Promise<Stored> {
-  try {
-    const stored = await loadStored(env);
-    const count = stored.profiles.size;
-    const holds = count === 0 ? 'nothing is saved yet' : `${count} ${count === 1 ? 'profile' : 'profiles'}`;
-    findings.push(ok('settings file', `${stored.configPath}, ${holds}`));
-    return stored;
-  } catch (thrown) {
-    findings.push(failed('settings file', asFleetError(thrown)));
-    return { ...findPlace(env), active: undefined, profiles: new Map() };
-  }
-}
-
-function checkPlace({ key, shown, from, problem }: Setting, profile: string): Finding {
-  if (problem !== undefined) return failed(key, problem);
-  if (shown !== null) return ok(key, `${shown} (${from})`);
-  const flag = profileFlag(profile);
-  if (key === 'base_url') {
-    const next = `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
-    return failure(key, 'config', 'the address of the service is not set', next);
-  }
-  return warning(key, 'not set: fleet watch needs it', `fleet config set ${key} URL${flag}`);
+/** What to do about an address that is not set. */
+function missing(key: string, flag: string): Finding[] {
+  const ways = `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
+  if (key === 'base_url') return [failure(key, 'config', 'the address of the service is not set', ways)];
+  return key === 'sse_url' ? [warning(key, 'not set: fleet watch needs it', `fleet config set ${key} URL${flag}`)] : [];
 }
 
 /** A token that does not come sooner is a finding. */
@@ -137,17 +111,13 @@ export function limited(settings: Settings, milliseconds: number): Settings {
 
 /** The only one that the token names is used, as every command does. */
 function lookForOrganization({ settings: { organization, profile }, token = '' }: CheckedSettings): Finding[] {
-  if (isChosen(organization)) return [];
+  if (organization.shown !== null || organization.problem !== undefined) return [];
   const [first, ...others] = organizationsOf(token);
   if (first !== undefined && others.length === 0)
     return [ok('organization', `not set; the only one that the token names is used: ${first}`)];
   const next = `fleet config set organization NAME${profileFlag(profile.value)}; "fleet organizations list" shows them`;
   const named = first === undefined ? '' : `, and the token names ${others.length + 1}`;
   return [warning('organization', `not set${named}: fleet watch needs one as an argument`, next)];
-}
-
-function isChosen({ shown, problem }: Setting): boolean {
-  return shown !== null || problem !== undefined;
 }
 
 /** The command that changes a setting where it is set now. */
