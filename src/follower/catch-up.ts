@@ -35,8 +35,6 @@ interface ListState {
   floorMs: number;
   /** The bicycles that it showed, each once: they move down while it is read. */
   readonly met: Set<string>;
-  /** How many of its items have no UUID. */
-  nameless: number;
   /** The service's count on its first page. */
   total: number | undefined;
   /** The `modified` of the last item; undefined as soon as the order was not kept. */
@@ -72,6 +70,8 @@ interface Pass {
   list: ListState;
   /** Why it proves nothing as it is, and would if it were read again. */
   unsound: string | undefined;
+  /** What `heard` was when it began: what a message told of since is there, whatever the list says. */
+  readonly heardBefore: number;
   /** Every list was read to its last page. */
   isToTheEnd: boolean;
   /** When it is read again, on the monotonic clock. */
@@ -203,7 +203,7 @@ export class CatchUp {
     const missing = bicycles === undefined ? undefined : new Set(bicycles);
     const isToTheEnd = bicycles === undefined;
     const state = { list: newList(mark), unsound: undefined, isToTheEnd, againMs: undefined };
-    return { names, organizations, missing, ...state };
+    return { names, organizations, missing, heardBefore: this.#known.heard, ...state };
   }
 
   /** Asks for what comes next: the bicycle of the next name, a page; or all is read. */
@@ -251,14 +251,16 @@ export class CatchUp {
 
   #takePage(reading: Reading, page: Page<Bicycle>, now: Moment) {
     const { list, missing } = reading.pass;
+    // A bare array has no count, and came in one piece.
+    const total = page.count ?? (page.next === undefined ? page.items.length : undefined);
     if (reading.mostPages === 0) {
-      Object.assign(reading.pass, { isToTheEnd: false, list: { ...list, total: page.count } });
+      Object.assign(reading.pass, { isToTheEnd: false, list: { ...list, total } });
       return this.#endList(reading, now);
     }
     this.#emit({ type: 'counted', total: page.count });
     reading.found.pages++;
     list.pages++;
-    if (list.pages === 1 && list.looks === 1) list.total = page.count;
+    if (list.pages === 1 && list.looks === 1) list.total = total;
     else if (page.count !== undefined && page.count !== list.total)
       reading.pass.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
     for (const { value } of page.items) {
@@ -269,7 +271,6 @@ export class CatchUp {
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.looks > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
-      else if (list.looks === 1) list.nameless++;
       list.headMs ??= modifiedMs;
       // Once out of order, always out of order: then nothing proves that the rest is older.
       list.lastMs =
@@ -286,9 +287,7 @@ export class CatchUp {
     if (missing?.size === 0) return this.#endList(reading, now);
     if (next === undefined) {
       // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
-      const met = list.met.size + list.nameless;
-      // A bare array has no count, and came in one piece.
-      if (list.pages === 1 && list.looks === 1) list.total ??= met;
+      const met = list.met.size;
       if (met < (list.total ?? 0)) pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
       return this.#endList(reading, now);
     }
@@ -370,7 +369,10 @@ export class CatchUp {
     return [...missing].filter((uuid) => {
       const entry = this.#known.store.get(uuid);
       return (
-        entry !== undefined && entry.goneMs === undefined && ((this.#options.seesAll?.() ?? true) || !isHidden(entry))
+        entry !== undefined &&
+        entry.goneMs === undefined &&
+        entry.heard <= pass.heardBefore &&
+        ((this.#options.seesAll?.() ?? true) || !isHidden(entry))
       );
     });
   }
@@ -400,7 +402,7 @@ export class CatchUp {
 function newList(mark: Mark | undefined): ListState {
   const floorMs = (mark?.modifiedMs ?? Number.NEGATIVE_INFINITY) - DISORDER_MS;
   const position = { pages: 0, looks: 1, headMs: undefined, floorMs, lastMs: Number.POSITIVE_INFINITY };
-  return { ...position, met: new Set(), nameless: 0, total: undefined };
+  return { ...position, met: new Set(), total: undefined };
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -255,20 +255,16 @@ export class Follower {
 
   #beginCheck(now: Moment) {
     const { bicycles, mostPages, organizations } = this.#options;
-    this.#check.dueMs = now.monotonicMs + CHECK_MS;
-    if (mostPages === 0 || organizations.length === 0) return;
-    if (bicycles !== undefined || this.known.store.isTable) return this.#compare(now);
-    this.#catchUp.want(undefined, 0, now);
-    this.#catchUp.begin(now);
-  }
-
-  /** Reads what the list says was modified since the last comparison: its count, and what messages leave out, such as links. */
-  #compare(now: Moment) {
     const check = this.#check;
-    check.isChecking = true;
-    check.askedAt = now;
-    this.#catchUp.blind(check.comparedTo.monotonicMs);
-    this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
+    check.dueMs = now.monotonicMs + CHECK_MS;
+    if (mostPages === 0 || organizations.length === 0) return;
+    if (bicycles === undefined && !this.known.store.isTable) this.#catchUp.want(undefined, 0, now);
+    else {
+      // Read is what was modified since the last comparison, for what messages leave out, such as links.
+      Object.assign(check, { isChecking: true, askedAt: now });
+      this.#catchUp.blind(check.comparedTo.monotonicMs);
+      this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
+    }
     this.#catchUp.begin(now);
   }
 
@@ -293,14 +289,13 @@ export class Follower {
   // What readings brought
 
   #endReading(ended: EndedReading, now: Moment) {
-    const { report, mark, totals, isCount } = ended;
+    const { report, mark, isCount } = ended;
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
     const misfit = this.#options.bicycles === undefined ? this.#misfit(ended) : undefined;
     if (isCount) {
-      // A bicycle may have come of which nothing was pushed: the head of the list shows it, and all of a list that has no pages.
-      if (misfit !== undefined || [...totals.values()].includes(undefined)) this.#compare(now);
+      if (misfit !== undefined && this.#whole.isAllowed(now)) this.#whole.want(misfit, now);
       return;
     }
     if (mark === undefined) {

@@ -127,6 +127,21 @@ test('without a gap it is noticed when the count is compared', async () => {
   });
 }, 60_000);
 
+test('without a gap it is noticed also where not every bicycle is known', async () => {
+  const clock = openQuickClock(SPEED);
+  await withSandbox({ ...FLEET, bicycles: 250 }, async (sandbox) => {
+    const { organization } = idOf(sandbox);
+    const [newest] = sandbox
+      .bicycles(organization)
+      .toSorted((a, b) => String(b.modified).localeCompare(String(a.modified)));
+    const cut = once(() => void read(sandbox).then(() => remove(sandbox, newest?.uuid ?? '')));
+    // The first comparison has nothing to compare with but the count of the start.
+    const args = [organization, '--idle', '86400', '--resync-pages', '1'];
+    const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
+    expect(got.stdout).toMatch(new RegExp(`${newest?.name} .*gone, was `));
+  });
+}, 60_000);
+
 test('--until on a bicycle that is followed by name, and that is gone, ends with 5', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {

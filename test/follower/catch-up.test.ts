@@ -318,3 +318,19 @@ test('a bicycle that is followed by name, and whose address has none any more, i
   expect(reports()[1]).toMatchObject({ gone: 1, isComplete: true, missing: [] });
   expect(knowledge.get('e')).toBeUndefined();
 });
+
+test('a bicycle that is followed by name is not gone where a message told of it while its address had none', () => {
+  const { knowledge, step, read, gone, reports } = open({ bicycles: new Set(['e']) });
+  read(FLEET, 1);
+  step({ type: 'blind', fromMs: 5_000 }, 10);
+  let effects = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 20);
+  for (const seconds of [21, 31]) {
+    const [asked] = effects;
+    if (asked?.type !== 'read-bicycle') throw new Error('a bicycle is asked for');
+    if (seconds === 31) knowledge.hear('e', item('e', 30, 'lost'), at(30));
+    step({ type: 'bicycle', id: asked.id, bicycle: undefined }, seconds);
+    effects = step({ type: 'tick' }, seconds + 5);
+  }
+  expect(gone()).toEqual([]);
+  expect(reports()[1]).toMatchObject({ isComplete: false, missing: ['e'], reason: 'it does not hold e' });
+});

@@ -98,6 +98,9 @@ const GONE_MS = 7 * 60_000;
 /** More at once would seem to be a service in trouble. */
 const MOST_REMOVED = 5;
 
+/** Two readings that miss a bicycle may have begun so long ago. */
+const LONGEST_LOOK_MS = 15_000;
+
 /** The longest that a message is on its way. */
 const DELIVERY_MS = 1_000;
 
@@ -403,7 +406,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       const { uuid } = effect.entry;
       const there = fleet.get(uuid);
       // What was never pushed in the state that hides it cannot be told from what was deleted.
-      const isHidden = there !== undefined && !isListed(there) && told.get(uuid) !== there.state_of_charge;
+      const wasHidden = made.some((one) => one.uuid === uuid && one.isHidden && one.atMs > nowMs - LONGEST_LOOK_MS);
+      const isUntold = there !== undefined && told.get(uuid) !== there.state_of_charge;
+      const isHidden = isUntold && (wasHidden || !isListed(there));
       gone.push({ uuid, atMs: nowMs, isHidden });
     } else if (effect.type === 'stream' && effect.event.type === 'gap') {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });

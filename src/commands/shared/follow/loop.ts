@@ -1,6 +1,6 @@
 // The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
 
-import { type Clock, type Moment, momentOf, sleep } from '../../../clock.js';
+import { type Moment, momentOf, sleep } from '../../../clock.js';
 import type { ClientOverrides, Context } from '../../../context.js';
 import type { FleetError } from '../../../errors.js';
 import type { Client, HttpLog } from '../../../http/client.js';
@@ -165,65 +165,47 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
   let undelivered = 0;
   let stopped: Error | undefined;
   let end: End | undefined;
-  const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));
   const onDelivered = (count: number) => {
     undelivered -= count;
   };
   const perform = (effect: Effect | CommonEffect): Item | undefined => {
     const common = effect as CommonEffect;
-    if (common.type === 'wake') alarms.set(common.inMs);
+    if (common.type === 'wake')
+      sleep(clock, common.inMs, ending.over.signal).then(
+        () => queue.push({ type: 'tick' }),
+        () => {},
+      );
     else if (common.type === 'stream') stderr.stream(common.event);
     else if (common.type === 'detail') stderr.detail(common.text);
     else if (common.type !== 'end') return machine.perform(effect as Effect);
     return undefined;
   };
-  try {
-    for await (const batch of queue.batches()) {
-      const effects: (Effect | CommonEffect)[] = [];
-      const partSize = hooks?.mostLoaded ?? batch.length;
-      for (let from = 0; from < batch.length && end === undefined; from += partSize) {
-        const part = hooks === undefined ? batch : await hooks.load(batch.slice(from, from + partSize));
-        const now = momentOf(clock);
-        for (const event of part) {
-          for (const effect of machine.step(event, now)) effects.push(effect);
-          const last = effects.at(-1);
-          if (last?.type === 'end') end = last as End;
-          if (end !== undefined) break;
-        }
+  for await (const batch of queue.batches()) {
+    const effects: (Effect | CommonEffect)[] = [];
+    const partSize = hooks?.mostLoaded ?? batch.length;
+    for (let from = 0; from < batch.length && end === undefined; from += partSize) {
+      const part = hooks === undefined ? batch : await hooks.load(batch.slice(from, from + partSize));
+      const now = momentOf(clock);
+      for (const event of part) {
+        for (const effect of machine.step(event, now)) effects.push(effect);
+        const last = effects.at(-1);
+        if (last?.type === 'end') end = last as End;
+        if (end !== undefined) break;
       }
-      await hooks?.commit(batch, end !== undefined);
-      if (end !== undefined) {
-        io.beginEnd();
-        ending.over.abort(OVER);
-      }
-      const items = effects.map(perform).filter((item) => item !== undefined);
-      machine.look?.(effects);
-      undelivered += items.length;
-      if (items.length > 0 && stopped === undefined)
-        stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
-      if (end !== undefined) break;
-      if (hooks !== undefined)
-        await Promise.race([sleep(clock, hooks.gatherMs, ending.over.signal).catch(() => {}), queue.filled()]);
     }
-  } finally {
-    alarms.close();
+    await hooks?.commit(batch, end !== undefined);
+    if (end !== undefined) {
+      io.beginEnd();
+      ending.over.abort(OVER);
+    }
+    const items = effects.map(perform).filter((item) => item !== undefined);
+    machine.look?.(effects);
+    undelivered += items.length;
+    if (items.length > 0 && stopped === undefined)
+      stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
+    if (end !== undefined) break;
+    if (hooks !== undefined)
+      await Promise.race([sleep(clock, hooks.gatherMs, ending.over.signal).catch(() => {}), queue.filled()]);
   }
   return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
-}
-
-/** Alarms that a machine asked for; those that have not rung are cancelled at the end. */
-function openAlarms(clock: Clock, ring: () => void) {
-  const cancels = new Set<() => void>();
-  return {
-    set(inMs: number) {
-      const cancel = clock.after(inMs, () => {
-        cancels.delete(cancel);
-        ring();
-      });
-      cancels.add(cancel);
-    },
-    close() {
-      for (const cancel of cancels) cancel();
-    },
-  };
 }
