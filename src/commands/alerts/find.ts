@@ -4,27 +4,19 @@ import { ALERT, type Alert } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import type { Item, Query } from '../../http/types.js';
+import type { Query } from '../../http/types.js';
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
-import { beginsWith, pagesAround } from '../shared/list/uuid-prefix.js';
+import { findByPrefix } from '../shared/list/uuid-prefix.js';
 import { chosenOrganization } from '../shared/organization.js';
 
 /** Finds one alert. Throws a FleetError of kind `usage` when several match, of kind `not-found` when none does. */
 export async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {
   const whole = wholeUuid(text);
   if (whole !== undefined) return { uuid: whole, item: undefined };
-  const matches = new Map<string, Item<Alert>>();
-  if (beginsWith(text, text)) {
-    const organization = await chosenOrganization(context);
-    const query: Query = organization === undefined ? [] : [['organization', organization]];
-    const list = { path: ALERT.listPath, subject: 'the list of alerts', query };
-    for await (const items of pagesAround<Alert>(await context.client(), list, text.toLowerCase())) {
-      for (const item of items) {
-        const { uuid } = item.value;
-        if (typeof uuid === 'string' && beginsWith(uuid, text)) matches.set(uuid.toLowerCase(), item);
-      }
-    }
-  }
+  const organization = await chosenOrganization(context);
+  const query: Query = organization === undefined ? [] : [['organization', organization]];
+  const list = { path: ALERT.listPath, subject: 'the list of alerts', query };
+  const matches = await findByPrefix<Alert>(await context.client(), list, text);
   const missing = new FleetError('not-found', `no alert begins with "${shorten(text)}"`, {
     hint: 'give a UUID or its first four or more digits; "fleet alerts list" shows them',
   });

@@ -13,7 +13,7 @@ import type { Mirror } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
-import { beginsWith, everyPage, isBeginning, pagesAround } from '../shared/list/uuid-prefix.js';
+import { everyPage, findByPrefix } from '../shared/list/uuid-prefix.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { findRemembered } from './remembered.js';
 
@@ -62,51 +62,32 @@ async function remember(
   return found?.size === 1 ? found : undefined;
 }
 
-/** Every bicycle that the text may mean, by its UUID in lower case. */
+/** More of a text would be more than a service takes in an address; what holds the whole holds its beginning. */
+const LONGEST_QUERY_CHARACTERS = 200;
+
+/**
+ * Every bicycle that the text may mean, by its UUID in lower case. Observed: `query` finds a text in names, serial numbers and bleids. A
+ * service that ignores it sends every bicycle, which is as good.
+ */
 async function lookUp(
   client: Client,
   text: string,
   organization: string | undefined,
 ): Promise<Map<string, Item<Bicycle>>> {
-  const matches = new Map<string, Item<Bicycle>>();
+  const scope: Query = organization === undefined ? [] : [['organization', organization]];
+  const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
+  const matches = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
   // Fewer digits may also be the number that somebody gave another bicycle.
-  const isFound = () => matches.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS;
-  for await (const items of candidatesFor(client, text, organization, isFound)) {
+  if (matches.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches;
+  const query: Query = [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
+  for await (const items of everyPage<Bicycle>(client, { ...list, query })) {
     for (const item of items) {
-      const { uuid } = item.value;
-      if (typeof uuid === 'string' && isMeant(item.value, text)) matches.set(uuid.toLowerCase(), item);
+      const { uuid, name, serial_number, bleid } = item.value;
+      if (typeof uuid === 'string' && [name, serial_number, bleid].includes(text))
+        matches.set(uuid.toLowerCase(), item);
     }
   }
   return matches;
-}
-
-/**
- * Pages of the list that hold every bicycle whose UUID begins like the text, or whose name, serial number or bleid has it within; and
- * others. `isFound` is asked between UUIDs and names. Observed: `query` finds a text in these three. A service that ignores it sends every
- * bicycle, which is as good.
- */
-export async function* candidatesFor(
-  client: Client,
-  text: string,
-  organization: string | undefined,
-  isFound = () => false,
-): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
-  const scope: Query = organization === undefined ? [] : [['organization', organization]];
-  const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
-  if (isBeginning(text)) yield* pagesAround<Bicycle>(client, { ...list, query: scope }, text.toLowerCase());
-  if (!isFound())
-    yield* everyPage<Bicycle>(client, {
-      ...list,
-      query: [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE],
-    });
-}
-
-/** More of a text would be more than a service takes in an address; what holds the whole holds its beginning. */
-const LONGEST_QUERY_CHARACTERS = 200;
-
-function isMeant({ uuid, name, serial_number, bleid }: Bicycle, text: string): boolean {
-  if (name === text || serial_number === text || bleid === text) return true;
-  return beginsWith(uuid, text);
 }
 
 /** The bicycle of a whole UUID as the list has it; undefined where the list does not. */

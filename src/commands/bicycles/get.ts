@@ -1,13 +1,10 @@
 // `fleet bicycles get`: one bicycle, every field of it, with its newest alerts on a terminal.
 
-import { ALERT, type Alert } from '../../api/alert.js';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
-import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { ITEM_LIMIT_BYTES } from '../../http/body.js';
 import type { Client } from '../../http/client.js';
-import { firstPage } from '../../http/first-page.js';
 import { readJson, unexpected } from '../../http/json.js';
 import type { Item } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
@@ -24,6 +21,7 @@ import { MEASUREMENTS } from '../../views/change.js';
 import { mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
 import { printRows } from '../shared/list/result.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
+import { readNewestAlerts } from './alerts.js';
 import { findBicycle, findByUuid } from './find.js';
 import { readSide } from './remembered.js';
 
@@ -47,7 +45,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     return writeResult(context, drawList(fields));
   }
   const { drawCard } = await import('../../views/card.js');
-  const alerts = await readNewestAlerts(context, client, uuid);
+  const alerts = (await readNewestAlerts(context, uuid))?.slice(0, ALERTS_SHOWN).map(({ value }) => value);
   const changes = await readLastChanges(context, client, uuid);
   const card = drawCard(
     item.value,
@@ -101,24 +99,4 @@ async function readLastChanges(context: Context, client: Client, uuid: string): 
   };
   const offline = mirrorOf(client);
   return (offline === undefined ? await withCurrentMirror(context, read) : await read(offline)) ?? [];
-}
-
-/** The newest alerts of a bicycle; undefined, after a notice, when they cannot be read: the card is worth printing without. */
-async function readNewestAlerts(context: Context, client: Client, uuid: string): Promise<Alert[] | undefined> {
-  const query = [
-    ['bicycle', uuid],
-    ['ordering', '-created'],
-  ] as const;
-  try {
-    const { items } = await firstPage<Alert>(client, { path: ALERT.listPath, query, subject: 'its alerts' });
-    // A service that ignores the filter sends alerts of other bicycles.
-    return items
-      .map(({ value }) => value)
-      .filter(({ bicycle }) => typeof bicycle === 'string' && (uuidOfLink(bicycle) ?? bicycle).toLowerCase() === uuid)
-      .slice(0, ALERTS_SHOWN);
-  } catch (thrown) {
-    if (context.signal.aborted) throw context.signal.reason;
-    await context.notice(`! its alerts could not be read: ${asFleetError(thrown).message}`);
-    return undefined;
-  }
 }

@@ -6,7 +6,7 @@ import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { Database, Value } from '../../mirror/database.js';
-import { isBeginning, SHORTEST_PREFIX_DIGITS } from '../shared/list/uuid-prefix.js';
+import { beginsWith } from '../shared/list/uuid-prefix.js';
 
 export interface FindOptions {
   /** Only of this organization. */
@@ -18,24 +18,32 @@ export interface FindOptions {
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
 
-/** Every bicycle that the text may mean, by its UUID in lower case, as `isMeant` of the list's look-up has it. */
+/** Every bicycle that the text may mean, by its UUID in lower case, as the look-up in the list has it. */
 export async function findRemembered(
   database: Database,
   text: string,
   { organization, withGone = false }: FindOptions,
 ): Promise<Map<string, Item<Bicycle>>> {
-  const scope = `${withGone ? '' : ' AND gone IS NULL'}${organization === undefined ? '' : ' AND followed = ?'}`;
   const found = new Map<string, Item<Bicycle>>();
   // A condition each: of several joined by OR, a database would not use every index.
   for (const [condition, values] of conditionsOf(text)) {
-    const sql = `SELECT uuid, raw FROM bicycles WHERE ${condition}${scope} LIMIT ${MOST_MATCHES}`;
-    const rows = await database.all(sql, organization === undefined ? values : [...values, organization]);
-    for (const row of rows) {
-      const json = String(row['raw']);
-      found.set(String(row['uuid']).toLowerCase(), { json, value: parseJson(json) as Bicycle });
-    }
+    const where = `${condition}${withGone ? '' : ' AND gone IS NULL'}`;
+    const items = await select(database, where, values, organization, `LIMIT ${MOST_MATCHES}`);
+    for (const item of items) found.set(String(item.value.uuid).toLowerCase(), item);
   }
   return found;
+}
+
+async function select(
+  database: Database,
+  where: string,
+  values: readonly Value[],
+  organization: string | undefined,
+  rest: string,
+): Promise<Item<Bicycle>[]> {
+  const [scope, owner] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
+  const rows = await database.all(`SELECT raw FROM bicycles WHERE ${where}${scope} ${rest}`, [...values, ...owner]);
+  return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
 }
 
 function conditionsOf(text: string): [condition: string, values: Value[]][] {
@@ -44,27 +52,26 @@ function conditionsOf(text: string): [condition: string, values: Value[]][] {
   // An index holds these fields alone: whole rows are many times as much to read.
   const named = 'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
   const conditions: [string, Value[]][] = [[named, [text, text, text]]];
-  const prefix = text.toLowerCase();
-  if (text.length < SHORTEST_PREFIX_DIGITS || !isBeginning(text)) return conditions;
-  // Behind every digit and the dash comes g.
-  conditions.push(['(uuid >= ? AND uuid < ?)', [prefix, `${prefix}g`]]);
-  return conditions;
+  return beginsWith(text, text) ? [...conditions, [IN_RANGE, rangeOf(text.toLowerCase())]] : conditions;
 }
 
-/** Bicycles whose UUID begins with this, in lower case; those that changed last where it is empty. */
-export async function findBeginning(
+const IN_RANGE = '(uuid >= ? AND uuid < ?)';
+
+/** Behind every digit and the dash comes g. */
+function rangeOf(prefix: string): Value[] {
+  return [prefix, `${prefix}g`];
+}
+
+/** Bicycles whose UUID begins as typed, in lower case; those that changed last when nothing was typed. */
+export function findBeginning(
   database: Database,
-  start: string,
+  typed: string,
   organization: string | undefined,
   most: number,
 ): Promise<Item<Bicycle>[]> {
-  const scope = organization === undefined ? '' : ' AND followed = ?';
-  const order = start === '' ? 'modified_utc DESC NULLS LAST' : 'uuid';
-  const rows = await database.all(
-    `SELECT raw FROM bicycles WHERE gone IS NULL AND uuid >= ? AND uuid < ?${scope} ORDER BY ${order} LIMIT ?`,
-    [start, `${start}g`, ...(organization === undefined ? [] : [organization]), most],
-  );
-  return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
+  const order = typed === '' ? 'modified_utc DESC NULLS LAST' : 'uuid';
+  const where = `gone IS NULL AND ${IN_RANGE}`;
+  return select(database, where, rangeOf(typed), organization, `ORDER BY ${order} LIMIT ${most}`);
 }
 
 /** A side of a recorded change, numbers exactly; null where there was none. */

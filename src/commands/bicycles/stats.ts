@@ -12,9 +12,9 @@ import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
 import { readList } from '../shared/list/list.js';
 import { printRows } from '../shared/list/result.js';
 import { isScreen } from '../shared/list/target.js';
+import { readOpenAlerts } from './alerts.js';
 import { STATS_GROUPS } from './flag-values.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
-import { readOpenAlerts } from './open-alerts.js';
 
 export interface StatsOptions extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
   /** `state`, `charge`, `silence`, `model`, `organization` or a field; states, charge, silence and alerts when absent. */

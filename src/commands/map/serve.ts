@@ -4,7 +4,7 @@ import type { TopicRole } from '../../api/push.js';
 import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { packAlerts } from '../../views/map/pack.js';
-import { readOpenAlerts } from '../bicycles/open-alerts.js';
+import { readOpenAlerts } from '../bicycles/alerts.js';
 import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';
 import { keptKey } from '../shared/kept-key.js';
 import type { Display, LiveOptions } from '../watch/live.js';

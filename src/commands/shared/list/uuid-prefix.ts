@@ -9,7 +9,7 @@ import type { Listed } from './read.js';
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 
 /** Fewer digits than this would often match by accident. */
-export const SHORTEST_PREFIX_DIGITS = 4;
+const SHORTEST_PREFIX_DIGITS = 4;
 
 /** The beginning of a UUID: hexadecimal digits, with dashes where a UUID has them. */
 const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
@@ -27,6 +27,20 @@ export function beginsWith(uuid: unknown, text: string): boolean {
     isBeginning(text) &&
     uuid.toLowerCase().startsWith(text.toLowerCase())
   );
+}
+
+/** Those whose UUIDs begin like the text, by UUID in lower case; none for fewer digits than are enough. */
+export async function findByPrefix<T extends Listed>(
+  client: Client,
+  list: List,
+  text: string,
+): Promise<Map<string, Item<T>>> {
+  const found = new Map<string, Item<T>>();
+  if (!beginsWith(text, text)) return found;
+  for await (const items of pagesAround<T>(client, list, text.toLowerCase()))
+    for (const item of items)
+      if (beginsWith(item.value.uuid, text)) found.set(String(item.value.uuid).toLowerCase(), item);
+  return found;
 }
 
 /**
