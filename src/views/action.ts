@@ -55,7 +55,7 @@ export const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } =
   'not-sent': 'gray',
 };
 
-function showOutcome(outcome: Outcome): Cell {
+export function showOutcome(outcome: Outcome): Cell {
   return { text: outcome, color: OUTCOME_COLORS[outcome] };
 }
 

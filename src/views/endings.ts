@@ -1,6 +1,6 @@
 // Prints the results of a bulk run: bicycles grouped by outcome and reason.
 
-import { cut, wrap } from '../terminal/cells.js';
+import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
 import { type ChangeResult, type Ended, OUTCOME_COLORS, type Outcome } from './action.js';
@@ -10,8 +10,6 @@ export interface EndingsOptions {
   /** Columns of the terminal; undefined where nothing is cut and all are listed. */
   width: number | undefined;
   paint: Paint;
-  /** Draws a few rows of cells as aligned lines; used where there is a width. */
-  drawRows(rows: readonly (readonly string[])[]): string;
 }
 
 /** The bicycles of one group that a terminal shows. */
@@ -37,7 +35,7 @@ export function endReasonOf({ message }: ChangeResult): string {
 }
 
 /** `33 not allowed from state rented`, and below it which; the groups in the order in which they began. */
-export function showEndings(endings: readonly Ended[], { width, paint, drawRows }: EndingsOptions): string {
+export function showEndings(endings: readonly Ended[], { width, paint }: EndingsOptions): string {
   const groups = new Map<string, { outcome: Outcome; reason: string; ended: Ended[] }>();
   for (const ended of endings) {
     const reason = endReasonOf(ended);
@@ -51,7 +49,7 @@ export function showEndings(endings: readonly Ended[], { width, paint, drawRows 
     const heading = wrap(headingOf(outcome, reason, ended.length), width, '    ');
     lines.push(...heading.map((line) => paintIn(paint, OUTCOME_COLORS[outcome], line)));
     const shown = width === undefined ? ended : ended.slice(0, MOST_LISTED);
-    lines.push(...(width === undefined ? listOf(shown) : drawRows(rowsOf(shown, width)).trimEnd().split('\n')));
+    lines.push(...listOf(shown, width));
     if (shown.length < ended.length) lines.push(`  … and ${ended.length - shown.length} more; -o csv lists all`);
   }
   return lines.map((line) => `${line}\n`).join('');
@@ -62,26 +60,21 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
   return `${count} ${showOutcome(outcome)}${reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** What a terminal shows of each: where it stands in the input, its name, its first digits. */
-function rowsOf(ended: readonly Ended[], width: number): string[][] {
+/** Where each stands in the input, its name, its UUID: in columns for a terminal, whole for programs. */
+function listOf(ended: readonly Ended[], width: number | undefined): string[] {
+  const rows = ended.map(({ name, uuid, row }) => [
+    row === undefined ? '' : `row ${row}`,
+    clean(name ?? ''),
+    width === undefined ? (uuid ?? '') : (uuid ?? '').slice(0, ID_DIGITS),
+  ]);
+  if (width === undefined) return rows.map((cells) => `  ${cells.filter((cell) => cell !== '').join('  ')}`);
   const most = Math.min(LONGEST_NAME_COLUMNS, Math.max(1, width - 2 - ID_DIGITS - 2));
-  const hasNames = ended.some(({ name }) => name !== null);
-  const hasRows = ended.some(({ row }) => row !== undefined);
-  return ended.map(({ name, uuid, row }) => {
-    const cells = [
-      ...(hasRows ? [row === undefined ? '' : `row ${row}`] : []),
-      ...(hasNames ? [name === null ? '' : cut(clean(name), most)] : []),
-      ...(uuid === null ? [] : [uuid.slice(0, ID_DIGITS)]),
-    ];
-    return [`  ${cells[0] ?? ''}`, ...cells.slice(1)];
-  });
-}
-
-/** Every one of them for programs, whole; there may be many, so nothing is aligned. */
-function listOf(ended: readonly Ended[]): string[] {
-  return ended.map(({ name, uuid, row }) => {
-    const cells = [row === undefined ? '' : `row ${row}`, name === null ? '' : clean(name), uuid ?? ''];
-    return `  ${cells.filter((cell) => cell !== '').join('  ')}`;
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => widthOf(cut(cells[column] ?? '', most)))));
+  return rows.map((cells) => {
+    const shown = cells
+      .map((cell, column) => ({ text: cell, room: widths[column] ?? 0 }))
+      .filter(({ room }) => room > 0);
+    return `  ${shown.map(({ text, room }) => pad(cut(text, room), room)).join('  ')}`.trimEnd();
   });
 }
 

@@ -1,9 +1,8 @@
 // How what a journal says of one bicycle looks.
 
 import type { Shape } from '../terminal/formats.js';
-import { age, toIso } from '../terminal/time.js';
-import { OUTCOME_COLORS, type Outcome } from './action.js';
-import { ID_DIGITS } from './bicycle.js';
+import { type Outcome, showOutcome } from './action.js';
+import { showId, showTime } from './bicycle.js';
 
 /** What the service answered; null where it did not. */
 interface JournalAnswer {
@@ -35,25 +34,12 @@ export function journalShape(noun: Shape<JournalRow>['noun']): Shape<JournalRow>
         programHeader: 'UUID',
         field: 'uuid',
         keep: 8,
-        cell: ({ uuid, row }, { terminal, isWhole }) => ({
-          text: uuid === null ? `row ${row}` : terminal && isWhole !== true ? uuid.slice(0, ID_DIGITS) : uuid,
-        }),
+        cell: ({ uuid, row }, at) => (uuid === null ? { text: `row ${row}` } : showId(uuid, at)),
       },
       { header: 'NAME', field: 'name', keep: 6, isElastic: true },
-      {
-        header: 'OUTCOME',
-        field: 'outcome',
-        keep: 9,
-        cell: ({ outcome }) => ({ text: outcome, color: OUTCOME_COLORS[outcome] }),
-      },
+      { header: 'OUTCOME', field: 'outcome', keep: 9, cell: ({ outcome }) => showOutcome(outcome) },
       { header: 'HOW', field: 'how', keep: 7 },
-      {
-        header: 'AGE',
-        programHeader: 'AT',
-        field: 'at',
-        keep: 5,
-        cell: ({ at }, { now, terminal }) => ({ text: terminal ? age(at, now) : toIso(at) }),
-      },
+      { header: 'AGE', programHeader: 'AT', field: 'at', keep: 5, cell: ({ at }, place) => showTime(at, place) },
       { header: 'STATE', field: 'state', keep: 3 },
       { header: 'STATUS', field: 'status', keep: 2 },
       { header: 'RUN', field: 'run', keep: 1 },

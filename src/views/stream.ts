@@ -149,6 +149,15 @@ function gapRecord(gap: Gap): { [field: string]: unknown } {
   };
 }
 
+/** What a list showed after a gap: `2 changes caught up, 1 bicycle gone`, those that are none left out. */
+export function describeFound(changes: number, unknown: number, gone: number): string[] {
+  return [
+    ...(changes === 0 ? [] : [`${count(changes, 'change')} caught up`]),
+    ...(unknown === 0 ? [] : [`${count(unknown, 'bicycle')} not known before`]),
+    ...(gone === 0 ? [] : [`${count(gone, 'bicycle')} gone`]),
+  ];
+}
+
 /** A number with its noun. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
@@ -163,9 +172,7 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     gapCount === 0
       ? 'no gaps'
       : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, not connected for ${showDuration(summary.blindMs)}` : ''}`,
-    ...(summary.caughtUp === 0 ? [] : [`${count(summary.caughtUp, 'change')} caught up`]),
-    ...(summary.unknown === 0 ? [] : [`${count(summary.unknown, 'bicycle')} not known before`]),
-    ...(summary.gone === 0 ? [] : [`${count(summary.gone, 'bicycle')} gone`]),
+    ...describeFound(summary.caughtUp, summary.unknown, summary.gone),
     ...(summary.dropped === 0 ? [] : [`${count(summary.dropped, 'event')} lost`]),
   ];
   const { neverConnected } = summary;

@@ -3,7 +3,6 @@
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { NO_PAINT } from '../../src/terminal/colour.js';
-import { drawRows } from '../../src/terminal/report.js';
 import type { Ended } from '../../src/views/action.js';
 import { showEndings, showSuccess } from '../../src/views/endings.js';
 
@@ -31,7 +30,7 @@ const ENDINGS = [
 ];
 
 test('at 80 columns', () => {
-  expect(showEndings(ENDINGS, { width: 80, paint: NO_PAINT, drawRows })).toBe(`3 not allowed from state rented
+  expect(showEndings(ENDINGS, { width: 80, paint: NO_PAINT })).toBe(`3 not allowed from state rented
   Emmy 1     00000001
   東京 0042  00000002
   Ada␛[2J    00000005
@@ -44,22 +43,22 @@ test('at 80 columns', () => {
 });
 
 test.each([60, 80, 140])('no line is wider than %i columns, and no reason is cut', (width) => {
-  const text = showEndings(ENDINGS, { width, paint: NO_PAINT, drawRows });
+  const text = showEndings(ENDINGS, { width, paint: NO_PAINT });
   for (const line of text.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(text.replace(/\n {4}/g, ' ')).toContain(LONG);
 });
 
 test('a pipe gets whole UUIDs and all of them, a terminal says how many more there are', () => {
   const many = Array.from({ length: 60 }, (_, index) => ended(index, {}));
-  expect(showEndings(many, { width: undefined, paint: NO_PAINT, drawRows }).split('\n')).toHaveLength(62);
-  expect(showEndings(many, { width: undefined, paint: NO_PAINT, drawRows })).toContain('-4ed5-4cec-a476-fe5f869ff26e');
-  expect(showEndings(many, { width: 80, paint: NO_PAINT, drawRows })).toContain('… and 10 more; -o csv lists all');
+  expect(showEndings(many, { width: undefined, paint: NO_PAINT }).split('\n')).toHaveLength(62);
+  expect(showEndings(many, { width: undefined, paint: NO_PAINT })).toContain('-4ed5-4cec-a476-fe5f869ff26e');
+  expect(showEndings(many, { width: 80, paint: NO_PAINT })).toContain('… and 10 more; -o csv lists all');
 });
 
 test('creations of one reason are one group, by row and name', () => {
   const refused = (row: number, name: string) =>
     ended(row, { row, name, uuid: null, message: `the service refused the new bicycle "${name}": name: duplicate` });
-  expect(showEndings([refused(2, 'Ada'), refused(13, 'Bea')], { width: 80, paint: NO_PAINT, drawRows })).toBe(
+  expect(showEndings([refused(2, 'Ada'), refused(13, 'Bea')], { width: 80, paint: NO_PAINT })).toBe(
     '2 refused: name: duplicate\n  row 2   Ada\n  row 13  Bea\n',
   );
 });

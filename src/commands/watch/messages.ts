@@ -3,7 +3,7 @@
 import type { Report } from '../../follower/events.js';
 import { showDuration } from '../../terminal/time.js';
 import type { ShownEntry } from '../../views/change.js';
-import { count, errorFields, iso, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
+import { describeFound, errorFields, iso, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
 import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { WatchPlan } from './plan.js';
 import type { WatchEffect } from './state.js';
@@ -62,11 +62,7 @@ function readLine(report: Report, atNow: (text: string) => string): string | und
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;
   if (sinceWallMs === undefined)
     return missing.length === 0 ? undefined : `not known before the first update: ${missing.join(', ')}: ${reason}`;
-  const found = [
-    ...(changes === 0 ? [] : [`${count(changes, 'change')} caught up`]),
-    ...(unknown === 0 ? [] : [`${count(unknown, 'bicycle')} not known before`]),
-    ...(gone === 0 ? [] : [`${count(gone, 'bicycle')} gone`]),
-  ].join(', ');
+  const found = describeFound(changes, unknown, gone).join(', ');
   if (isComplete) return atNow(`checked the list: ${found === '' ? 'nothing was missed' : found}`);
   return atNow(`checked the list: ${found === '' ? 'no change found' : found}, but it is not complete: ${reason}`);
 }

@@ -182,10 +182,9 @@ async function writeLines(context: Context, { verb }: BulkChange, isSingle: bool
 
 /** What is not done, in groups; on stderr without colours, and never wider than a line of a log. */
 async function drawEndings({ io }: Context, endings: readonly Ended[], where: 'stdout' | 'stderr'): Promise<string> {
-  const { drawRows } = await import('../../../terminal/report.js');
   const isOut = where === 'stdout';
   const width = io[where].width() ?? (isOut ? undefined : PIPE_COLUMNS);
-  return showEndings(endings, { width, paint: await loadPaint(isOut ? io.stdout.colorLevel : 0), drawRows });
+  return showEndings(endings, { width, paint: await loadPaint(isOut ? io.stdout.colorLevel : 0) });
 }
 
 /** Refuses a column that results do not have; the formats would find it out when the first has come, and been sent. */

@@ -34,22 +34,16 @@ export function parseCondition(
   text: string,
   vocabulary: Pick<Vocabulary, 'fields' | 'headers'> = { fields: [] },
 ): Condition {
-  const [, word, operator, right] = CONDITION.exec(text) ?? [];
-  const field = word === undefined ? undefined : fieldOf(word, vocabulary);
-  if (field === undefined || operator === undefined || right === undefined) {
-    throw usageError(`a condition is ${FORM}, not "${text}"`, EXAMPLES);
-  }
+  const [, word = '', operator = '', right = ''] = CONDITION.exec(text) ?? [];
   const value = right.trim();
-  if (OPERATOR_SIGN.test(right)) {
+  if (OPERATOR_SIGN.test(right))
     throw usageError(
-      `the condition "${text.trim()}" has two operators: "${operator}" and "${right.slice(0, 1)}"`,
-      `a condition is ${FORM}; for a value that begins with "${right.slice(0, 1)}" put a space before it: "${field}${operator} ${value}"`,
+      `the condition "${text.trim()}" has two operators`,
+      `for a value that begins with one put a space before it: "${word}${operator} ${value}"`,
     );
-  }
-  if (value === '' && isOrder(operator as Operator)) {
-    throw usageError(`the condition "${text.trim()}" has no value to compare with`, EXAMPLES);
-  }
-  return { text: text.trim(), field, operator: operator as Operator, value };
+  if (word === '' || (value === '' && isOrder(operator as Operator)))
+    throw usageError(`a condition is ${FORM}, not "${text.trim()}"`, EXAMPLES);
+  return { text: text.trim(), field: fieldOf(word, vocabulary), operator: operator as Operator, value };
 }
 
 function isOrder(operator: Operator): boolean {
