@@ -203,7 +203,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** What the source has without the sandbox, which plays the service; it may only become smaller. */
 const SOURCE_LINES = 33_500;
-const SANDBOX_LINES = 2_880;
+const SANDBOX_LINES = 2_530;
 
 test('no file is longer than one looks through, and all of them together do not grow', () => {
   expect(FILES.filter((file) => linesOf(file) > FILE_LINES)).toEqual([]);

@@ -1,5 +1,5 @@
 // The alerts of the fleet: how they read, and how they are raised, changed and acted on (interface.md sections 2.2 to 2.4 and 3.2).
-import { type ALERT_ACTIONS, ALERT_TYPES, type Alert } from '../api/alert.js';
+import { ALERT_ACTIONS, type Alert } from '../api/alert.js';
 import {
   type AlertRow,
   type BicycleRow,
@@ -11,12 +11,8 @@ import {
   timeText,
   type Zone,
 } from './fleet.js';
-import { numberFrom } from './geometry.js';
 
 export type ServedAlertAction = (typeof ALERT_ACTIONS)[number];
-
-/** Section 2.3 names the first eight. */
-export const OBSERVED_ALERT_TYPES: readonly string[] = ALERT_TYPES.slice(8);
 
 const ALERT_MESSAGES: { [alertType: string]: string } = {
   'lock.bat.low': 'Battery of the lock is low',
@@ -79,23 +75,8 @@ function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string):
       ...(typeof lock === 'string' ? { lock_uuid: lock.split('/').at(-2), lock_bleid: bleid } : {}),
       ...(hasPosition ? { location: { type: 'Point', coordinates: [longitude, latitude] } } : {}),
       ...(charge == null ? {} : { state_of_charge: charge }),
-      ...(fleet.isObserved ? observedExtra(row) : {}),
     },
     bicycle,
-  };
-}
-
-/** Observed: what `extra` may carry beyond section 2.4; positions in micro-degrees. */
-function observedExtra({ body }: BicycleRow): { [property: string]: unknown } {
-  const latitude = numberFrom(body.latitude);
-  const longitude = numberFrom(body.longitude);
-  const extra = { bicycle_state: body.state, bicycle_model_name: body['bicycle_model_name'] };
-  if (latitude === null || longitude === null) return extra;
-  return {
-    ...extra,
-    bicycle_gps_latitude: Math.round(latitude * 1e6),
-    bicycle_gps_longitude: Math.round(longitude * 1e6),
-    bicycle_coordinates: [longitude, latitude],
   };
 }
 
@@ -118,47 +99,37 @@ export function raiseAlert(
   const alert = makeAlert(fleet, row, whole, { index: fleet.alerts.length, modifiedAt });
   Object.assign(alert.body, changes);
   fleet.alerts.push(alert);
-  publishAlert(fleet, alert, 'alert-raised', undefined);
+  publishAlert(fleet, alert);
   return alert;
 }
 
 /** Changes fields of an alert, its state for instance. */
 export function changeAlert(fleet: ServedFleet, row: AlertRow, changes: Partial<Alert>): void {
-  const from = row.body.state;
   row.modifiedAt = nextMoment(fleet);
   Object.assign(row.body, changes, { modified: timeText(fleet, row.modifiedAt) });
   row.json = undefined;
-  publishAlert(fleet, row, 'alert-changed', from);
+  publishAlert(fleet, row);
 }
 
-function publishAlert(
-  fleet: ServedFleet,
-  row: AlertRow,
-  kind: 'alert-raised' | 'alert-changed',
-  from: string | undefined,
-): void {
-  const { uuid, state } = row.body;
+function publishAlert(fleet: ServedFleet, row: AlertRow): void {
   // Assumed: "Topics for senders other than bicycle … not shown", so alerts have one of their own, by analogy. Observed: they are not pushed.
   if (!fleet.isObserved) {
     fleet.publish({ sender: 'alert', topics: [`/${row.organization}/admin/alerts/*`], message: serialise(row) });
   }
-  fleet.log({ at: fleet.now(), uuid, kind, transition: undefined, from, to: state, by: 'service' });
   fleet.onAlert(row.body);
 }
 
-const ACTION_TARGETS: { [action in ServedAlertAction]: string } = {
-  resolve: 'resolved',
-  silence: 'silenced',
-  escalate: 'escalated',
-  stop: 'stopped',
+/** Observed: a silenced alert takes only stop, a resolved or stopped one nothing. */
+const ALERT_ACTION_TABLE: { [action in ServedAlertAction]: { from: readonly string[]; to: string } } = {
+  resolve: { from: ['new', 'escalated'], to: 'resolved' },
+  silence: { from: ['new', 'escalated'], to: 'silenced' },
+  escalate: { from: ['new'], to: 'escalated' },
+  stop: { from: ['new', 'escalated', 'silenced'], to: 'stopped' },
 };
 
-/** Observed: what an alert takes in a state: a silenced one only stop, a resolved or stopped one nothing. */
+/** What an alert takes in a state. */
 export function availableAlertActions(state: string): ServedAlertAction[] {
-  if (state === 'resolved' || state === 'stopped') return [];
-  if (state === 'silenced') return ['stop'];
-  const all: ServedAlertAction[] = ['resolve', 'silence', 'escalate', 'stop'];
-  return state === 'escalated' ? all.filter((action) => action !== 'escalate') : all;
+  return ALERT_ACTIONS.filter((action) => ALERT_ACTION_TABLE[action].from.includes(state));
 }
 
 /** Runs an action on an alert; returns false and changes nothing when its state does not allow it. */
@@ -171,6 +142,6 @@ export function actOnAlert(
   if (!availableAlertActions(row.body.state).includes(action)) return false;
   const { severity, description } = fields;
   const changes = action === 'escalate' ? { extra: { ...row.body.extra, severity, description } } : {};
-  changeAlert(fleet, row, { ...changes, state: ACTION_TARGETS[action] });
+  changeAlert(fleet, row, { ...changes, state: ALERT_ACTION_TABLE[action].to });
   return true;
 }

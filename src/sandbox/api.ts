@@ -13,7 +13,7 @@ import {
   readObject,
   type ServedApiOptions,
 } from './exchange.js';
-import { type AlertRow, type ServedFleet, serialise } from './fleet.js';
+import { type AlertRow, serialise } from './fleet.js';
 import { createLists } from './lists.js';
 import {
   answerOf,
@@ -25,18 +25,14 @@ import {
   refuseUnknown,
   type ServedAnswer,
 } from './problem.js';
-import { lastOf } from './query.js';
 import { isAlertVisible, selectAlerts } from './selection.js';
 import { type Exchange, sendAnswer } from './server.js';
-import { ROLES, type Viewer } from './token.js';
-
-/** Hands out tokens as plain text, `?role=renter` for another role; not part of the interface. */
-export const TOKEN_PATH = '/sandbox/token/';
+import type { Viewer } from './token.js';
 
 interface Route {
   pattern: RegExp;
   handlers: Handlers;
-  access: 'token' | 'anonymous-lists' | 'open';
+  isOpen: boolean;
 }
 
 /** Makes the handler of the API port. */
@@ -44,29 +40,23 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   const { prefix, tokens, fleet } = options;
   const { isObserved } = fleet;
   const routes: Route[] = [];
-  const route: AddRoute = (path, handlers, access = 'token') => {
-    routes.push({ pattern: new RegExp(`^${prefix}${path.replace(':uuid', '([^/]+)')}$`), handlers, access });
+  const route: AddRoute = (path, handlers, isOpen = false) => {
+    routes.push({ pattern: new RegExp(`^${prefix}${path.replace(':uuid', '([^/]+)')}$`), handlers, isOpen });
   };
   addBicycleRoutes(options, route);
   addAlertRoutes(options, route);
   if (isObserved) addDirectoryRoutes(options, route);
-  // Assumed: "How a token is obtained … not shown", so this path is the sandbox's own, for a token command; what it gives
-  // away opens nothing but the sandbox.
-  route(TOKEN_PATH, { GET: (request) => answerToken(request, options) }, 'open');
-
   // The order of the checks is the one of Django REST framework: version, token, method, then what the handler checks.
   async function answer(exchange: Exchange): Promise<ServedAnswer> {
     const { method, url, headers } = exchange.record;
     const [path = '', query = ''] = url.split(/\?(.*)/s);
     const found = routes.find(({ pattern }) => pattern.test(path));
-    if (found === undefined) return answerUnknownPath(options, routes, exchange);
-    const { pattern, handlers, access } = found;
-    if (access !== 'open') checkAccept(headers['accept'] as string | undefined, JSON_MEDIA_TYPES, isObserved);
+    if (found === undefined) return answerUnknownPath(routes, exchange);
+    const { pattern, handlers, isOpen } = found;
+    if (!isOpen) checkAccept(headers['accept'] as string | undefined, JSON_MEDIA_TYPES, isObserved);
     const isRead = method === 'GET' || method === 'HEAD';
     const authorization = headers['authorization'] as string | undefined;
-    const isAnonymous = isObserved && access === 'anonymous-lists' && isRead && authorization === undefined;
-    const isNobody = isAnonymous || access === 'open';
-    const viewer = isNobody ? anonymousViewer(fleet) : await tokens.check(authorization);
+    const viewer = isOpen ? NOBODY : await tokens.check(authorization);
     const handler = handlers[isRead ? 'GET' : (method as keyof Handlers)];
     if (handler === undefined) throw refuseMethod(method, methodsOf(handlers).join(', '));
     const uuid = (pattern.exec(path)?.[1] ?? '').toLowerCase();
@@ -74,49 +64,28 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   }
 
   return (exchange) => {
-    const sending = answer(exchange).catch((thrown: unknown) => answerOf(thrown, isObserved));
+    const sending = answer(exchange).catch(answerOf);
     void sending.then((each) => sendAnswer(exchange, each));
   };
-}
-
-async function answerToken({ query }: ApiRequest, { tokens }: ServedApiOptions): Promise<ServedAnswer> {
-  const asked = lastOf(query, 'role');
-  const role = ROLES.find((candidate) => candidate === asked);
-  if (role === undefined && asked !== undefined)
-    throw refuseField('role', `Choose one of ${ROLES.join(', ')}.`, 'invalid_choice');
-  const body = `${await tokens.sign(role === undefined ? {} : { role })}\n`;
-  return { status: 200, body, headers: { 'Content-Type': 'text/plain; charset=UTF-8' } };
 }
 
 function methodsOf(handlers: Handlers): string[] {
   return Object.keys(handlers).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
-/** Observed: who asks without a token sees what open fleets have available. Here the second organization is open. */
-function anonymousViewer(fleet: ServedFleet): Viewer {
-  const organization = fleet.organizations[1]?.uuid;
-  return {
-    role: 'renter',
-    subject: '',
-    organization,
-    affiliations: {},
-    issuedAt: 0,
-    expiresAt: Number.POSITIVE_INFINITY,
-  };
-}
+/** Who logs in. */
+const NOBODY: Viewer = {
+  ...{ role: 'renter', subject: '', organization: undefined, affiliations: {} },
+  ...{ issuedAt: 0, expiresAt: Number.POSITIVE_INFINITY },
+};
 
 /** Assumed: a path without its trailing slash is answered as Django does, which loses no body only with a read. */
-function answerUnknownPath(
-  { fleet: { isObserved } }: ServedApiOptions,
-  routes: readonly Route[],
-  { record }: Exchange,
-): ServedAnswer {
+function answerUnknownPath(routes: readonly Route[], { record }: Exchange): ServedAnswer {
   const [path = '', query] = record.url.split(/\?(.*)/s);
   if (!routes.some(({ pattern }) => pattern.test(`${path}/`))) {
-    if (isObserved) return htmlPage(404, 'Not Found');
-    throw refuseUnknown();
+    return htmlPage(404, 'Not Found');
   }
-  if (record.method === 'GET' || record.method === 'HEAD' || (isObserved && record.method === 'POST')) {
+  if (record.method === 'GET' || record.method === 'HEAD' || record.method === 'POST') {
     return { status: 301, headers: { Location: `${path}/${query === undefined ? '' : `?${query}`}` } };
   }
   throw refuseUnknown(`Not found. The path must end with a slash: ${path}/`);

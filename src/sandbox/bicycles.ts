@@ -23,7 +23,7 @@ import {
 } from './fleet.js';
 import { distanceToMiddle } from './geometry.js';
 import { createLists } from './lists.js';
-import { Problem, refuse, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';
+import { Problem, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';
 import { readBox } from './query.js';
 import { isVisible, selectBicycles } from './selection.js';
 import type { Viewer } from './token.js';
@@ -34,29 +34,25 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
   const { fleet } = options;
   const lists = createLists(fleet, fleet.bicycles);
 
-  route(
-    '/bicycles/',
-    {
-      GET: (request, viewer) => {
-        const query = request.query;
-        const rows = selectBicycles(fleet, lists, query, viewer);
-        const box = fleet.isObserved ? readBox(query, true) : undefined;
-        if (box === undefined) return answerList(request, options, rows, serialise);
-        return answerList(request, options, rows, (row) => {
-          const distance = distanceToMiddle(box, row.body.latitude, row.body.longitude);
-          return `${serialise(row).slice(0, -1)},"distance":${distance}}`;
-        });
-      },
-      POST: async (request, viewer) => {
-        if (viewer.role === 'renter') throw refuseRole();
-        const { organization, fields } = readNewBicycle(fleet, await readObject(request), viewer);
-        const row = createBicycle(fleet, organization, options.nextUuid(), fields);
-        // Assumed: "Response of creation: not shown"; 201 with the bicycle.
-        return answerText(201, serialise(row));
-      },
+  route('/bicycles/', {
+    GET: (request, viewer) => {
+      const query = request.query;
+      const rows = selectBicycles(fleet, lists, query, viewer);
+      const box = fleet.isObserved ? readBox(query, true) : undefined;
+      if (box === undefined) return answerList(request, options, rows, serialise);
+      return answerList(request, options, rows, (row) => {
+        const distance = distanceToMiddle(box, row.body.latitude, row.body.longitude);
+        return `${serialise(row).slice(0, -1)},"distance":${distance}}`;
+      });
     },
-    'anonymous-lists',
-  );
+    POST: async (request, viewer) => {
+      if (viewer.role === 'renter') throw refuseRole();
+      const { organization, fields } = readNewBicycle(fleet, await readObject(request), viewer);
+      const row = createBicycle(fleet, organization, options.nextUuid(), fields);
+      // Assumed: "Response of creation: not shown"; 201 with the bicycle.
+      return answerText(201, serialise(row));
+    },
+  });
 
   route('/bicycles/:uuid/actions/', { POST: actionHandler(options) });
   if (!fleet.isObserved) return;
@@ -84,7 +80,7 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
 function findBicycle(fleet: ServedFleet, request: ApiRequest, viewer: Viewer): BicycleRow {
   const row = fleet.bicyclesByUuid.get(request.uuid);
   if (row !== undefined && isVisible(fleet, row, viewer)) return row;
-  throw fleet.isObserved ? refuseUnknown('No Bicycle matches the given query.') : refuseUnknown();
+  throw refuseUnknown('No Bicycle matches the given query.');
 }
 
 function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
@@ -100,17 +96,12 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
     row.organization = organization ?? row.organization;
     const model = fleet.models.find(({ url }) => url === (fields['model'] ?? row.body.model));
     const lock = fields['lock'] === undefined ? row.body.lock : fields['lock'];
-    changeBicycle(
-      fleet,
-      row,
-      {
-        ...fields,
-        organization: `${fleet.baseUrl}/organizations/${row.organization}/`,
-        bicycle_model_name: fields['model'] === null ? null : (model?.name ?? null),
-        devices: typeof lock === 'string' ? [lock] : [],
-      },
-      'client',
-    );
+    changeBicycle(fleet, row, {
+      ...fields,
+      organization: `${fleet.baseUrl}/organizations/${row.organization}/`,
+      bicycle_model_name: fields['model'] === null ? null : (model?.name ?? null),
+      devices: typeof lock === 'string' ? [lock] : [],
+    });
     return answerText(200, serialise(row));
   };
 }
@@ -135,7 +126,7 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
     const transition = readTransition(body, fleet.isObserved);
     checkPermission(fleet, row, transition, viewer);
     checkPace(row, viewer);
-    checkState(fleet, row, transition);
+    checkState(row, transition);
     if (fleet.isObserved) checkConditions(fleet, row, transition, riderOf(body, viewer));
     // Observed: "would be allowed"; interface.md names no such field, so a service that follows it alone performs the request.
     if (fleet.isObserved && body['dry_run'] === true) return NOTHING;
@@ -158,8 +149,7 @@ function readTransition(body: { [field: string]: unknown }, isObserved: boolean)
   if (type === undefined) throw refuseField('type', 'This field is required.', 'required');
   const transition = TRANSITIONS.find((name) => name === type);
   if (transition !== undefined && (isObserved || !TRANSITION_TABLE[transition].isObserved)) return transition;
-  if (isObserved) throw refuseUnknown();
-  throw refuseField('type', `"${String(type)}" is not a valid choice.`, 'invalid_choice');
+  throw refuseUnknown();
 }
 
 /** Throws a 403 Problem when the viewer may not run the transition on this bicycle. */
@@ -177,11 +167,10 @@ function checkPermission(fleet: ServedFleet, row: BicycleRow, transition: Served
 }
 
 /** Throws a 400 Problem when the transition does not start in the bicycle's state. */
-function checkState(fleet: ServedFleet, row: BicycleRow, transition: ServedTransition): void {
+function checkState(row: BicycleRow, transition: ServedTransition): void {
   const { state } = row.body;
   if (allowsTransition(state, transition)) return;
   const message = `Action '${transition}' not allowed from current state '${state}'`;
-  if (!fleet.isObserved) throw refuse(400, message, 'not_allowed');
   throw refuseAction(`${message}. Available actions: ${availableTransitions(state).join(', ')}`);
 }
 

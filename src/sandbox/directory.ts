@@ -24,7 +24,7 @@ export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): 
   const collections: { [name: string]: (fleet: ServedFleet, viewer: Viewer) => Item[] } = {
     organizations: listOrganizations,
     zones: listZones,
-    bicycle_models: listModels,
+    bicycle_models: ({ models }) => models.map((model) => ({ ...model })),
     locks: listLocks,
     users: listUsers,
   };
@@ -48,8 +48,8 @@ export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): 
       return answerText(200, JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }));
     },
   });
-  route('/jwt/login/', { POST: (request) => answerLogin(request, options) }, 'open');
-  route('/jwt/refresh_token/', { POST: (request) => answerRefresh(request, options) }, 'open');
+  route('/jwt/login/', { POST: (request) => answerLogin(request, options) }, true);
+  route('/jwt/refresh_token/', { POST: (request) => answerRefresh(request, options) }, true);
 }
 
 function isOwn(viewer: Viewer, organization: string): boolean {
@@ -90,23 +90,12 @@ function listZones(fleet: ServedFleet, viewer: Viewer): Item[] {
   });
 }
 
-function listModels(fleet: ServedFleet): Item[] {
-  return fleet.models.map(({ uuid, name, url }) => ({ uuid, name, url }));
-}
-
 function listLocks(fleet: ServedFleet, viewer: Viewer): Item[] {
-  return fleet.bicycles.flatMap(({ body, organization }) =>
-    typeof body.lock === 'string' && isOwn(viewer, organization)
-      ? [
-          {
-            uuid: body.lock.split('/').at(-2) ?? '',
-            bleid: body.bleid,
-            url: body.lock,
-            bicycle: linkTo(fleet, 'bicycles', body.uuid),
-          },
-        ]
-      : [],
-  );
+  const own = fleet.bicycles.filter(({ organization }) => isOwn(viewer, organization));
+  return own.flatMap(({ body: { lock: url, bleid, uuid } }) => {
+    if (typeof url !== 'string') return [];
+    return { uuid: url.split('/').at(-2) ?? '', bleid, url, bicycle: linkTo(fleet, 'bicycles', uuid) };
+  });
 }
 
 function listUsers(fleet: ServedFleet): Item[] {

@@ -1,13 +1,11 @@
 // What every route of the API port shares: what it knows, who asks, and how it answers (interface.md section 2.6).
+import { text as readText } from 'node:stream/consumers';
 import type { Faults } from './faults.js';
 import type { ServedFleet } from './fleet.js';
 import { refuse, type ServedAnswer } from './problem.js';
-import { lastOf, readPageNumber, readPageSize } from './query.js';
+import { readPageNumber, readPageSize } from './query.js';
 import type { Exchange } from './server.js';
 import type { TokenService, Viewer } from './token.js';
-
-/** Far more than any documented body needs. Assumed: "maximum request size … not shown". */
-const LARGEST_BODY_BYTES = 1024 * 1024;
 
 export interface ServedApiOptions {
   fleet: ServedFleet;
@@ -35,8 +33,8 @@ export type Handler = (request: ApiRequest, viewer: Viewer) => ServedAnswer | Pr
 
 export type Handlers = { [method in 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: Handler };
 
-/** Adds a path that needs a version and a token, unless its access says otherwise. `:uuid` stands for one segment. */
-export type AddRoute = (path: string, handlers: Handlers, access?: 'token' | 'anonymous-lists' | 'open') => void;
+/** Adds a path that needs a version and a token, unless it is open. `:uuid` stands for one segment. */
+export type AddRoute = (path: string, handlers: Handlers, isOpen?: boolean) => void;
 
 export function answerText(status: 200 | 201, body: string): ServedAnswer {
   return { status, body };
@@ -53,7 +51,7 @@ export function answerList<Row>(
 ): ServedAnswer {
   const size = readPageSize(query, options.pageSize, options.fleet.isObserved);
   const lastPage = Math.max(1, Math.ceil(rows.length / size));
-  const page = readPageNumber(query, lastPage, options.fleet.isObserved);
+  const page = readPageNumber(query, lastPage);
   const linkToPage = (number: number) => {
     // The other parameters stay as they are; the link to the first page does without `page`, as Django's does.
     const parameters = new URLSearchParams(query);
@@ -64,36 +62,19 @@ export function answerList<Row>(
   };
   const next = page < lastPage ? linkToPage(page + 1) : 'null';
   const previous = page > 1 ? linkToPage(page - 1) : 'null';
-  const fields = options.fleet.isObserved ? lastOf(query, 'fields') : undefined;
-  const results = rows.slice((page - 1) * size, page * size).map((row) => pickFields(serialise(row), fields));
+  const results = rows.slice((page - 1) * size, page * size).map(serialise);
   const text = `{"count":${rows.length},"next":${next},"previous":${previous},"results":[${results.join(',')}]}`;
   return answerText(200, text);
 }
 
-/** Observed: `fields=a,b` leaves all other fields out. */
-function pickFields(json: string, fields: string | undefined): string {
-  if (fields === undefined || fields === '') return json;
-  const wanted = fields.split(',');
-  const entries = Object.entries(JSON.parse(json) as { [field: string]: unknown });
-  return JSON.stringify(Object.fromEntries(entries.filter(([field]) => wanted.includes(field))));
-}
-
-/** The body of a request as an object. Throws a 415, 413 or 400 Problem. */
+/** The body of a request as an object. Throws a 415 or 400 Problem. */
 export async function readObject({ exchange }: ApiRequest): Promise<{ [field: string]: unknown }> {
   const { incoming, record } = exchange;
   const mediaType = (incoming.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (mediaType !== 'application/json') {
     throw refuse(415, `Unsupported media type "${mediaType}" in request.`, 'unsupported_media_type');
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of incoming) {
-    bytes += chunk.length;
-    if (bytes > LARGEST_BODY_BYTES)
-      throw refuse(413, `The body is larger than ${LARGEST_BODY_BYTES} bytes.`, 'too_large', { Connection: 'close' });
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = await readText(incoming);
   record.body = text;
   let value: unknown;
   try {

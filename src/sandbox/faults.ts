@@ -37,6 +37,9 @@ export type Fault =
 const FORMS =
   'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, norented, throttle=5s or expire=60s (times in ms, s, m or h)';
 
+/** What takes a time. */
+const TIMED = ['latency', 'drop', 'stall', 'throttle', 'expire'] as const;
+
 const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
@@ -44,36 +47,17 @@ const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_6
  * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `norented`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
  */
 export function parseFault(text: string): Fault {
+  const [kind = '', value = ''] = text.split(/=(.*)/s);
+  const [, status = '', amount = kind === 'error' ? '100%' : value] = /^([45]\d\d)(?::(.+))?$/.exec(value) ?? [];
+  const [, time, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? [];
+  const [, percent, times] = /^(?:(\d+(?:\.\d+)?)%|(\d+)x)$/.exec(amount) ?? [];
+  const milliseconds = Number(time) * (UNITS_MS[unit] ?? 1);
+  const often = times === undefined ? { share: Number(percent) / 100 } : { share: 1, times: Number(times) };
   if (text === 'noreplay' || text === 'norented') return { kind: text };
-  const [, kind = '', value = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
-  if (kind === 'latency' || kind === 'drop' || kind === 'stall' || kind === 'throttle' || kind === 'expire') {
-    return { kind, milliseconds: parseDuration(text, value) };
-  }
-  if (kind === 'error') {
-    const [, status = '', , amount] = /^([45]\d\d)(:(.+))?$/.exec(value) ?? [];
-    if (status === '') throw unreadable(text, 'an error needs a status from 400 to 599');
-    return { kind, status: Number(status), ...parseAmount(text, amount ?? '100%') };
-  }
-  if (kind === 'cut') return { kind, ...parseAmount(text, value) };
-  throw unreadable(text, 'there is no such fault');
-}
-
-function parseDuration(text: string, value: string): number {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? [];
-  const factor = UNITS_MS[unit];
-  if (factor === undefined) throw unreadable(text, 'it needs a time such as 200ms or 30s');
-  return Number(number) * factor;
-}
-
-function parseAmount(text: string, value: string): { share: number; times?: number } {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(%|x)$/.exec(value) ?? [];
-  if (unit === '%' && Number(number) <= 100) return { share: Number(number) / 100 };
-  if (unit === 'x' && Number.isInteger(Number(number))) return { share: 1, times: Number(number) };
-  throw unreadable(text, 'it needs a share such as 5%, or a number of times such as 2x');
-}
-
-function unreadable(text: string, reason: string): Error {
-  return new Error(`cannot read the fault "${text}": ${reason}; faults: ${FORMS}`);
+  if (TIMED.some((name) => name === kind) && time !== undefined) return { kind: kind as 'drop', milliseconds };
+  if (kind === 'error' && status !== '' && often.share <= 1) return { kind, status: Number(status), ...often };
+  if (kind === 'cut' && status === '' && often.share <= 1) return { kind, ...often };
+  throw new Error(`cannot read the fault "${text}"; faults: ${FORMS}`);
 }
 
 /** What the faults of the moment do; both servers ask it. */

@@ -1,6 +1,6 @@
 // The bicycles of the fleet and everything that can change them: transitions, creation, edits (interface.md sections 2 and 3).
 import type { Alert } from '../api/alert.js';
-import type { Bicycle } from '../api/bicycle.js';
+import { BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
 import type { ServedBox } from './geometry.js';
 import { allowsTransition, type ServedTransition, TRANSITION_TABLE, usualTransitionInto } from './transitions.js';
 
@@ -17,8 +17,6 @@ export interface Zone {
   name: string;
   /** The uuid of the organization. */
   organization: string;
-  /** As the bbox parameter wants it: north-east longitude, north-east latitude, south-west longitude, south-west latitude. */
-  bbox: [number, number, number, number];
   box: ServedBox;
 }
 
@@ -68,6 +66,8 @@ export interface BicycleRow extends Row<ServedBicycle> {
   stateSince: number;
   /** Its transitions since the sandbox started, the newest last; none yet when absent. */
   history?: ServedHistoryEntry[];
+  /** How many transitions requests have carried out on it. */
+  actions?: number;
 }
 
 /** One line of `GET /bicycles/{uuid}/transitions/`. */
@@ -83,20 +83,6 @@ export interface ServedHistoryEntry {
 export interface AlertRow extends Row<ServedAlert> {
   /** The uuid of its bicycle; none for an alert about a zone. */
   bicycle: string | undefined;
-}
-
-/** One change the service made, for tests that compare what was shown with what happened. */
-export interface ActionLine {
-  /** Milliseconds since the epoch. */
-  at: number;
-  /** The uuid of the bicycle, or of the alert for the last two. */
-  uuid: string;
-  kind: 'transition' | 'creation' | 'change' | 'alert-raised' | 'alert-changed';
-  transition: ServedTransition | undefined;
-  from: string | undefined;
-  to: string | undefined;
-  /** Whether a request did it, or the service itself (its life, or a test). */
-  by: 'client' | 'service';
 }
 
 /** A message for the push channel: the same text goes to each topic. */
@@ -127,7 +113,6 @@ export interface FleetService {
   /** Milliseconds since the epoch. */
   now: () => number;
   publish: (publication: Publication) => void;
-  log: (line: ActionLine) => void;
   /** Receives each alert that is raised or changed, for the webhook. */
   onAlert: (alert: ServedAlert) => void;
 }
@@ -164,11 +149,10 @@ export function runTransition(
   fleet: ServedFleet,
   row: BicycleRow,
   transition: ServedTransition,
-  by: ActionLine['by'],
+  by: 'client' | 'service',
   rider: string | undefined,
 ): boolean {
   if (!allowsTransition(row.body.state, transition)) return false;
-  const from = row.body.state;
   const { to } = TRANSITION_TABLE[transition];
   const known = historyOf(fleet, row);
   row.rider = to === 'rented' || to === 'reserved' ? rider : undefined;
@@ -177,11 +161,11 @@ export function runTransition(
     reservation: to === 'reserved' ? session('reservations') : null,
     rental_session: to === 'rented' ? session('rental_sessions') : null,
   };
-  touchBicycle(fleet, row, { state: to, ...(fleet.isObserved ? sessions : {}) }, transition);
+  changeBicycle(fleet, row, { state: to, ...(fleet.isObserved ? sessions : {}) }, transition);
   const user = by === 'client' && rider !== undefined ? linkTo(fleet, 'users', rider) : null;
   known.push({ timestamp: row.body.modified, state: to, transition, by: user });
   row.history = known.slice(-HISTORY_ENTRIES);
-  fleet.log({ at: fleet.now(), uuid: row.body.uuid, kind: 'transition', transition, from, to, by });
+  if (by === 'client') row.actions = (row.actions ?? 0) + 1;
   return true;
 }
 
@@ -197,19 +181,7 @@ export function changeBicycle(
   fleet: ServedFleet,
   row: BicycleRow,
   changes: Partial<Bicycle>,
-  by: ActionLine['by'] = 'service',
-): void {
-  const from = row.body.state;
-  touchBicycle(fleet, row, changes, undefined);
-  const { uuid, state } = row.body;
-  fleet.log({ at: fleet.now(), uuid, kind: 'change', transition: undefined, from, to: state, by });
-}
-
-function touchBicycle(
-  fleet: ServedFleet,
-  row: BicycleRow,
-  changes: Partial<Bicycle>,
-  transition: ServedTransition | undefined,
+  transition?: ServedTransition,
 ): void {
   const from = row.body.state;
   row.modifiedAt = nextMoment(fleet);
@@ -217,12 +189,8 @@ function touchBicycle(
   if (fleet.isObserved) row.body.concurrency_version = row.modifiedAt;
   row.json = undefined;
   if (row.body.state !== from) row.stateSince = row.modifiedAt;
-  // Assumed: what interface.md leaves open is that leaving "available" is announced. Either way it comes before the update,
-  // so that a client that merges messages ends up with the new state.
-  const isAnnounced = fleet.isObserved
-    ? transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true
-    : from === 'available' && row.body.state !== from;
-  if (isAnnounced) {
+  // Assumed: it comes before the update, so that a client that merges messages ends up with the new state.
+  if (transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true) {
     fleet.publish({
       ...addressOf(fleet, row),
       sender: 'bicycle_leaving_state',
@@ -233,12 +201,11 @@ function touchBicycle(
 }
 
 function publishBicycle(fleet: ServedFleet, row: BicycleRow): void {
-  fleet.publish({ ...addressOf(fleet, row), sender: 'bicycle', message: pushedText(fleet, row) });
+  fleet.publish({ ...addressOf(fleet, row), sender: 'bicycle', message: pushedText(row) });
 }
 
 /** The bicycle as it is pushed. */
-function pushedText(fleet: ServedFleet, row: BicycleRow): string {
-  if (!fleet.isObserved) return serialise(row);
+function pushedText(row: BicycleRow): string {
   return JSON.stringify(Object.fromEntries(Object.entries(row.body).filter(([field]) => !LINK_FIELDS.includes(field))));
 }
 
@@ -246,7 +213,6 @@ function pushedText(fleet: ServedFleet, row: BicycleRow): string {
 function addressOf(fleet: ServedFleet, row: BicycleRow): Pick<Publication, 'topics' | 'envelopeTopic'> {
   const own = `/${row.organization}/admin/bicycles/${row.body.uuid}/`;
   const topics = [`/${row.organization}/admin/bicycles/*`, own];
-  if (!fleet.isObserved) return { topics };
   const parent = fleet.organizations.find(({ uuid }) => uuid === row.organization)?.parent;
   if (parent !== undefined) topics.push(`/${parent}/*/admin/bicycles/*`);
   return { topics, envelopeTopic: own };
@@ -289,30 +255,14 @@ export function createBicycle(
   const moment = nextMoment(fleet);
   const created = timeText(fleet, moment);
   const body: ServedBicycle = {
-    uuid,
-    created,
-    latitude: null,
-    longitude: null,
-    latest_gps_accuracy: null,
-    latest_gps_timestamp: null,
-    state_of_charge: null,
-    description: '',
-    model: null,
-    bleid: null,
-    device_type: null,
-    lock: null,
-    image_url: null,
-    serial_number: '',
-    state: 'in_maintenance',
-    modified: created,
+    ...Object.fromEntries(BICYCLE_FIELDS.map((field) => [field, null])),
+    ...{ uuid, created, description: '', serial_number: '', state: 'in_maintenance', modified: created },
     ...fields,
   };
   const row = makeRow(body, { index: nextIndex(fleet), organization, moment });
   addObservedFields(fleet, row);
   addBicycle(fleet, row);
   publishBicycle(fleet, row);
-  const done = { transition: undefined, from: undefined, to: body.state, by: 'client' } as const;
-  fleet.log({ at: fleet.now(), uuid, kind: 'creation', ...done });
   return row;
 }
 

@@ -50,8 +50,7 @@ const METRES_A_DEGREE = 111_195;
 
 /** Observed: metres to the middle of a box, roughly, as if the earth were flat there; null without a position. */
 export function distanceToMiddle(box: ServedBox, latitude: unknown, longitude: unknown): number | null {
-  const north = numberFrom(latitude);
-  const east = numberFrom(longitude);
+  const [north, east] = [numberFrom(latitude), numberFrom(longitude)];
   if (north === null || east === null) return null;
   const up = (north - (box.north + box.south) / 2) * METRES_A_DEGREE;
   const right = (east - (box.east + box.west) / 2) * METRES_A_DEGREE * Math.cos((north * Math.PI) / 180);

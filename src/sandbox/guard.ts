@@ -3,8 +3,6 @@ import { type Problem, refuse } from './problem.js';
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 
-const DEFAULT_HTTP_PORT = 80;
-
 /** The refusal of a request that is not addressed to this port on loopback, or that a web page makes; undefined for all others. */
 export function refusalOf(
   headers: { host?: string | undefined; origin?: string | undefined },
@@ -22,6 +20,5 @@ export function refusalOf(
 
 function isOwnHost(host: string, port: number): boolean {
   const name = host.toLowerCase();
-  if (port === DEFAULT_HTTP_PORT && LOOPBACK_NAMES.includes(name)) return true;
   return LOOPBACK_NAMES.some((loopback) => name === `${loopback}:${port}`);
 }

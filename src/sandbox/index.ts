@@ -1,7 +1,7 @@
 // The sandbox: the whole service of interface.md on two loopback ports, in memory, seeded, with faults on request.
-import { createApi, TOKEN_PATH } from './api.js';
+import { createApi } from './api.js';
 import { createFaults, type Fault } from './faults.js';
-import { type ActionLine, type Surroundings, surroundingsOf } from './fleet.js';
+import { type Surroundings, surroundingsOf } from './fleet.js';
 import { startLife } from './life.js';
 import { PushChannel, type PushLine } from './push.js';
 import { createRandom, randomUuid } from './random.js';
@@ -51,15 +51,13 @@ export interface SandboxOptions extends SandboxWorld {
   ssePort?: number;
   /** Items on a page; 20. */
   pageSize?: number;
-  /** A path in front of every API path, such as `/api`; none. The push port has none. */
+  /** A path in front of every API path, such as `/api`; ''. The push port has none. */
   prefix?: string;
   faults?: Fault[];
   /** How many events are kept for Last-Event-ID; 1000. */
   replay?: number;
   /** How often a quiet subscription gets a comment, in milliseconds; 15000. */
   heartbeatMs?: number;
-  /** The middle of the trace headers' names; `Service`, for X-Service-RequestId. */
-  traceFamily?: string;
   /** Told of each request when its answer leaves (for a subscription: when it opens). */
   onRequest?: (line: RequestLine) => void;
 }
@@ -68,8 +66,6 @@ export interface SandboxOptions extends SandboxWorld {
 export interface SandboxLogs {
   /** The last 5,000 requests in the order they came. */
   requests: RecordedRequest[];
-  /** The last 20,000 changes, whoever made them. */
-  actionLog: ActionLine[];
   /** The last 20,000 pushed events. */
   pushLog: PushLine[];
 }
@@ -79,8 +75,6 @@ export interface SandboxAddresses {
   /** The prefix included. */
   baseUrl: string;
   sseUrl: string;
-  /** Where a token command gets a new token as plain text: `curl -s URL`, with `?role=renter` for another role. */
-  tokenUrl: string;
 }
 
 /** Two organizations; the first is the main one with nearly all the bicycles. Users: an admin, a fleet operator, then renters. */
@@ -116,15 +110,15 @@ const CREATION_SEED = 0x0c0de;
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const webhook = options.webhook === undefined ? undefined : openWebhook(options.webhook);
-  const { api, pushing } = await listenTwice(options);
-  const prefix = normalisePrefix(options.prefix ?? '');
-  const addresses = {
-    baseUrl: `${api.url}${prefix}`,
-    sseUrl: pushing.url,
-    tokenUrl: `${api.url}${prefix}${TOKEN_PATH}`,
-  };
+  const api = await listen(options.port);
+  const pushing = await listen(options.ssePort).catch(async (thrown: unknown) => {
+    await closeServer(api.server);
+    throw thrown;
+  });
+  const { prefix = '' } = options;
+  const addresses = { baseUrl: `${api.url}${prefix}`, sseUrl: pushing.url };
   const { seed = 1, recorded, rate = recorded === undefined ? 2 : 0 } = options;
-  const logs: SandboxLogs = { requests: [], actionLog: [], pushLog: [] };
+  const logs: SandboxLogs = { requests: [], pushLog: [] };
   const fleet = seedFleet(
     { seed, bicycles: recorded === undefined ? (options.bicycles ?? 500) : 0 },
     {
@@ -133,7 +127,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       now: options.now ?? Date.now,
       publish: (publication) => push.publish(publication),
       onAlert: (alert) => webhook?.send(JSON.stringify(alert)),
-      log: (line) => keep(logs.actionLog, line, RECORDED_LINES),
     },
   );
   if (recorded !== undefined) addRecorded(fleet, recorded);
@@ -141,16 +134,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const tokens = createTokens(fleet, faults);
   const creation = createRandom(seed ^ CREATION_SEED);
   const nextUuid = () => randomUuid(creation);
-  const { pageSize = 20, replay = 1000, heartbeatMs = 15_000, traceFamily = 'Service', onRequest } = options;
+  const { pageSize = 20, replay = 1000, heartbeatMs = 15_000, onRequest } = options;
   const keepPushed = (line: PushLine) => keep(logs.pushLog, line, RECORDED_LINES);
   const push = new PushChannel({ fleet, tokens, faults, replay, heartbeatMs, log: logs.pushLog, keep: keepPushed });
   const handle = createApi({ fleet, tokens, faults, pageSize, prefix, nextUuid });
   const remember = (record: RecordedRequest) => keep(logs.requests, record, RECORDED_REQUESTS);
-  const common = { fleet, faults, traceFamily, remember, onRequest };
-  // A token command must work whatever the faults are.
-  const spares = (path: string) => path.startsWith(`${prefix}${TOKEN_PATH}`);
-  serve(api.server, { ...common, name: 'api', handle, spares });
-  serve(pushing.server, { ...common, name: 'push', handle: push.handle, spares: () => false });
+  const common = { fleet, faults, remember, onRequest };
+  serve(api.server, { ...common, name: 'api', handle });
+  serve(pushing.server, { ...common, name: 'push', handle: push.handle });
   const endLife = startLife(fleet, createRandom(seed ^ LIFE_SEED), rate);
   return {
     ...addresses,
@@ -158,7 +149,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     ...logs,
     ...createSteering({ fleet, nextUuid, publish: push.publish }),
     ...createPlayback(fleet, recorded?.baseUrl ?? addresses.baseUrl),
-    actionCount: (uuid) => logs.actionLog.filter((line) => line.uuid === uuid && isOfClient(line)).length,
+    actionCount: (uuid) => fleet.bicyclesByUuid.get(uuid)?.actions ?? 0,
     streamCount: push.streamCount,
     dropStreams: push.dropStreams,
     token: tokens.sign,
@@ -174,26 +165,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       await Promise.all([api, pushing].map(({ server }) => closeServer(server)));
     },
   };
-}
-
-async function listenTwice({ port, ssePort }: SandboxOptions) {
-  const api = await listen(port);
-  try {
-    return { api, pushing: await listen(ssePort) };
-  } catch (thrown) {
-    await closeServer(api.server);
-    throw thrown;
-  }
-}
-
-function isOfClient({ kind, by }: ActionLine): boolean {
-  return kind === 'transition' && by === 'client';
-}
-
-/** `/api` for `api`, `/api` and `/api/`; '' for nothing and `/`. */
-function normalisePrefix(prefix: string): string {
-  const inner = prefix.replace(/^\/+|\/+$/g, '');
-  return inner === '' ? '' : `/${inner}`;
 }
 
 /** Appends, and forgets the oldest in batches, which keeps it cheap. */

@@ -1,10 +1,11 @@
 // What happens by itself: rentals, reservations, rides and alerts.
+import { ALERT_TYPES } from '../api/alert.js';
 import { changeAlert, raiseAlert } from './alerts.js';
 import { type BicycleRow, changeBicycle, runTransition, type ServedFleet, timeText } from './fleet.js';
 import { numberFrom, wrapLongitude } from './geometry.js';
 import { findFrom, pick, pickWeighted, type Random, randomUuid } from './random.js';
-import { ALERT_ROLES, alertTypesOf, findFitting } from './seed.js';
-import type { SandboxState } from './transitions.js';
+import { ALERT_ROLES, findFitting } from './seed.js';
+import type { SandboxState, ServedTransition } from './transitions.js';
 
 /** At high rates several events share a tick, since timers are not finer than this. */
 const SHORTEST_TICK_MS = 5;
@@ -55,8 +56,8 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
   const event = pickWeighted(random, EVENT_WEIGHTS);
   const find = (state: SandboxState) => findFrom(fleet.bicycles, random, (row) => row.body.state === state);
   const rider = fleet.users[3 + Math.floor(random() * (fleet.users.length - 3))];
-  const run = (row: BicycleRow, transition: Parameters<typeof runTransition>[2], by = rider) =>
-    runTransition(fleet, row, transition, 'service', by);
+  const run = (row: BicycleRow, transition: ServedTransition) =>
+    runTransition(fleet, row, transition, 'service', rider);
   /** Ends what one bicycle is in, or begins it on another, so often that `share` of them are in it. */
   const turn = (
     state: SandboxState,
@@ -76,15 +77,10 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
     const end = (row: BicycleRow) => run(row, random() < 0.9 ? 'return' : 'expire_rental_session');
     turn('rented', RENTED_SHARE, end, (row) => run(row, 'rent'));
   } else if (event === 'reservation') {
-    const end = (row: BicycleRow) => {
-      const dice = random();
-      // Now and then the one who reserved comes to ride.
-      if (dice < 0.4) run(row, 'rent', row.rider ?? rider);
-      else run(row, dice < 0.6 ? 'cancel_reservation' : 'expire_reservation');
-    };
+    const end = (row: BicycleRow) => run(row, random() < 0.4 ? 'cancel_reservation' : 'expire_reservation');
     turn('reserved', RESERVED_SHARE, end, (row) => run(row, 'reserve'));
   } else if (event === 'alert') {
-    const alertType = pick(random, alertTypesOf(fleet.isObserved));
+    const alertType = pick(random, ALERT_TYPES);
     const row = findFitting(fleet, random, alertType);
     const input = { uuid: randomUuid(random), alert_type: alertType, roles: pick(random, ALERT_ROLES) };
     if (row !== undefined) raiseAlert(fleet, row, input);

@@ -31,26 +31,18 @@ const REMEMBERED_LISTS = 32;
 
 /** Makes a memory of sorted and filtered lists that are made anew when the fleet has changed. */
 export function createLists<Row extends ListRow>(fleet: ServedFleet, all: readonly Row[]): SelectRows<Row> {
-  const memory = new Map<string, { version: number; rows: readonly Row[] }>();
-  const recall = (key: string, make: (before: readonly Row[]) => readonly Row[]): readonly Row[] => {
-    const { version } = fleet;
-    const known = memory.get(key);
-    if (known?.version === version) return known.rows;
-    const rows = make(known?.rows ?? []);
-    memory.delete(key);
-    memory.set(key, { version, rows });
-    const [oldest = ''] = memory.keys();
-    if (memory.size > REMEMBERED_LISTS) memory.delete(oldest);
+  const memory = new Map<string, readonly Row[]>();
+  let version = fleet.version;
+  const recall = (key: string, make: () => readonly Row[]): readonly Row[] => {
+    if (version !== fleet.version || memory.size >= REMEMBERED_LISTS) memory.clear();
+    version = fleet.version;
+    const rows = memory.get(key) ?? make();
+    memory.set(key, rows);
     return rows;
   };
   return ({ orderings, accepts, acceptsName }) => {
     const key = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`).join(',');
-    // The old order is nearly right after a few changes, and sorting what is nearly sorted is fast.
-    const sort = (before: readonly Row[]) => {
-      const left = new Set(all);
-      const kept = before.filter((row) => left.delete(row));
-      return [...kept, ...left].sort(comparison(orderings));
-    };
+    const sort = () => [...all].sort(comparison(orderings));
     return recall(`${key} ${acceptsName}`, () => recall(key, sort).filter(accepts));
   };
 }

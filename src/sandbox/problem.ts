@@ -13,16 +13,14 @@ export interface Detail {
 
 /** A refusal: thrown by whoever finds it, turned into a response at one place on each port. */
 export class Problem extends Error {
-  readonly status: number;
-  readonly detail: Detail | Reason;
-  readonly headers: { [name: string]: string };
+  override readonly name = 'Problem';
 
-  constructor(status: number, detail: Detail | Reason, headers: { [name: string]: string } = {}) {
+  constructor(
+    readonly status: number,
+    readonly detail: Detail | Reason,
+    readonly headers: { [name: string]: string } = {},
+  ) {
     super(JSON.stringify(detail));
-    this.name = 'Problem';
-    this.status = status;
-    this.detail = detail;
-    this.headers = headers;
   }
 }
 
@@ -34,22 +32,19 @@ export interface ServedAnswer {
 }
 
 /** A refusal as it is sent; what is no Problem is a fault of the sandbox. Observed: 500 comes as a page. */
-export function answerOf(thrown: unknown, isObserved: boolean): ServedAnswer {
+export function answerOf(thrown: unknown): ServedAnswer {
   const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
   const { status, detail, headers } = problem;
-  if (isObserved && status === 500) return htmlPage(status, 'Server Error (500)');
-  return { status, body: problemBody(detail, isObserved), headers };
+  if (status === 500) return htmlPage(status, 'Server Error (500)');
+  return { status, body: problemBody(detail), headers };
 }
 
 /**
- * The body of a refusal. Assumed: interface.md section 7 says only "not shown", so the shape is
- * `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is under `non_field_errors`, or a bare array
- * as observed.
+ * The body of a refusal. Assumed: interface.md section 7 says only "not shown", so the shape is the one that was observed:
+ * `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is a bare array.
  */
-function problemBody(detail: Detail | Reason, isObserved: boolean): string {
-  const { non_field_errors: general, ...fields } = detail as Detail;
-  const isGeneral = Array.isArray(general) && Object.keys(fields).length === 0;
-  return JSON.stringify({ detail: isObserved && isGeneral ? general : detail });
+function problemBody(detail: Detail | Reason): string {
+  return JSON.stringify({ detail: (detail as Detail)['non_field_errors'] ?? detail });
 }
 
 /** A page as a proxy or a framework sends it. Observed: for unknown addresses and for 500. */

@@ -77,7 +77,7 @@ export class PushChannel {
   };
 
   readonly handle = (exchange: Exchange): void => {
-    this.#answer(exchange).catch((thrown) => sendAnswer(exchange, answerOf(thrown, this.#options.fleet.isObserved)));
+    this.#answer(exchange).catch((thrown) => sendAnswer(exchange, answerOf(thrown)));
   };
 
   readonly dropStreams = (): void => {
@@ -103,7 +103,7 @@ export class PushChannel {
     checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES, fleet.isObserved);
     const viewer = await tokens.check(incoming.headers.authorization);
     if (incoming.method !== 'GET') throw refuseMethod(incoming.method ?? '', 'GET');
-    const asked = roleOfTopic(topic, fleet.isObserved);
+    const asked = roleOfTopic(topic);
     const organization = organizationOfTopic(fleet, asked.topic);
     if (organization === undefined) throw refuseUnknown('There is no such topic.');
     if (viewer.role === 'renter') throw refuseRole();
@@ -179,7 +179,7 @@ function isRented({ sender, message }: Publication): boolean {
   return sender === 'bicycle' && /"state":\s*"rented"/.test(message);
 }
 
-/** An event with the envelope of section 2.5. Assumed: the topic in it is the one that was subscribed to; observed: always the bicycle's own. */
+/** An event with the envelope of section 2.5. Observed: the topic in it is always the bicycle's own. */
 function eventText(line: PushLine, { topic, role }: Topic): string {
   const named = (line.envelopeTopic ?? topic).replace('/admin/bicycles/', `/${role}/bicycles/`);
   const envelope = `{"topic":${JSON.stringify(named)},"sender":${JSON.stringify(line.sender)},"message":${line.message}}`;
@@ -214,16 +214,16 @@ interface Topic {
 }
 
 /** Observed: each bicycle is published under three roles, the same to all of them. */
-function roleOfTopic(topic: string, isObserved: boolean): Topic {
+function roleOfTopic(topic: string): Topic {
   const [, role] = /^\/[^/]+(?:\/\*)?\/(fleet_operator|mechanic)\/bicycles\//.exec(topic) ?? [];
-  if (role === undefined || !isObserved) return { topic, role: 'admin' };
+  if (role === undefined) return { topic, role: 'admin' };
   return { topic: topic.replace(`/${role}/`, '/admin/'), role };
 }
 
 /** The organization whose topic it is, or undefined when there is no such topic (section 6.1). Observed: the children of an organization have one of their own, alerts have none. */
 function organizationOfTopic(fleet: ServedFleet, topic: string): string | undefined {
   const [, parent = ''] = /^\/([^/]+)\/\*\/admin\/bicycles\/\*$/.exec(topic) ?? [];
-  if (fleet.isObserved && hasOrganization(fleet, parent)) return parent;
+  if (hasOrganization(fleet, parent)) return parent;
   const [, organization = '', kind = '', rest = ''] = /^\/([^/]+)\/admin\/(bicycles|alerts)\/(.+)$/.exec(topic) ?? [];
   if (!hasOrganization(fleet, organization) || (fleet.isObserved && kind === 'alerts')) return undefined;
   if (rest === '*') return organization;

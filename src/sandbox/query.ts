@@ -7,12 +7,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Observed: "page_size up to 100, clamped silently". */
 const LARGEST_PAGE = 100;
 
-/** The parameters of a raw request target, which may have none. */
-export function readQuery(target: string): URLSearchParams {
-  const start = target.indexOf('?');
-  return new URLSearchParams(start < 0 ? '' : target.slice(start + 1));
-}
-
 /** Assumed: of a single-valued parameter that is repeated the last one counts. */
 export function lastOf(query: URLSearchParams, name: string): string | undefined {
   return query.getAll(name).at(-1);
@@ -25,10 +19,9 @@ export function readUuid(query: URLSearchParams, name: string): string | undefin
   return text;
 }
 
-/** "The query parameter page takes a single page number", from 1, or `last` as observed. Throws a 404 Problem when it is none (assumed). */
-export function readPageNumber(query: URLSearchParams, lastPage: number, isObserved: boolean): number {
+/** "The query parameter page takes a single page number", from 1. Throws a 404 Problem when it is none (assumed). */
+export function readPageNumber(query: URLSearchParams, lastPage: number): number {
   const text = lastOf(query, 'page') ?? '1';
-  if (isObserved && text === 'last') return lastPage;
   if (!/^[1-9]\d{0,8}$/.test(text) || Number(text) > lastPage) throw refuseUnknown('Invalid page.');
   return Number(text);
 }
@@ -48,25 +41,22 @@ export function readBox(query: URLSearchParams, isObserved: boolean): ServedBox 
   return box;
 }
 
-/** What a list can be ordered by. */
-export interface OrderingRules {
-  fields: readonly string[];
-  /** Whether several fields may stand there with commas. */
-  areManyAllowed: boolean;
-  /** Fields that the service fails at with 500. */
-  broken?: readonly string[];
-}
+/** Observed: what the service fails at. */
+const BROKEN_ORDERINGS = ['bleid', 'device_type', 'query', 'bbox', 'zone', 'has_lock', 'created_after'];
 
-/** "Sort field; a leading - means descending." Throws a 400 Problem when there is no such field. */
-export function readOrderings(query: URLSearchParams, rules: OrderingRules): { name: string; descending: boolean }[] {
+/** "Sort field; a leading - means descending." Observed: several with commas. Throws a 400 Problem when there is no such field. */
+export function readOrderings(
+  query: URLSearchParams,
+  fields: readonly string[],
+  areManyAllowed: boolean,
+): { name: string; descending: boolean }[] {
   const text = lastOf(query, 'ordering');
   if (text === undefined) return [];
-  return (rules.areManyAllowed ? text.split(',') : [text]).map((part) => {
-    const descending = part.startsWith('-');
-    const name = descending ? part.slice(1) : part;
-    if (rules.broken?.includes(name)) throw new Problem(500, {});
-    if (!rules.fields.includes(name)) throw refuseChoice('ordering', text);
-    return { name, descending };
+  return (areManyAllowed ? text.split(',') : [text]).map((part) => {
+    const name = part.replace(/^-/, '');
+    if (areManyAllowed && BROKEN_ORDERINGS.includes(name)) throw new Problem(500, {});
+    if (!fields.includes(name)) throw refuseChoice('ordering', text);
+    return { name, descending: part !== name };
   });
 }
 
@@ -84,20 +74,6 @@ export function readQueryWords(query: URLSearchParams, name: string): string[] {
     .getAll(name)
     .flatMap((value) => value.split(','))
     .filter((value) => value !== '');
-}
-
-/** A number, or undefined when the parameter is absent. Throws a 400 Problem when it is none. */
-export function readNumber(query: URLSearchParams, name: string): number | undefined {
-  const text = lastOf(query, name);
-  if (text === undefined || text === '') return undefined;
-  if (!/^-?\d{1,9}(\.\d{1,9})?$/.test(text)) throw refuseField(name, 'Enter a number.', 'invalid');
-  return Number(text);
-}
-
-/** `true` or `false` in any case, undefined for all else. */
-export function readQueryFlag(query: URLSearchParams, name: string): boolean | undefined {
-  const text = lastOf(query, name)?.toLowerCase();
-  return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
 function refuseChoice(name: string, value: string): Problem {

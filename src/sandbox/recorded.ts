@@ -43,8 +43,7 @@ export function createPlayback(fleet: ServedFleet, recordedAt: string): Playback
   return {
     playChanges: (uuid, changes) => {
       const row = fleet.bicyclesByUuid.get(uuid);
-      if (row !== undefined)
-        changeBicycle(fleet, row, leadHere(changes, recordedAt, fleet.baseUrl) as Partial<Bicycle>);
+      if (row !== undefined) changeBicycle(fleet, row, leadHere(changes, recordedAt, fleet.baseUrl));
     },
     playArrival: (arrival) => changeBicycle(fleet, addRecordedBicycle(fleet, arrival, recordedAt), {}),
     playDeparture: (uuid) => {
@@ -65,9 +64,7 @@ export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
   fleet.organizations.splice(0, fleet.organizations.length, ...organizations);
   for (const zone of fleet.zones) zone.organization = main;
   const created = ({ bicycle }: RecordedBicycle) => String(bicycle.created ?? '');
-  const sorted = [...recorded.bicycles].sort((a, b) =>
-    created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0,
-  );
+  const sorted = [...recorded.bicycles].sort((a, b) => created(a).localeCompare(created(b)));
   for (const each of sorted) addRecordedBicycle(fleet, each, recorded.baseUrl);
 }
 
@@ -83,7 +80,7 @@ function addRecordedBicycle(
     created: modified,
     name: '',
     state: 'available',
-    ...(leadHere(bicycle, baseUrl, fleet.baseUrl) as Bicycle),
+    ...leadHere(bicycle, baseUrl, fleet.baseUrl),
     modified,
     ...(fleet.isObserved ? { concurrency_version: moment } : {}),
   } as ServedBicycle;
@@ -96,9 +93,6 @@ function addRecordedBicycle(
 }
 
 /** A value with its links below one address led to another. */
-function leadHere(value: unknown, from: string, to: string): unknown {
-  if (typeof value === 'string') return value.startsWith(`${from}/`) ? to + value.slice(from.length) : value;
-  if (Array.isArray(value)) return value.map((each) => leadHere(each, from, to));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, leadHere(each, from, to)]));
+function leadHere<Value>(value: Value, from: string, to: string): Value {
+  return JSON.parse(JSON.stringify(value).replaceAll(`"${from}/`, `"${to}/`));
 }

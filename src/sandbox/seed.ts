@@ -1,6 +1,6 @@
 // The fleet at the beginning: the same seed and number of bicycles give the same one, uuids included.
 import { ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
-import { makeAlert, OBSERVED_ALERT_TYPES } from './alerts.js';
+import { makeAlert } from './alerts.js';
 import {
   type AlertRow,
   addBicycle,
@@ -70,11 +70,6 @@ const STATE_WEIGHTS: readonly [[SandboxState, number], ...[SandboxState, number]
   ['retired', 3],
 ];
 
-/** The types of section 2.3, or those that were observed too. */
-export function alertTypesOf(isObserved: boolean): readonly string[] {
-  return isObserved ? ALERT_TYPES : ALERT_TYPES.filter((type) => !OBSERVED_ALERT_TYPES.includes(type));
-}
-
 /** Enough for many pages; more would only cost memory in a very large fleet. */
 const MOST_ALERTS = 10_000;
 
@@ -116,7 +111,7 @@ export function seedFleet({ seed, bicycles }: { seed: number; bicycles: number }
     addBicycle(fleet, row);
   }
   if (bicycles > 0) {
-    const alerts = Math.min(Math.max(leastAlerts(fleet), Math.round(bicycles * 0.2)), MOST_ALERTS);
+    const alerts = Math.min(Math.max(LEAST_ALERTS, Math.round(bicycles * 0.2)), MOST_ALERTS);
     for (let index = 0; index < alerts; index += 1) fleet.alerts.push(seedAlert(random, fleet, index, start));
   }
   return fleet;
@@ -134,7 +129,6 @@ function seedZone(random: Random, organizations: readonly Organization[], city: 
     uuid: randomUuid(random),
     name: city.name,
     organization: organizations[city.organization]?.uuid ?? '',
-    bbox: [box.east, box.north, box.west, box.south],
     box,
   };
 }
@@ -224,15 +218,12 @@ export function findFitting(fleet: ServedFleet, random: Random, alertType: strin
 }
 
 /** So many that every type is there in every state. */
-function leastAlerts({ isObserved }: ServedFleet): number {
-  return alertTypesOf(isObserved).length * ALERT_STATES.length;
-}
+const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
 
 function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {
-  const types = alertTypesOf(fleet.isObserved);
-  const isInTurn = index < leastAlerts(fleet);
-  const alertType = (isInTurn ? types[index % types.length] : pick(random, types)) ?? '';
-  const state = isInTurn ? ALERT_STATES[Math.floor(index / types.length)] : pick(random, ALERT_STATES);
+  const isInTurn = index < LEAST_ALERTS;
+  const alertType = (isInTurn ? ALERT_TYPES[index % ALERT_TYPES.length] : pick(random, ALERT_TYPES)) ?? '';
+  const state = isInTurn ? ALERT_STATES[Math.floor(index / ALERT_TYPES.length)] : pick(random, ALERT_STATES);
   const row = findFitting(fleet, random, alertType);
   if (row === undefined) throw new Error('an alert needs a bicycle');
   const createdAt = start - randomInteger(random, DAY_MICROSECONDS, 60 * DAY_MICROSECONDS);

@@ -22,14 +22,12 @@ export interface RecordedRequest {
   url: string;
   /** By lower-case name. */
   headers: { [name: string]: string | string[] | undefined };
-  /** Names and values in turn, spelled as they came. */
-  rawHeaders: string[];
   /** The body as text; empty when there was none, or when an error fault refused the request unread. */
   body: string;
-  /** The X-Service-RequestId of the answer. */
-  requestId: string;
   /** Milliseconds since the epoch. */
   at: number;
+  /** The X-Service-RequestId of the answer. */
+  requestId: string;
   /** 0 while there is no answer, and for good when the connection was cut before one. */
   status: number;
 }
@@ -52,21 +50,17 @@ export interface ServerOptions {
   name: 'api' | 'push';
   faults: Faults;
   fleet: ServedFleet;
-  /** The middle of the trace headers' names: `Service` for X-Service-RequestId. */
-  traceFamily: string;
   remember: (record: RecordedRequest) => void;
   onRequest: ((line: RequestLine) => void) | undefined;
-  /** Whether faults leave this raw path alone. */
-  spares: (path: string) => boolean;
   handle: (exchange: Exchange) => void;
 }
 
 /** Section 9: "Every response carries these trace headers". */
-function traceHeaders({ name, traceFamily }: ServerOptions): { [header: string]: string } {
+function traceHeaders({ name }: ServerOptions) {
   return {
-    [`X-${traceFamily}-From`]: `sandbox-${name}`,
-    [`X-${traceFamily}-RequestId`]: randomUUID(),
-    [`X-${traceFamily}-Version`]: 'sandbox-1.0.0',
+    'X-Service-From': `sandbox-${name}`,
+    'X-Service-RequestId': randomUUID(),
+    'X-Service-Version': 'sandbox-1.0.0',
   };
 }
 
@@ -76,16 +70,15 @@ export function serve(server: Server, options: ServerOptions): void {
   server.on('request', (incoming, outgoing) => {
     const exchange = openExchange(options, incoming, outgoing);
     const refusal = refusalOf(incoming.headers, incoming.socket.localPort ?? 0);
-    if (refusal !== undefined) return sendAnswer(exchange, answerOf(refusal, options.fleet.isObserved));
+    if (refusal !== undefined) return sendAnswer(exchange, answerOf(refusal));
     const target: FaultTarget = { server: options.name, method: exchange.record.method, path: exchange.record.url };
-    if (options.spares(target.path)) return options.handle(exchange);
     const latencyMs = options.faults.latencyMs(target);
     const perform = () => {
       const status = options.faults.errorStatus(target);
       exchange.cut = status === undefined && options.faults.cuts(target);
       if (status === undefined) return options.handle(exchange);
       const problem = status === 429 ? refuseThrottled(1) : refuse(status, `Fault on request: ${status}.`, 'fault');
-      sendAnswer(exchange, answerOf(problem, options.fleet.isObserved));
+      sendAnswer(exchange, answerOf(problem));
     };
     if (latencyMs <= 0) return perform();
     const timer = setTimeout(() => {
@@ -97,12 +90,6 @@ export function serve(server: Server, options: ServerOptions): void {
   server.on('close', () => {
     for (const timer of waiting) clearTimeout(timer);
   });
-  // What is no HTTP at all gets its trace headers too.
-  server.on('clientError', (_error, socket) => {
-    if (!socket.writable) return;
-    const headers = Object.entries(traceHeaders(options)).map(([header, value]) => `${header}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n${headers.join('')}\r\n`);
-  });
 }
 
 function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
@@ -113,9 +100,8 @@ function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoin
     method: incoming.method ?? '',
     url: incoming.url ?? '',
     headers: incoming.headers,
-    rawHeaders: incoming.rawHeaders,
     body: '',
-    requestId: trace[`X-${options.traceFamily}-RequestId`] ?? '',
+    requestId: trace['X-Service-RequestId'],
     at: options.fleet.now(),
     status: 0,
   };

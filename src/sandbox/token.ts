@@ -78,7 +78,7 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
     const known = remembered.get(token);
     if (known !== undefined) return known;
     try {
-      const { payload } = await jwtVerify(token, key, {
+      const { payload } = await jwtVerify<Claims>(token, key, {
         algorithms: ['HS256'],
         requiredClaims: ['sub', 'exp', 'iat'],
         currentDate: new Date(fleet.now()),
@@ -119,15 +119,11 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
   return { sign, check, endOf };
 }
 
+/** What our own tokens say beside what every token does. */
+type Claims = JWTPayload & Pick<Viewer, 'role' | 'organization'> & { affs?: Viewer['affiliations'] };
+
 /** Whom one of our own tokens names. */
-function viewerOf({ sub = '', iat = 0, exp = 0, ...claims }: JWTPayload): Viewer {
-  const {
-    role,
-    organization,
-    affs = {},
-  } = claims as Pick<Viewer, 'role' | 'organization'> & {
-    affs?: Viewer['affiliations'];
-  };
+function viewerOf({ sub = '', iat = 0, exp = 0, role, organization, affs = {} }: Claims): Viewer {
   return { role, subject: sub, organization, affiliations: affs, issuedAt: iat * 1000, expiresAt: exp * 1000 };
 }
 

@@ -9,17 +9,10 @@ export interface WebhookOptions {
   secret?: string;
 }
 
-/** Assumed: "Registration, payload, retries and signing of the webhook: not shown". */
-export const SIGNATURE_HEADER = 'X-Fleet-Signature';
-
 /** Alerts that wait while the receiver is down; the oldest are given up beyond it. */
 const MOST_WAITING = 10_000;
 
-/** An alert is given up after so many tries, about two minutes. */
-const MOST_TRIES = 10;
-
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
+const RETRY_AFTER_MS = 250;
 const ANSWER_LIMIT_MS = 10_000;
 
 const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
@@ -35,11 +28,6 @@ export function parseWebhookUrl(text: string): URL {
   return url;
 }
 
-/** `sha256=` and the HMAC-SHA256 of the body in hexadecimal digits. */
-export function signatureOf(secret: string, body: string): string {
-  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
-}
-
 /** Opens the queue. One request is in flight at a time, so that alerts arrive in the order they happened. */
 export function openWebhook({ url: address, secret }: WebhookOptions) {
   const url = parseWebhookUrl(address);
@@ -48,24 +36,28 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
   const closing = new AbortController();
   let isBusy = false;
 
-  async function deliver(body: string): Promise<'delivered' | 'lost'> {
-    for (let tries = 1; ; tries += 1) {
-      const status = await post(url, body, secret, closing.signal);
-      if (status >= 200 && status < 300) return 'delivered';
-      // A receiver that refuses for good gets the same answer each time; 408 and 429 ask to come again.
-      const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
-      if (isFinal || tries >= MOST_TRIES) return 'lost';
-      await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)), undefined, { signal: closing.signal });
-    }
+  /** The status of the answer; 0 where there was none. Assumed: "Registration, payload, retries and signing of the webhook: not shown". */
+  async function post(body: string): Promise<number> {
+    const headers = {
+      'Content-Type': 'application/json',
+      ...(secret === undefined ? {} : { 'X-Fleet-Signature': signatureOf(secret, body) }),
+    };
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]);
+    const sent = fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+    return sent.then((answer) => answer.arrayBuffer().then(() => answer.status)).catch(() => 0);
   }
 
   async function work(): Promise<void> {
     if (isBusy) return;
     isBusy = true;
     for (let [body] = queue; body !== undefined; [body] = queue) {
-      const outcome = await deliver(body);
-      queue.shift();
-      counts[outcome] += 1;
+      const status = await post(body);
+      const isTaken = status >= 200 && status < 300;
+      // A receiver that refuses for good gives the same answer each time; 408 and 429 ask to come again.
+      if (isTaken || (status >= 400 && status < 500 && status !== 408 && status !== 429)) {
+        queue.shift();
+        counts[isTaken ? 'delivered' : 'lost'] += 1;
+      } else await pause(RETRY_AFTER_MS, undefined, { signal: closing.signal });
     }
     isBusy = false;
   }
@@ -84,19 +76,7 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
   };
 }
 
-/** The status of the answer; 0 where there was none. */
-async function post(url: URL, body: string, secret: string | undefined, signal: AbortSignal): Promise<number> {
-  const headers = {
-    'Content-Type': 'application/json',
-    'User-Agent': 'fleet-sandbox',
-    ...(secret === undefined ? {} : { [SIGNATURE_HEADER]: signatureOf(secret, body) }),
-  };
-  const limits = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]);
-  try {
-    const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: limits });
-    await answer.arrayBuffer();
-    return answer.status;
-  } catch {
-    return 0;
-  }
+/** `sha256=` and the HMAC-SHA256 of the body in hexadecimal digits. */
+function signatureOf(secret: string, body: string): string {
+  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }

@@ -264,7 +264,7 @@ describe('what stops a run', () => {
       const uuids = inState(sandbox, 'available', 5);
       const folder = newFolder();
       // The first token is refused, the next one is good.
-      const command = `mkdir ${folder}/asked 2>/dev/null && echo stale || curl -s ${sandbox.tokenUrl}`;
+      const command = `mkdir ${folder}/asked 2>/dev/null && echo stale || echo ${await sandbox.token()}`;
       const env = { FLEET_TOKEN: undefined, FLEET_TOKEN_COMMAND: command };
       const { code, results } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json'], { env });
       expect({ code, counts: countOutcomes(results) }).toEqual({ code: 0, counts: { done: 5 } });

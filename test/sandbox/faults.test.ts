@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type Fault, parseFault, type Sandbox } from '../../src/sandbox/index.js';
 import { eventually } from '../support/running.js';
 import { headersFor, withSandbox } from '../support/sandbox.js';
+import { actOn, bicycleIn } from './ask.js';
 import { openStream } from './stream.js';
 
 test.each<[string, Fault]>([
@@ -22,22 +23,12 @@ test.each<[string, Fault]>([
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
 ])('%s', (text, fault) => expect(parseFault(text)).toEqual(fault));
 
-test.each([
-  ...['', 'latency', 'latency=', 'latency=5', 'latency=-5ms', 'latency=5 ms', 'drop=5%', 'error=5%', 'error=200:5%'],
-  ...[
-    'error=503:',
-    'error=503:101%',
-    'error=503:5',
-    'error=503:1.5x',
-    'cut=5s',
-    'cut',
-    'slow=5s',
-    ' drop=30s',
-    'Drop=30s',
-  ],
-])('"%s" is refused with the forms that there are', (text) => {
-  expect(() => parseFault(text)).toThrow(`"${text}"`);
-  expect(() => parseFault(text)).toThrow('latency=200ms, error=503:5%');
+test.each(
+  ' |latency|latency=|latency=5|latency=-5ms|latency=5 ms|drop=5%|error=5%|error=200:5%|error=503:|error=503:101%|error=503:1.5x|cut=5s|cut|slow=5s|Drop=30s'.split(
+    '|',
+  ),
+)('"%s" is refused with the forms that there are', (text) => {
+  expect(() => parseFault(text)).toThrow(`"${text}"; faults: latency=200ms, error=503:5%`);
 });
 
 async function list(own: Sandbox): Promise<Response> {
@@ -184,8 +175,7 @@ test('expire shortens the life of tokens; a new token works', () => {
     expect(await status(old)).toBe(200);
     now += 60_000;
     expect(await status(old)).toBe(401);
-    const token = await (await fetch(own.tokenUrl)).text();
-    expect(await status({ ...old, Authorization: `JWT ${token.trim()}` })).toBe(200);
+    expect(await status(await headersFor(own))).toBe(200);
   });
 });
 
@@ -200,7 +190,16 @@ test('expire also ends the subscriptions that are open, and those of new tokens'
     expect(await second.ended).toBe('end');
   }));
 
-test('the token address is spared by faults', () =>
-  withSandbox({ bicycles: 10, faults: [parseFault('error=503'), parseFault('cut=100%')] }, async (own) => {
-    expect((await fetch(own.tokenUrl)).status).toBe(200);
-  }));
+test('throttle: 429 for the same bicycle and user, after the date has moved on 200 again', () => {
+  let now = Date.UTC(2026, 10, 21);
+  return withSandbox({ bicycles: 10, now: () => now, faults: [parseFault('throttle=5s')] }, async (own) => {
+    const uuid = bicycleIn(own, 'available');
+    const takeOver = (token = {}) => actOn(own, uuid, { type: 'take_over' }, { token });
+    expect((await takeOver()).status).toBe(200);
+    const again = await takeOver();
+    expect([again.status, again.headers.get('Retry-After')]).toEqual([429, '5']);
+    expect((await takeOver({ role: 'admin' })).status).toBe(200);
+    now += 5000;
+    expect((await takeOver()).status).toBe(200);
+  });
+});

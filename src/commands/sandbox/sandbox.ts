@@ -109,7 +109,7 @@ async function announce({ io, flags }: Context, sandbox: Sandbox, token: string,
   const result = {
     base_url: sandbox.baseUrl,
     sse_url: sandbox.sseUrl,
-    organization: mainOrganization(sandbox),
+    organization: sandbox.organizations[0]?.uuid,
     token,
     profile,
   };
@@ -118,15 +118,11 @@ async function announce({ io, flags }: Context, sandbox: Sandbox, token: string,
   await io.stdout.write(drawList(rows));
 }
 
-function mainOrganization(sandbox: Sandbox): string {
-  return sandbox.organizations[0]?.uuid ?? '';
-}
-
 /** Saves addresses, organization and token as the profile, and says how to use them elsewhere. Says whether it could. */
 async function saveAsProfile(context: Context, place: SettingsFolder, sandbox: Sandbox, token: string) {
   const { baseUrl, sseUrl } = sandbox;
   try {
-    const values = { base_url: baseUrl, sse_url: sseUrl, organization: mainOrganization(sandbox) };
+    const values = { base_url: baseUrl, sse_url: sseUrl, organization: sandbox.organizations[0]?.uuid ?? '' };
     await saveSandboxProfile(place, values, token);
     await context.notice(
       `saved as the profile "${SANDBOX_PROFILE}"; in another terminal: fleet --profile ${SANDBOX_PROFILE} bicycles list`,
@@ -153,15 +149,11 @@ async function keepToken(
   const { signal, clock } = context;
   let token = firstToken;
   for (;;) {
-    await sleep(clock, halfOfLife(token, clock.wallMs()), signal);
+    // Half of what is left of its life, a second at least.
+    const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
+    await sleep(clock, Math.max(1000, (expiry - clock.wallMs()) / 2), signal);
     token = await sandbox.token();
     // Another sandbox, or a login, may own the profile by now.
     await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
-}
-
-/** Half of what is left of a token's life, a second at least. */
-function halfOfLife(token: string, now: number): number {
-  const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
-  return Math.max(1000, (expiry - now) / 2);
 }
