@@ -298,27 +298,23 @@ describe('--install', () => {
     expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('profile.ps1 is UTF-16')]);
   });
 
-  it.each([
-    ['bash', '.local/share/bash-completion/completions/fleet', '.bashrc'],
-    ['zsh', '.local/share/fleet/completion.zsh', '.zshrc'],
-    ['fish', '.config/fish/completions/fleet.fish', undefined],
-    ['powershell', '.local/share/fleet/completion.ps1', '.config/powershell/profile.ps1'],
-  ])('%s: says what it changes, changes it once', async (shell, script, startFile) => {
-    if (startFile !== undefined) await writeStart(startFile, 'alias ll="ls -l"');
+  const STARTS = [
+    ['bash', '.bashrc'],
+    ['zsh', '.zshrc'],
+    ['fish', '.config/fish/completions/fleet.fish'],
+    ['powershell', '.config/powershell/profile.ps1'],
+  ] as const;
+
+  it.each(STARTS)('%s: says what it changes, changes it once', async (shell, file) => {
+    await writeStart(file, 'alias ll="ls -l"');
     const run = await fleet(`completion ${shell} --install --yes`);
-    expect(run.code).toBe(0);
-    expect(run.stderr).toContain(`this writes ${join(folder, script)}\n`);
-    expect(await readFile(join(folder, script), 'utf8')).toBe((await fleet(`completion ${shell}`)).stdout);
-    if (startFile !== undefined) {
-      expect(run.stderr).toContain(`this adds a line to ${join(folder, startFile)}: `);
-      const lines = (await readFile(join(folder, startFile), 'utf8')).split('\n');
-      expect(lines).toEqual(['alias ll="ls -l"', expect.stringContaining(script), '']);
-    }
-    const again = await fleet(`completion ${shell} --install`);
-    expect(again).toEqual({
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`this adds a line to ${join(folder, file)}: `)]);
+    const lines = (await readFile(join(folder, file), 'utf8')).split('\n');
+    expect(lines).toEqual(['alias ll="ls -l"', expect.stringContaining(`fleet completion ${shell}`), '']);
+    expect(await fleet(`completion ${shell} --install`)).toEqual({
       code: 0,
       stdout: '',
-      stderr: `completion for ${shell} is installed already, in ${join(folder, script)}\n`,
+      stderr: `completion for ${shell} is installed already, in ${join(folder, file)}\n`,
     });
   });
 
@@ -332,7 +328,7 @@ describe('--install', () => {
     };
     const run = await fleet('completion fish --install', { stdin, terminal: { columns: 100 }, onStderr });
     expect(run.code).toBe(0);
-    expect(run.stderr).toContain('this writes ');
+    expect(run.stderr).toContain('this adds a line to ');
     expect(run.stderr).toContain(said);
     await expect(stat(join(folder, '.config')))
       .rejects.toSatisfy(() => keys === '\r')
@@ -346,30 +342,25 @@ describe('--install', () => {
     await expect(stat(join(folder, '.bashrc'))).rejects.toThrow('ENOENT');
   });
 
-  it.each([
-    ['bash', '.bashrc'],
-    ['zsh', '.zshrc'],
-    ['fish', undefined],
-    ['powershell', '.config/powershell/profile.ps1'],
-  ])('%s: --uninstall leaves what was there before, and nothing of ours', async (shell, startFile) => {
+  it.each(STARTS)('%s: --uninstall leaves what was there before, and nothing of ours', async (shell, file) => {
     const before = 'alias ll="ls -l"\nexport EDITOR=vi\n';
-    if (startFile !== undefined) await writeStart(startFile, before);
+    await writeStart(file, before);
     await fleet(`completion ${shell} --install --yes`);
     expect((await fleet(`completion ${shell} --uninstall`)).code).toBe(2);
     const run = await fleet(`completion ${shell} --uninstall --yes`);
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`completion for ${shell} is removed`)]);
-    if (startFile !== undefined) expect(await readFile(join(folder, startFile), 'utf8')).toBe(before);
+    expect(await readFile(join(folder, file), 'utf8')).toBe(before);
     const again = await fleet(`completion ${shell} --uninstall`);
     expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
   });
 
-  it('replaces an older script, and says when it cannot write', async () => {
-    await mkdir(join(folder, '.config/fish/completions'), { recursive: true });
-    await writeFile(join(folder, '.config/fish/completions/fleet.fish'), 'old');
-    expect((await fleet('completion fish --install -y')).stderr).toContain('this replaces ');
+  it('a file of ours alone is removed; says when it cannot write', async () => {
+    await fleet('completion fish --install -y');
+    await fleet('completion fish --uninstall -y');
+    await expect(stat(join(folder, '.config/fish/completions/fleet.fish'))).rejects.toThrow('ENOENT');
     await writeFile(join(folder, 'file'), '');
     const run = await fleet('completion fish --install -y', { env: { XDG_CONFIG_HOME: join(folder, 'file') } });
-    expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('hint: put the script in place yourself')]);
+    expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('hint: add the line to the file yourself')]);
   });
 });
 

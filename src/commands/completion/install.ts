@@ -1,37 +1,26 @@
-// `fleet completion --install` and `--uninstall`: puts the script where the shell finds it, or takes it away, and says before what that changes.
+// `fleet completion --install` and `--uninstall`: puts a line where the shell reads it at its start, or takes it away, and says before what that changes.
 
 import { execFile } from 'node:child_process';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { SCRIPTS } from '../../cli/shell-scripts.js';
 import type { Shell } from '../../cli/shells.js';
 import type { Context } from '../../context.js';
 import { configError, FleetError, reasonOf } from '../../errors.js';
 import { hasCode, isWholePath, makeFolder } from '../../folder.js';
 import { windowsProgram } from '../../shell.js';
-import { quoteForShell } from '../../shell-words.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 import { homeOfUser } from '../../user.js';
 
-/** A line in a file that the shell reads at its start. */
-interface StartLine {
-  path: string;
-  line: string;
-}
-
-/** What the shell needs: the script in a file, and lines that load it. */
-interface Plan {
-  scriptPath: string;
-  /** None for a shell that finds the script by itself. */
-  startLines: StartLine[];
-}
-
-interface Change {
-  said: string;
-  change(): Promise<unknown>;
-}
+/** What the shell reads: the script as fleet prints it then, so that an upgrade needs no new one. */
+const LINES: { readonly [Name in Shell]: string } = {
+  bash: '! command -v fleet > /dev/null || eval "$(fleet completion bash)"',
+  zsh: '! command -v fleet > /dev/null || { (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }; eval "$(fleet completion zsh)" }',
+  fish: 'fleet completion fish | source',
+  powershell:
+    'if (Get-Command fleet -ErrorAction Ignore) { fleet completion powershell | Out-String | Invoke-Expression }',
+};
 
 /**
  * Installs the completion, or takes away what that wrote and nothing else; says before what it changes, and asks unless `--yes` says so. Throws
@@ -44,25 +33,28 @@ export async function changeCompletion(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   const { io, notice } = context;
+  const line = LINES[shell];
   const isWanted = to === 'installed';
-  const byHand = isWanted
-    ? `put the script in place yourself: fleet completion ${shell}`
-    : 'remove the file and the line that were named yourself';
-  const plan = await makePlan(shell, io.env);
+  const byHand = `${isWanted ? 'add the line to' : 'remove the line from'} the file yourself: ${line}`;
+  const paths = await startFiles(shell, io.env);
   try {
-    const changes = await findChanges(plan, shell, isWanted);
-    if (changes.length === 0) {
-      const where = isWanted ? `installed already, in ${plan.scriptPath}` : 'not installed';
-      return await notice(`completion for ${shell} is ${where}`);
+    const texts = await Promise.all(paths.map(async (path) => [path, await readText(path)] as const));
+    const changes = texts.filter(([, text]) => text.split('\n').includes(line) !== isWanted);
+    if (changes.length === 0)
+      return await notice(
+        `completion for ${shell} is ${isWanted ? `installed already, in ${paths.join(' and ')}` : 'not installed'}`,
+      );
+    for (const [path] of changes) {
+      const said = `this ${isWanted ? 'adds a line to' : 'removes a line from'} ${path}: ${line}`;
+      // Not a notice where it is asked for: whoever says yes must know to what.
+      await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
     }
-    // Not a notice where it is asked for: whoever says yes must know to what.
-    for (const { said } of changes) await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
     const question = {
-      message: ['Make this change?', 'Make both changes?'][changes.length - 1] ?? 'Make all these changes?',
-      instead: `add --yes to skip the question${isWanted ? `, or ${byHand}` : ''}`,
+      message: changes.length === 1 ? 'Make this change?' : 'Make both changes?',
+      instead: `add --yes to skip the question, or ${byHand}`,
     };
     if (yes !== true && !(await askYesNo(context, question))) return await notice('nothing was changed');
-    for (const { change } of changes) await change();
+    for (const [path, text] of changes) await (isWanted ? addLine : removeLine)(path, text, line);
   } catch (error) {
     if (error instanceof FleetError || context.signal.aborted) throw error;
     const message = `the completion could not be ${to}: ${reasonOf(error)}`;
@@ -72,96 +64,51 @@ export async function changeCompletion(
   await notice(`completion for ${shell} is ${to}; ${when}`);
 }
 
-async function makePlan(shell: Shell, env: NodeJS.ProcessEnv): Promise<Plan> {
+/** The files that a shell reads by itself. */
+async function startFiles(shell: Shell, env: NodeJS.ProcessEnv): Promise<string[]> {
   const home = homeOfUser(env);
   if (home === undefined) throw configError('there is no home folder: HOME is not an absolute path');
-  const data = env['XDG_DATA_HOME'] || join(home, '.local', 'share');
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
-  switch (shell) {
-    case 'bash': {
-      // The package bash-completion loads it from there by itself; not everybody has that.
-      const scriptPath = join(data, 'bash-completion', 'completions', 'fleet');
-      return { scriptPath, startLines: [{ path: join(home, '.bashrc'), line: sourceLine(scriptPath) }] };
-    }
-    case 'zsh': {
-      const scriptPath = join(data, 'fleet', 'completion.zsh');
-      const line = `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }; ${sourceLine(scriptPath)}`;
-      return { scriptPath, startLines: [{ path: join(env['ZDOTDIR'] || home, '.zshrc'), line }] };
-    }
-    case 'fish':
-      return { scriptPath: join(config, 'fish', 'completions', 'fleet.fish'), startLines: [] };
-    case 'powershell': {
-      if (process.platform === 'win32')
-        return planForWindows(env['LOCALAPPDATA'] || join(home, 'AppData', 'Local'), home);
-      const scriptPath = join(data, 'fleet', 'completion.ps1');
-      const line = loadLine(quoteForShell(scriptPath, 'win32'));
-      return { scriptPath, startLines: [{ path: join(config, 'powershell', 'profile.ps1'), line }] };
-    }
-  }
+  if (shell === 'bash') return [join(home, '.bashrc')];
+  if (shell === 'zsh') return [join(env['ZDOTDIR'] || home, '.zshrc')];
+  if (shell === 'fish') return [join(config, 'fish', 'completions', 'fleet.fish')];
+  if (process.platform !== 'win32') return [join(config, 'powershell', 'profile.ps1')];
+  const documents = await documentsFolder(home);
+  return ['PowerShell', 'WindowsPowerShell'].map((folder) => join(documents, folder, 'profile.ps1'));
 }
 
-/** For PowerShell and Windows PowerShell, whose profiles are among the documents; these may be in OneDrive. */
-async function planForWindows(local: string, home: string): Promise<Plan> {
+const DOCUMENTS_LIMIT_MS = 10_000;
+
+/** On Windows the profiles of PowerShell and of Windows PowerShell are among the documents; these may be in OneDrive. */
+async function documentsFolder(home: string): Promise<string> {
   const ask = "[Console]::OutputEncoding = [Text.Encoding]::UTF8; [Environment]::GetFolderPath('MyDocuments')";
   const powershell = windowsProgram('WindowsPowerShell', 'v1.0', 'powershell.exe');
   const options = { windowsHide: true, timeout: DOCUMENTS_LIMIT_MS };
   const told = await promisify(execFile)(powershell, ['-NoProfile', '-Command', ask], options).catch(() => undefined);
   const found = told?.stdout.trim() ?? '';
-  const documents = isWholePath(found) ? found : join(home, 'Documents');
-  // Windows PowerShell reads the line in the old code page: a user's name would be broken in it.
-  const line = loadLine(String.raw`"$env:LOCALAPPDATA\fleet\completion.ps1"`);
-  const paths = ['PowerShell', 'WindowsPowerShell'].map((folder) => join(documents, folder, 'profile.ps1'));
-  return { scriptPath: join(local, 'fleet', 'completion.ps1'), startLines: paths.map((path) => ({ path, line })) };
+  return isWholePath(found) ? found : join(home, 'Documents');
 }
 
-const DOCUMENTS_LIMIT_MS = 10_000;
-
-function loadLine(path: string): string {
-  return `if (Test-Path ${path}) { . ${path} }`;
+async function addLine(path: string, text: string, line: string): Promise<void> {
+  await makeFolder(dirname(path));
+  await appendFile(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`);
 }
 
-function sourceLine(path: string): string {
-  const quoted = `'${path.replaceAll("'", "'\\''")}'`;
-  return `[ ! -r ${quoted} ] || . ${quoted}`;
+async function removeLine(path: string, text: string, line: string): Promise<void> {
+  const rest = text
+    .split('\n')
+    .filter((one) => one !== line)
+    .join('\n');
+  await (rest === '' ? rm(path) : writeFile(path, rest));
 }
 
-async function findChanges({ scriptPath, startLines }: Plan, shell: Shell, isWanted: boolean): Promise<Change[]> {
-  const changes: Change[] = [];
-  const present = await readText(scriptPath);
-  const script = isWanted ? SCRIPTS[shell] : undefined;
-  if (script === undefined) {
-    if (present !== undefined) changes.push({ said: `this removes ${scriptPath}`, change: () => rm(scriptPath) });
-  } else if (present !== script) {
-    const said = `this ${present === undefined ? 'writes' : 'replaces'} ${scriptPath}`;
-    const change = async () => {
-      await makeFolder(dirname(scriptPath));
-      await writeFile(scriptPath, script);
-    };
-    changes.push({ said, change });
-  }
-  return [...changes, ...(await Promise.all(startLines.map((each) => changeLine(each, isWanted)))).flat()];
-}
-
-async function changeLine({ path, line }: StartLine, isWanted: boolean): Promise<Change[]> {
-  const text = (await readText(path)) ?? '';
+/** The text of a file; '' where there is none. */
+async function readText(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return '';
+    throw error;
+  });
   // Windows PowerShell writes such files.
   if (text.includes('\0')) throw new Error(`${path} is UTF-16, which fleet does not write`);
-  const lines = text.split('\n');
-  if (lines.includes(line) === isWanted) return [];
-  const said = isWanted ? `this adds a line to ${path}: ${line}` : `this removes a line from ${path}: ${line}`;
-  const add = async () => {
-    await makeFolder(dirname(path));
-    await appendFile(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`);
-  };
-  const remove = () => writeFile(path, lines.filter((one) => one !== line).join('\n'));
-  return [{ said, change: isWanted ? add : remove }];
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  return text;
 }
