@@ -1,6 +1,6 @@
 // Every failure an operator can meet: its kind, its exit code (cli.md section 3), and how it is printed.
 
-import { hideJwts, type Secrets } from './secrets.js';
+import { HIDDEN, hideJwts, type Secrets } from './secrets.js';
 
 /** The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3). */
 export const EXIT_CODES = {
@@ -147,5 +147,11 @@ export function errorJson(error: FleetError, secrets: Secrets): string {
       hint: error.hint ?? null,
     },
   };
-  return hideJwts(JSON.stringify(secrets.hideIn(value)));
+  const hidden = (_: string, inner: unknown) => {
+    if (typeof inner === 'string') return secrets.hide(inner);
+    if (typeof inner === 'number') return secrets.hide(String(inner)) === String(inner) ? inner : HIDDEN;
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).map(([name, each]) => [secrets.hide(name), each]));
+  };
+  return hideJwts(JSON.stringify(value, hidden));
 }

@@ -9,8 +9,6 @@ export interface Secrets {
   add(secret: string, isPassword?: boolean): void;
   /** The text with each secret replaced by `[hidden]`. Call it before the text is cut, escaped or quoted. */
   hide(text: string): string;
-  /** The same for every text, key and number in a parsed JSON value, at most 500 levels deep. */
-  hideIn(value: unknown): unknown;
 }
 
 /** Hiding what is shorter would garble words that everybody uses. */
@@ -18,8 +16,6 @@ const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
 /** A watch of weeks renews its token a thousand times: the oldest are over and forgotten. */
 const MOST_SECRETS = 20;
-/** The depth limit of JSON (cli.md promise 6). */
-const DEPTH_LIMIT = 500;
 
 /** A JWT: three parts with dots, the first the base64 of an object. */
 const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
@@ -51,21 +47,11 @@ export function openSecrets(): Secrets {
     return spellings.reduce((hidden, spelling) => hidden.replaceAll(spelling, HIDDEN), text);
   }
 
-  function hideIn(value: unknown, depth = 0): unknown {
-    if (typeof value === 'string') return hide(value);
-    if (typeof value === 'number') return hide(String(value)) === String(value) ? value : HIDDEN;
-    if (typeof value !== 'object' || value === null || depth > DEPTH_LIMIT) return value;
-    if (Array.isArray(value)) return value.map((element) => hideIn(element, depth + 1));
-    // An exact number and the like are shown as they are: the last net, over stderr, reads their text.
-    if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), hideIn(inner, depth + 1)]));
-  }
-
-  return { add, hide, hideIn: (value) => (spellings.length === 0 ? value : hideIn(value)) };
+  return { add, hide };
 }
 
 /** No secrets: for what runs before there is a token, and for tests. */
-export const NO_SECRETS: Secrets = { add() {}, hide: (text) => text, hideIn: (value) => value };
+export const NO_SECRETS: Secrets = { add() {}, hide: (text) => text };
 
 /** How others write a secret. Base64 without its end, which depends on what follows. */
 function spellingsOf(secret: string): string[] {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { errorJson, FleetError } from '../src/errors.js';
 import { hideInHeaders } from '../src/http/headers.js';
 import { HIDDEN, openSecrets } from '../src/secrets.js';
 import { isLong, often } from './support/often.js';
@@ -40,9 +41,10 @@ describe('a secret in foreign text', () => {
     expect(secretsOf('short').hide('a short one')).toBe('a short one');
   });
 
-  it('is hidden in JSON values: texts, keys and numbers', () => {
-    const { hideIn } = secretsOf('abcdefghij', '1234567890123');
-    expect(hideIn({ a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null })).toEqual({
+  it('is hidden in an error as JSON: texts, keys and numbers', () => {
+    const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
+    const error = new FleetError('rejected', 'no', { detail });
+    expect(JSON.parse(errorJson(error, secretsOf('abcdefghij', '1234567890123'))).error.detail).toEqual({
       a: [`x ${HIDDEN}`],
       [HIDDEN]: HIDDEN,
       n: 12,
