@@ -1,7 +1,6 @@
 // `fleet api`: what is sent, what is refused before anything is, what comes out; against small servers and the sandbox.
 
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -47,42 +46,23 @@ test('a token that the service repeats in a header of its answer is not shown by
 });
 
 describe('what is sent', () => {
+  const BODY = fileOf('body.json', '{"n": 1.50}\n');
+  const LIST = fileOf('list.json', '[1]');
   test.each([
-    [['/bicycles/?page=2'], 'GET /bicycles/?page=2', ''],
-    [['bicycles/'], 'GET /bicycles/', ''],
-    [['/bicycles/?bbox=1,2,3,4&x=a%20b'], 'GET /bicycles/?bbox=1,2,3,4&x=a%20b', ''],
-    [['/x/', '-X', 'delete'], 'DELETE /x/', ''],
-    [
-      ['/x/', '-X', 'GET', '-f', 'state=new', '-F', 'state=escalated', '-F', 'page=2'],
-      'GET /x/?state=escalated&page=2&state=new',
-      '',
-    ],
-    [['/x/', '-f', 'type=rent'], 'POST /x/', '{"type":"rent"}'],
-    [['/x/', '-X', 'PUT', '-F', 'a=1'], 'PUT /x/', '{"a":1}'],
-    [
-      [
-        '/x/',
-        '-F',
-        'a=12345678901234567890',
-        '-F',
-        'b=1.50',
-        '-F',
-        'c=true',
-        '-F',
-        'd=null',
-        '-F',
-        'e=007',
-        '-F',
-        'f=',
-      ],
-      'POST /x/',
-      '{"a":12345678901234567890,"b":1.50,"c":true,"d":null,"e":"007","f":""}',
-    ],
-    [['/x/', '-f', 'a=1', '-f', 'b=true', '-f', 'c=@file'], 'POST /x/', '{"a":"1","b":"true","c":"@file"}'],
-    [['/x/', '--input', fileOf('body.json', '{"n": 1.50}\n')], 'POST /x/', '{"n": 1.50}\n'],
-    [['/x/', '--input', fileOf('list.json', '[1]'), '-f', 'dry=yes'], 'POST /x/?dry=yes', '[1]'],
-  ])('%j', async (args, line, body) => {
-    const { code, asked } = await fleet(fine, args);
+    ['/bicycles/?page=2', 'GET /bicycles/?page=2', ''],
+    ['bicycles/', 'GET /bicycles/', ''],
+    ['/bicycles/?bbox=1,2,3,4&x=a%20b', 'GET /bicycles/?bbox=1,2,3,4&x=a%20b', ''],
+    ['/x/ -X delete', 'DELETE /x/', ''],
+    ['/x/ -X GET -f state=new -F state=escalated -F page=2', 'GET /x/?state=escalated&page=2&state=new', ''],
+    ['/x/ -f type=rent', 'POST /x/', '{"type":"rent"}'],
+    ['/x/ -X PUT -F a=1', 'PUT /x/', '{"a":1}'],
+    ['/x/ -F a=12345678901234567890 -F b=1.50', 'POST /x/', '{"a":12345678901234567890,"b":1.50}'],
+    ['/x/ -F c=true -F d=null -F e=007 -F f=', 'POST /x/', '{"c":true,"d":null,"e":"007","f":""}'],
+    ['/x/ -f a=1 -f b=true -f c=@file', 'POST /x/', '{"a":"1","b":"true","c":"@file"}'],
+    [`/x/ --input ${BODY}`, 'POST /x/', '{"n": 1.50}\n'],
+    [`/x/ --input ${LIST} -f dry=yes`, 'POST /x/?dry=yes', '[1]'],
+  ])('%s', async (args, line, body) => {
+    const { code, asked } = await fleet(fine, args.split(' '));
     expect(code).toBe(0);
     expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([line]);
     expect(asked[0]?.body).toBe(body);
@@ -137,42 +117,22 @@ describe('what is sent', () => {
     expect(stderr).toContain(hint);
   });
 
-  test('a header of any name, __proto__ too, as it stands on the wire', async () => {
-    let head = '';
-    const server = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.on('data', (chunk) => {
-        head += chunk;
-        if (head.includes('\r\n\r\n')) socket.end('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n');
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const env = {
-      FLEET_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      FLEET_TOKEN: 'secret-token',
+  test('a header of any name, __proto__ too', async () => {
+    const names = ['__proto__: x', 'constructor: y', '__proto__: w'];
+    let head: readonly string[] = [];
+    const answer: Answer = (response) => {
+      head = response.req.rawHeaders;
+      sendJson(response, 200, {});
     };
-    const names = ['__proto__: x', 'constructor: y', 'hasOwnProperty: z', '__proto__: w'];
-    const { code } = await runFleet(['api', '/x/', ...names.flatMap((line) => ['-H', line])], { env });
-    await new Promise((resolve) => server.close(resolve));
-    expect(code).toBe(0);
-    expect(head.toLowerCase().split('\r\n')).toEqual(
-      expect.arrayContaining(['__proto__: x, w', 'constructor: y', 'hasownproperty: z']),
-    );
+    expect((await fleet(answer, ['/x/', ...names.flatMap((line) => ['-H', line])])).code).toBe(0);
+    expect(head.join('\n')).toMatch(/^__proto__\nx, w$/m);
+    expect(head.join('\n')).toMatch(/^constructor\ny$/m);
   });
 
   test('headers of the operator', async () => {
-    const args = [
-      '/x/',
-      '-H',
-      'Accept: text/csv',
-      '-H',
-      'X-Test: one',
-      '-H',
-      'x-test:two',
-      '-H',
-      'Content-Type: text/plain',
-    ];
-    const { asked } = await fleet(fine, [...args, '--input', fileOf('plain.txt', 'no json')]);
+    const headers = ['Accept: text/csv', 'X-Test: one', 'x-test:two', 'Content-Type: text/plain'];
+    const input = fileOf('plain.txt', 'no json');
+    const { asked } = await fleet(fine, ['/x/', ...headers.flatMap((line) => ['-H', line]), '--input', input]);
     expect(asked[0]?.headers).toMatchObject({ accept: 'text/csv', 'x-test': 'one, two', 'content-type': 'text/plain' });
     expect(asked[0]?.body).toBe('no json');
   });
@@ -214,24 +174,8 @@ describe('refused before anything is sent (exit 2)', () => {
 
   test('whatever the path, the request stays at the origin and below the prefix, or is refused', () => {
     const base = new URL('https://service.example/api');
-    const piece = fc.constantFrom(
-      '/',
-      '\\',
-      '..',
-      '.',
-      '%2e',
-      '%2E%2e',
-      '@',
-      ':',
-      '?',
-      '#',
-      'https:',
-      'evil.example',
-      'a',
-      '\t',
-      '\n',
-      ';',
-    );
+    const pieces = '/ \\ .. . %2e %2E%2e @ : ? # https: evil.example a ;'.split(' ');
+    const piece = fc.constantFrom(...pieces, '\t', '\n');
     fc.assert(
       fc.property(
         fc.oneof(

@@ -204,20 +204,14 @@ describe('a service that lies about tokens', () => {
     ),
   );
 
+  const lives =
+    (endsInS: number, claims = {}) =>
+    () =>
+      jwt({ exp: seconds() + endsInS, n: Math.random(), ...claims });
   it.each<[string, number, () => string, number]>([
-    [
-      'live for five minutes and do not say when they began',
-      1,
-      () => jwt({ exp: seconds() + 300, n: Math.random() }),
-      0,
-    ],
-    ['are half spent', 3, () => jwt({ exp: seconds() + 300, n: Math.random() }), 1],
-    [
-      'have ended by the clock of this machine',
-      0,
-      () => jwt({ iat: seconds() - 5400, exp: seconds() - 3600, n: Math.random() }),
-      0,
-    ],
+    ['live for five minutes and do not say when they began', 1, lives(300), 0],
+    ['are half spent', 3, lives(300), 1],
+    ['have ended by the clock of this machine', 0, lives(-3600), 0],
   ])('tokens that %s are not renewed with every request', (_what, minutes, tokenOf, times) =>
     withTokens(tokenOf, async (url, posts) => {
       await logIn(url);
