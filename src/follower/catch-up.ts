@@ -85,8 +85,6 @@ const UNREAD_PAUSE_MS = 30_000;
 /** A list that changed while it was read is read again after this, twice at most. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
-/** From so many on, the list is less work than an address each. */
-const MOST_NAMES = 100;
 
 const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
@@ -199,7 +197,7 @@ export class CatchUp {
 
   #beginPass(mark: Mark | undefined): Pass {
     const { bicycles, organizations } = this.#options;
-    const names = bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles];
+    const names = [...(bicycles ?? [])];
     const missing = bicycles === undefined ? undefined : new Set(bicycles);
     const isToTheEnd = bicycles === undefined;
     const state = { list: newList(mark), unsound: undefined, isToTheEnd, againMs: undefined };
@@ -296,8 +294,8 @@ export class CatchUp {
     // What is further down is read once as well, as far as the bound: a bicycle that was never met cannot be missed.
     if (!isBoundReached && !(isPast && (this.#known.isWhole || this.#hasBaseline)))
       return this.#ask(reading, next, now);
-    pass.isToTheEnd = false;
     this.#hasBaseline = true;
+    pass.isToTheEnd = false;
     // Of a list that lags, one may have moved to the head while the other pages were read.
     if (isPast && list.pages > 1 && list.headMs !== undefined && list.looks < MOST_ATTEMPTS) {
       Object.assign(list, {
@@ -346,18 +344,9 @@ export class CatchUp {
     const missing = [...(pass.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.goneMs === undefined);
     const why = pass.unsound ?? reading.incomplete;
     const reason = why ?? (missing.length > 0 ? `it does not hold ${missing.join(', ')}` : undefined);
-    this.#cover(reading);
+    if (pass.isToTheEnd && pass.unsound === undefined && !this.#known.store.isTable) this.#known.setWhole();
     const report = { sinceWallMs, ...found, gone, isComplete: reason === undefined, reason, missing };
     this.#onEnd({ report, mark, totals, introducedBefore: asked.introduced, isCount: mostPages === 0 }, now);
-  }
-
-  /** What is known by a list that was read to its end, or at the start as far as it was read. */
-  #cover({ mark, pass: { list, isToTheEnd, unsound } }: Reading) {
-    const { lastMs = Number.POSITIVE_INFINITY } = list;
-    const { bicycles, organizations } = this.#options;
-    if (bicycles !== undefined || this.#known.isWhole || this.#known.store.isTable) return;
-    if (isToTheEnd && unsound === undefined) this.#known.cover(Number.NEGATIVE_INFINITY);
-    else if (mark === undefined && Number.isFinite(lastMs) && organizations.length === 1) this.#known.cover(lastMs);
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */

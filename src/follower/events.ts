@@ -47,11 +47,11 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly type: 'whole-page';
       readonly items: readonly Item<Bicycle>[];
       readonly count: number | undefined;
+      /** The list of this organization is read to its end. */
+      readonly isLast: boolean;
       /** What `heard` was when it can have been asked for at the earliest. */
       readonly askedAt: number;
     }
-  /** The list of an organization is read to its end. */
-  | { readonly type: 'whole-list' }
   /** What the store says of the reading, where it takes its time. */
   | ({ readonly type: 'whole-met' } & Meeting)
   | { readonly type: 'whole-failed'; readonly error: FleetError }

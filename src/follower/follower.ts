@@ -103,7 +103,7 @@ export class Follower {
   /** The whole fleet as a mirror has it, as of that moment of the monotonic clock: what changed since is looked up as after a gap. */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
-    this.known.cover(Number.NEGATIVE_INFINITY);
+    this.known.setWhole();
     this.#whole.cancel();
     this.#isFirstPending = false;
     this.#emit({ type: 'counted', total: bicycles.length });
@@ -115,7 +115,7 @@ export class Follower {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.#proven = found.proven;
     if (isWhole) {
-      this.known.cover(Number.NEGATIVE_INFINITY);
+      this.known.setWhole();
       this.#whole.cancel();
       this.#isFirstPending = false;
     }
@@ -332,7 +332,7 @@ export class Follower {
   /** What is known holds what the list held; a gap that was over when the reading began is made up for. */
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.#proven = { atMs: started.wallMs, total };
-    this.known.cover(Number.NEGATIVE_INFINITY);
+    this.known.setWhole();
     if (!this.known.store.isTable) return;
     this.#check.comparedTo = started;
     // After a long reading at once, but not in this step.

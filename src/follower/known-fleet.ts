@@ -145,8 +145,7 @@ export class KnownFleet {
   readonly #time: ServiceTime;
   #heard = 0;
   #introduced = 0;
-  /** Bicycles that were last modified after it are known; -Infinity: all of them are. */
-  #floorMs: number | undefined;
+  #isWhole = false;
 
   constructor(store: FleetStore, time: ServiceTime) {
     this.store = store;
@@ -165,7 +164,7 @@ export class KnownFleet {
 
   /** Whether every bicycle of the service is known. */
   get isWhole(): boolean {
-    return this.#floorMs === Number.NEGATIVE_INFINITY;
+    return this.#isWhole;
   }
 
   get(uuid: string | undefined): Bicycle | undefined {
@@ -173,9 +172,9 @@ export class KnownFleet {
     return entry?.goneMs === undefined ? entry?.bicycle : undefined;
   }
 
-  /** Bicycles last modified after `floorMs` are known; -Infinity: all of them are. */
-  cover(floorMs: number) {
-    if (!this.store.isFull()) this.#floorMs = floorMs;
+  /** From now on every bicycle is known, unless the store cannot hold them. */
+  setWhole() {
+    if (!this.store.isFull()) this.#isWhole = true;
   }
 
   /** What time it was at the service at a moment of the monotonic clock. */
@@ -300,15 +299,13 @@ export class KnownFleet {
   /** An item of a list of which nothing was known. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
-    const isNews = latestMs === undefined ? this.isWhole : latestMs >= mark.modifiedMs;
-    const floorMs = this.#floorMs;
-    const isNew = isNews || (floorMs !== undefined && latestMs !== undefined && latestMs > floorMs);
-    const isUncertain = !isNew && (latestMs === undefined || (!mark.isProven && floorMs === undefined));
+    // Where every bicycle was known, one that was not is a new one.
+    const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
+    const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
     this.#keep(uuid, { ...firstOf(item, now), isSilent: !isNew, caughtUp: isNew ? [item] : [] }, origin);
     const change: Change | undefined = isNew
       ? { kind: 'caught-up', uuid, before: undefined, after: item, fields: [] }
       : undefined;
-    // Where every bicycle was known, one that was not is a new one.
     return { change, isUnknown: (isNew && !this.isWhole) || isUncertain, isUncertain, isStale: false };
   }
 
@@ -328,7 +325,7 @@ export class KnownFleet {
 
   #keep(uuid: string, entry: KnownBicycle, origin: Origin) {
     const isPlausible = this.#time.isPlausible(entry.modifiedMs, entry.touchedMs);
-    if (!this.store.keep(uuid, entry, origin, isPlausible)) this.#floorMs = undefined;
+    if (!this.store.keep(uuid, entry, origin, isPlausible)) this.#isWhole = false;
   }
 
   /** Whether a statement is older than what is known: by its version, else by `modified` where that can be trusted. */

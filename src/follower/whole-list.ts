@@ -131,11 +131,10 @@ export class WholeList {
     this.#readOn(this.#reading, now);
   }
 
-  take(answer: AnswerOf<'whole-page' | 'whole-list' | 'whole-met' | 'whole-failed'>, now: Moment) {
+  take(answer: AnswerOf<'whole-page' | 'whole-met' | 'whole-failed'>, now: Moment) {
     const reading = this.#reading;
     if (reading === undefined || answer.id !== reading.id) return;
     if (answer.type === 'whole-page') this.#takePage(reading, answer, now);
-    else if (answer.type === 'whole-list') this.#takeListEnd(reading, now);
     else if (answer.type === 'whole-met') this.#takeMeeting(reading, answer, now);
     else this.#takeFailure(reading, answer, now);
   }
@@ -148,7 +147,7 @@ export class WholeList {
     if (meeting !== undefined) this.#takeMeeting(reading, meeting, now);
   }
 
-  #takePage(reading: Reading, { items, count, askedAt }: AnswerOf<'whole-page'>, now: Moment) {
+  #takePage(reading: Reading, { items, count, isLast, askedAt }: AnswerOf<'whole-page'>, now: Moment) {
     const { pass } = reading;
     const { counts, organization } = pass;
     const uuids: string[] = [];
@@ -166,7 +165,7 @@ export class WholeList {
     pass.pagesHere++;
     pass.metHere += uuids.length;
     this.#emit({ type: 'counted', total: this.#total(pass) });
-    if (!this.#known.store.isFull()) return;
+    if (!this.#known.store.isFull()) return isLast ? this.#takeListEnd(reading, now) : undefined;
     this.#reading = undefined;
     this.#options.onEnd({ gone: 0, reason: 'there are too many bicycles to compare' }, now);
   }

@@ -3,7 +3,7 @@
 // What a connection does next is decided in stream/machine.ts; this is the loop around it, which carries it out.
 
 import { openTimer } from '../clock.js';
-import { FleetError, reasonOf } from '../errors.js';
+import { asFleetError, FleetError } from '../errors.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
 import { type ConnectionContext, type ConnectionEnd, connectOnce } from './stream/connection.js';
@@ -132,7 +132,7 @@ async function attempt(options: StreamOptions, subscription: Subscription, one: 
     const newer = await options.tokens.renew(token);
     return newer === undefined ? ending : await connect(options, subscription, one, newer);
   } catch (thrown) {
-    return { cause: 'token', error: asTokenFailure(thrown) };
+    return { cause: 'token', error: asFleetError(thrown) };
   }
 }
 
@@ -161,9 +161,4 @@ async function connect(
   let ending = await open(first);
   for (const target of others) if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
   return ending;
-}
-
-function asTokenFailure(thrown: unknown): FleetError {
-  if (thrown instanceof FleetError) return thrown;
-  return new FleetError('config', `could not get a token: ${reasonOf(thrown)}`, { cause: thrown });
 }

@@ -611,24 +611,6 @@ describe('the organization', () => {
     expect(push.requests[0]?.path).toContain(one);
   });
 
-  test.each([
-    ['a link', (uuid: string) => `https://api.test/api/organizations/${uuid}/`],
-    ['a UUID', (uuid: string) => uuid],
-  ])('is that of the bicycle that is followed, where the token names several: %s', async (_, write) => {
-    const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
-    const service = await startMisbehaving((socket, { path }) => {
-      if (path.startsWith('/subscribe/')) sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');
-      else sendStatus(socket, 200, {}, JSON.stringify({ uuid, organization: write(two) }));
-    });
-    const env = { FLEET_BASE_URL: service.url, FLEET_SSE_URL: service.url, FLEET_TOKEN: tokenOf(one, two) };
-    const got = await watch(['--bicycle', uuid, '--max-events', '1'], { env });
-    await service.close();
-    expect(got.code).toBe(0);
-    expect(got.stderr).toContain(`using the organization ${two}, that of the bicycle`);
-    const subscription = service.requests.find(({ path }) => path.startsWith('/subscribe/'));
-    expect(decodeURIComponent(subscription?.path ?? '')).toBe(`/subscribe//${two}/fleet_operator/bicycles/${uuid}//`);
-  });
-
   test('of several none is chosen: all are listed, and nothing is sent', async () => {
     const before = sandbox().requests.length;
     const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });

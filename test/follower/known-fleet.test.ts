@@ -23,7 +23,7 @@ function openKnowledge(startedAt: Moment) {
     compare: (item: Bicycle, mark: Mark, askedAt: number, now: Moment) => known.compare(item, mark, askedAt, now),
     mark: (fromMs: number) => known.mark(fromMs),
     get: (uuid: string) => known.get(uuid),
-    cover: (floorMs: number) => known.cover(floorMs),
+    setWhole: () => known.setWhole(),
     heard: () => known.heard,
     size: () => known.store.size(),
   };
@@ -223,7 +223,7 @@ describe('the list after a gap', () => {
 
   test('where the whole fleet was known, a stranger is a new bicycle', () => {
     const { knowledge, compare } = afterGap();
-    knowledge.cover(Number.NEGATIVE_INFINITY);
+    knowledge.setWhole();
     expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({ change: { kind: 'caught-up' }, isUnknown: false });
   });
 

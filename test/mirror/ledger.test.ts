@@ -45,7 +45,7 @@ async function record(database: Database, { source, item, gone = false, isFirstR
   await database.write('bicycles', BICYCLE_COLUMNS, ledger.take().bicycles, ['uuid']);
   if (gone) await database.all(`update bicycles set gone = '${GONE}'`);
   await ledger.load(database, [UUID]);
-  if (!isFirstReading) knowledge.cover(Number.NEGATIVE_INFINITY);
+  if (!isFirstReading) knowledge.setWhole();
   if (source === 'push') knowledge.hear(UUID, item, now, place);
   else knowledge.compare(item, NO_MARK, 0, now, place);
   const { bicycles, changes } = ledger.take();
@@ -110,7 +110,7 @@ test('rows that messages were about are kept from batch to batch, until the tabl
     const ledger = new Ledger();
     const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
     const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
-    knowledge.cover(Number.NEGATIVE_INFINITY);
+    knowledge.setWhole();
     const batch = async (item: Bicycle) => {
       await ledger.load(database, [UUID]);
       knowledge.hear(UUID, item, now, { followed: 'o' });

@@ -119,8 +119,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     const items = list.map((value) => ({ json: JSON.stringify(value), value }));
     for (const { type, id, ...request } of requests) {
       if (type === 'read-whole') {
-        await step({ type: 'whole-page', id, items, count: items.length, askedAt: 0 }, seconds);
-        await step({ type: 'whole-list', id }, seconds);
+        await step({ type: 'whole-page', id, items, count: items.length, isLast: true, askedAt: 0 }, seconds);
         continue;
       }
       const from = 'next' in request ? Number(request.next?.[0]?.[1] ?? 0) : 0;

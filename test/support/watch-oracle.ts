@@ -425,10 +425,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
           const isFailing = traits.failsWhole && nowMs < durationMs && more.chance(0.15);
           after(luck.below(500), () => {
             if (isFailing) return step({ type: 'whole-failed', id, error: FAILURE });
-            const answer = { id, items, count, askedAt } as const;
+            const answer = { id, items, count, isLast, askedAt } as const;
             step({ type: 'whole-page', ...answer });
-            if (isLast) step({ type: 'whole-list', id });
-            else readOn(page + 1);
+            if (!isLast) readOn(page + 1);
           });
         });
       };

@@ -17,17 +17,13 @@ export async function chosenOrganization(context: Context, text?: string): Promi
 }
 
 /**
- * As chosenOrganization; else the only one that the token names, or the bicycles that `witnesses` reads, or those of the first page of
- * the list, which is reported. Throws a FleetError of kind `usage` that lists several.
+ * As chosenOrganization; else the only one that the token names, or the bicycles of the first page of the list, which is
+ * reported. Throws a FleetError of kind `usage` that lists several.
  */
-export async function requireOrganization(
-  context: Context,
-  text: string | undefined,
-  witnesses: () => Promise<readonly Bicycle[]> = async () => [],
-): Promise<string> {
+export async function requireOrganization(context: Context, text: string | undefined): Promise<string> {
   const chosen = await chosenOrganization(context, text);
   if (chosen !== undefined) return chosen;
-  const { found, source } = await findOnly(context, witnesses);
+  const { found, source } = await findOnly(context);
   const [only] = found;
   if (only === undefined || found.length > 1) throw await notChosen(context, found);
   await context.notice(`using the organization ${only}, ${source}`);
@@ -43,7 +39,7 @@ export async function requireOrganizations(context: Context, texts: readonly str
   const chosen = await Promise.all(asked.map((text) => chosenOrganization(context, text)));
   const known = chosen.filter((one) => one !== undefined).map((one) => one.toLowerCase());
   if (known.length > 0) return [...new Set(known)];
-  const { found, source } = await findOnly(context, async () => []);
+  const { found, source } = await findOnly(context);
   if (found.length === 0 || (found.length > 1 && source !== OF_TOKEN)) throw await notChosen(context, found);
   if (source !== OF_TOKEN) await context.notice(`using the organization ${found[0]}, ${source}`);
   return [...found];
@@ -51,25 +47,15 @@ export async function requireOrganizations(context: Context, texts: readonly str
 
 const OF_TOKEN = 'the only one in the token';
 
-async function findOnly(
-  context: Context,
-  witnesses: () => Promise<readonly Bicycle[]>,
-): Promise<{ found: readonly string[]; source: string }> {
+async function findOnly(context: Context): Promise<{ found: readonly string[]; source: string }> {
   const ofToken = organizationsOf(await (await context.token()).get());
-  if (ofToken.length === 1) return { found: ofToken, source: OF_TOKEN };
-  const ofBicycles = ownersOf(await witnesses());
-  if (ofBicycles.length > 0) return { found: ofBicycles, source: 'that of the bicycle' };
-  if (ofToken.length > 1) return { found: ofToken, source: OF_TOKEN };
+  if (ofToken.length > 0) return { found: ofToken, source: OF_TOKEN };
   const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const { items } = await firstPage<Bicycle>(await context.client(), request);
-  const found = ownersOf(items.map(({ value }) => value));
+  // Observed: a bicycle has a link to its own.
+  const owners = items.map(({ value }) => wholeUuid(String(value['organization'] ?? '')));
+  const found = [...new Set(owners.filter((owner) => owner !== undefined))];
   return { found, source: 'the only one on the first page of bicycles' };
-}
-
-/** The organizations of these bicycles, each once. Observed: a bicycle has a link to its own. */
-function ownersOf(bicycles: readonly Bicycle[]): string[] {
-  const owners = bicycles.map((bicycle) => wholeUuid(String(bicycle['organization'] ?? '')));
-  return [...new Set(owners.filter((owner) => owner !== undefined))];
 }
 
 async function notChosen(context: Context, several: readonly string[]): Promise<FleetError> {

@@ -10,7 +10,6 @@ import { requireSseUrl } from '../../settings/resolve.js';
 import { findBicycle } from '../bicycles/find.js';
 import { type EndOptions, type EndPlan, endPlan } from '../shared/follow/ending.js';
 import { chooseLines, type Form } from '../shared/follow/print.js';
-import { readBicycle } from '../shared/follow/read-bicycle.js';
 import { beginFollowing } from '../shared/follow/start.js';
 import type { TopicOptions } from '../shared/follow/stream.js';
 import type { Meant } from '../shared/list/pick-one.js';
@@ -60,9 +59,6 @@ const VOCABULARY: Vocabulary = {
   words: { ...ALERT.words, state: [...(BICYCLE.words['state'] ?? []), ...(ALERT.words['state'] ?? [])] },
 };
 
-/** Of how many bicycles the organization is asked for. */
-const MOST_WITNESSES = 20;
-
 /** Turns argument and flags into a plan. Throws a usage error before anything is sent. */
 export async function makePlan(
   context: Context,
@@ -105,19 +101,10 @@ async function chooseTopics(
   const scope = await chosenOrganization(context, organization);
   const bicycles: Meant<Bicycle>[] = [];
   for (const text of texts) bicycles.push(await findBicycle(context, text, scope));
-  const owner = await requireOrganization(context, scope, () => readWitnesses(context, bicycles));
+  const owner = await requireOrganization(context, scope);
   const followed =
     bicycles.length === 0 ? [organizationTopic(owner)] : bicycles.map(({ uuid }) => bicycleTopic(owner, uuid));
   return [...new Set([...topics, ...followed])];
-}
-
-/** The bicycles that are followed, as far as the service shows them. */
-async function readWitnesses(context: Context, bicycles: readonly Meant<Bicycle>[]): Promise<Bicycle[]> {
-  const client = await context.client();
-  const known = bicycles
-    .slice(0, MOST_WITNESSES)
-    .map(async ({ uuid, item }) => item?.value ?? (await readBicycle(client, uuid)));
-  return (await Promise.all(known)).filter((bicycle) => bicycle !== undefined);
 }
 
 /** Lines, JSON lines or the board; what contradicts it is refused (kind `usage`). */

@@ -4,7 +4,6 @@
 // are in our `fetch`. There is one EventSource a connection, closed at its first `error`; what is done then is up to the machine.
 
 import type { Readable } from 'node:stream';
-import type { FetchLikeResponse } from 'eventsource';
 import type { Clock } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
@@ -141,18 +140,14 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
         );
         const read = () => events.next().catch(noteFailure);
         const cancel = async () => void (await events.return());
-        return asResponse(url, answer.headers, { getReader: () => ({ read, cancel }) });
+        // The library compares the content type as it stands; which one it is was looked at above.
+        const head = { status: 200, url: url.href, redirected: false, headers: { get: () => 'text/event-stream' } };
+        return { ...head, body: { getReader: () => ({ read, cancel }) } };
       },
     });
     for (const name of OWN_NAMES) source.addEventListener(name, onEvent);
     signal.addEventListener('abort', onAbort);
   });
-}
-
-/** A 200 with a stream of events, as the library takes one: it compares the content type as it stands, and case means nothing there. */
-function asResponse(url: URL, headers: Headers, body: FetchLikeResponse['body']): FetchLikeResponse {
-  const get = (name: string) => headers[name.toLowerCase()]?.trim().toLowerCase() ?? null;
-  return { status: 200, url: url.href, redirected: false, headers: { get }, body };
 }
 
 /** The events of a body as they come, whole ones alone: nothing is read before these were taken, and there is room for more. */

@@ -73,12 +73,12 @@ async function readWhole(
       if (signal.aborted || whole.id !== id) return;
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
-      emit({ type: 'whole-page', id, items, count: page.count, askedAt: heardAt[0] ?? 0 }, size);
+      const isLast = page.next === undefined;
+      emit({ type: 'whole-page', id, items, count: page.count, isLast, askedAt: heardAt[0] ?? 0 }, size);
       heardAt.push(known.heard);
       if (heardAt.length > PAGES_AHEAD + 2) heardAt.shift();
       await room();
     }
-    emit({ type: 'whole-list', id }, 0);
   } catch (thrown) {
     if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown) }, 0);
   }
