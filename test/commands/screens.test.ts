@@ -41,7 +41,7 @@ describe('the footer', () => {
 
 test('a footer is broken between words', async () => {
   const { stderr } = await onTerminal('bicycles list --state lost --name nobody', { columns: 24 });
-  expect(stderr).toBe('No bicycles found. Try\nfewer filters\n');
+  expect(stderr).toBe('No bicycles found. Try\nfewer filters, or\nanother --organization\n');
 });
 
 describe('a whole table', () => {
