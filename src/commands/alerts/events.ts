@@ -51,8 +51,6 @@ export type AlertsEffect =
   | { readonly type: 'learned'; readonly version: Version }
   /** The list was read up to this moment of the service. */
   | { readonly type: 'cursor'; readonly marks: Marks }
-  /** The cursor was in the service's future. */
-  | { readonly type: 'repaired'; readonly fromMs: number; readonly toMs: number }
   /** Answered by one `page` or `failed`; there is one at a time. */
   | { readonly type: 'read-page'; readonly query: Query }
   | { readonly type: 'wake'; readonly inMs: number }
@@ -63,8 +61,8 @@ export type AlertsEffect =
       /** What the service asked for, where that is too long to be waited. */
       readonly cappedFromMs: number | undefined;
     }
-  /** The list was read for the first time; so late that `unsure` alerts of the last hours may be newer than the watch. */
-  | { readonly type: 'ready'; readonly alerts: number; readonly unsure: number }
+  /** The list was read for the first time. */
+  | { readonly type: 'ready'; readonly alerts: number }
   | { readonly type: 'back'; readonly downMs: number }
   | { readonly type: 'bound'; readonly items: number }
   /** A webhook was taken in; it is answered when what stands before this was delivered. */

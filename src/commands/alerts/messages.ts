@@ -1,7 +1,7 @@
 // What following alerts says on stderr: failures and returns once each, what --exec prints, a summary at the end.
 
 import { showDuration } from '../../terminal/time.js';
-import { count, errorFields, iso, showCapped, type WatchEnd } from '../../views/stream.js';
+import { count, errorFields, showCapped, type WatchEnd } from '../../views/stream.js';
 import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { AlertsEffect, Show } from './events.js';
 import type { AlertCounts } from './state.js';
@@ -39,15 +39,7 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
     effect(effect: AlertsEffect): void {
       if (effect.type === 'ready') {
         const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
-        const { alerts, unsure } = effect;
-        print(false, { event: 'open', known: alerts }, atNow(`${title.now}${pace}`));
-        if (unsure === 0) return;
-        const line = `the first answer came late: ${count(unsure, 'alert')} of the two hours before the start ${unsure === 1 ? 'is' : 'are'} not printed; --since 2h prints them`;
-        say({ event: 'unsure', alerts: unsure }, line);
-      } else if (effect.type === 'repaired') {
-        const [from, to] = [iso(effect.fromMs), iso(effect.toMs)];
-        const line = `the list was read until ${from}, which is ahead of the service's clock; reading again from ${to}`;
-        say({ event: 'repaired', from, to }, line);
+        print(false, { event: 'open', known: effect.alerts }, atNow(`${title.now}${pace}`));
       } else if (effect.type === 'unread') {
         const { error, retryInMs, cappedFromMs } = effect;
         const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;

@@ -13,7 +13,7 @@ import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
 import { textOf } from '../../terminal/values.js';
-import type { WatchEnd } from '../../views/stream.js';
+import { iso, type WatchEnd } from '../../views/stream.js';
 import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { type AlertItem, alertVersionOf, type KnownAlerts, lastMsOf, type Source } from './known.js';
@@ -156,7 +156,8 @@ function repair({ state, effects }: Turn, { atMs }: ListReading) {
   const toMs = atMs - CLOCK_MARGIN_MS;
   state.marks = { ...state.marks, cursorMs: toMs, floorMs: toMs };
   state.seenMs = toMs;
-  effects.push({ type: 'repaired', fromMs, toMs }, { type: 'cursor', marks: state.marks });
+  const text = `the list was read until ${iso(fromMs)}, which is ahead of the service's clock; reading again from ${iso(toMs)}`;
+  effects.push({ type: 'detail', text }, { type: 'cursor', marks: state.marks });
 }
 
 /** The reading is whole: what is news is shown, the oldest first, and the rest is known. */
@@ -175,21 +176,17 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const beganAtMs = Math.floor((reading.atMs - waitedMs) / SECOND_MS) * SECOND_MS;
   const firstMs = isLate ? beganAtMs : Number.POSITIVE_INFINITY;
   const fromMs = isFirst ? firstMs : floorMs;
-  let unsure = 0;
   for (const item of oldestFirst(reading.items.values())) {
     const { source, before } = known.look(item);
     if (source !== undefined || state.isOver) continue;
     const changedMs = lastMsOf(item.value) ?? (isFirst ? Number.NEGATIVE_INFINITY : fromMs);
     if (before !== undefined || changedMs >= fromMs) {
       show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
-    } else {
-      if (isLate && changedMs >= beganAtMs - CLOCK_MARGIN_MS) unsure++;
-      learn(turn, item, 'there');
-    }
+    } else learn(turn, item, 'there');
   }
   counts.readings++;
   if (state.isOver) return;
-  if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.size, unsure });
+  if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.size });
   moveCursor(turn, reading, readTo);
   const everyMs = plan.everyMs ?? 0;
   if (reading.isDeep) state.deepDueMs = now.monotonicMs + Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
