@@ -22,7 +22,7 @@ export function readNumbers(text: string, count: number): number[] | undefined {
 }
 
 /** A number in plain decimals: JavaScript would write 0.00001 as 1e-5. */
-export function plainDecimal(value: number): string {
+function plainDecimal(value: number): string {
   const text = String(value);
   return text.includes('e') ? value.toFixed(12).replace(/\.?0+$/, '') : text;
 }
@@ -40,44 +40,30 @@ export function parseBbox(text: string): Box {
   const numbers = readNumbers(text, 4);
   if (numbers === undefined) throw usageError(`--bbox takes four numbers, ${FORM}, not "${text}"`);
   const [a = 0, b = 0, c = 0, d = 0] = numbers;
-  const isLongitude = (value: number) => Math.abs(value) <= 180;
-  const isLatitude = (value: number) => Math.abs(value) <= 90;
-  const inOrder = isLongitude(a) && isLatitude(b) && isLongitude(c) && isLatitude(d);
-  const swapped = isLatitude(a) && isLongitude(b) && isLatitude(c) && isLongitude(d);
-  if (!inOrder && !swapped) {
-    throw usageError(
-      `--bbox "${text}" is out of range: longitudes go from -180 to 180, latitudes from -90 to 90`,
-      `the form is ${FORM}; corrected: --bbox ${correct(clamp(a, 180), clamp(b, 90), clamp(c, 180), clamp(d, 90))}`,
-    );
-  }
-  if (!inOrder) {
-    throw usageError(
-      `--bbox "${text}" has latitude and longitude the wrong way round`,
-      `corrected: --bbox ${correct(b, a, d, c)}`,
-    );
-  }
-  const crosses = a < c;
-  const isTooWide = crosses && a + 360 - c > WIDEST_ACROSS_ANTIMERIDIAN_DEGREES;
-  if (b < d || isTooWide) {
-    throw usageError(
-      `--bbox "${text}" has its corners in the wrong order: the north-east one comes first`,
-      `corrected: --bbox ${correct(a, b, c, d)}`,
-    );
-  }
-  return { northEast: { longitude: a, latitude: b }, southWest: { longitude: c, latitude: d } };
+  const fits = (most: number, ...degrees: number[]) => degrees.every((value) => Math.abs(value) <= most);
+  const isInRange = fits(180, a, c) && fits(90, b, d);
+  const isSwapped = !isInRange && fits(90, a, c) && fits(180, b, d);
+  const meant = isSwapped ? inOrder(b, a, d, c) : inOrder(clamp(a, 180), clamp(b, 90), clamp(c, 180), clamp(d, 90));
+  const { northEast, southWest } = meant;
+  if (isInRange && northEast.longitude === a && northEast.latitude === b && southWest.latitude === d) return meant;
+  const why = isSwapped
+    ? 'has latitude and longitude the wrong way round'
+    : isInRange
+      ? 'has its corners in the wrong order: the north-east one comes first'
+      : 'is out of range: longitudes go from -180 to 180, latitudes from -90 to 90';
+  throw usageError(`--bbox "${text}" ${why}`, `the form is ${FORM}; corrected: --bbox ${showBox(meant)}`);
 }
 
 function clamp(value: number, most: number): number {
   return Math.max(-most, Math.min(most, value));
 }
 
-/** The four numbers with north above south, and east right of west unless that would be the long way round. */
-function correct(a: number, b: number, c: number, d: number): string {
-  const east = Math.max(a, c);
-  const west = Math.min(a, c);
-  const staysAcross = east - west > WIDEST_ACROSS_ANTIMERIDIAN_DEGREES;
-  return showBox({
-    northEast: { longitude: staysAcross ? west : east, latitude: Math.max(b, d) },
-    southWest: { longitude: staysAcross ? east : west, latitude: Math.min(b, d) },
-  });
+/** The box with north above south, and east right of west unless it lies across the antimeridian. */
+function inOrder(a: number, b: number, c: number, d: number): Box {
+  const isTooWide = a < c && a + 360 - c > WIDEST_ACROSS_ANTIMERIDIAN_DEGREES;
+  const [east, west] = isTooWide ? [c, a] : [a, c];
+  return {
+    northEast: { longitude: east, latitude: Math.max(b, d) },
+    southWest: { longitude: west, latitude: Math.min(b, d) },
+  };
 }

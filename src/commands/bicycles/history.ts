@@ -32,6 +32,17 @@ export interface HistoryOptions {
   to?: MirrorAddress;
 }
 
+const NOTHING = {
+  field: null,
+  old: null,
+  new: null,
+  transition: null,
+  by: null,
+  source: null,
+  version: null,
+  note: null,
+};
+
 /** Of the service's transitions, 20 or more each: more than a bicycle lives through. */
 const MOST_PAGES = 500;
 
@@ -120,15 +131,9 @@ async function readService(
     const people = await namesOf(client, ordered);
     const entries = ordered.map(
       (step, index): Entry => ({
-        at: step.timestamp ?? '',
-        field: 'state',
-        old: step.from ?? ordered[index - 1]?.to ?? null,
-        new: step.to,
-        transition: step.transition,
-        by: people(step.by),
-        source: 'service',
-        version: null,
-        note: null,
+        ...{ ...NOTHING, at: step.timestamp ?? '', field: 'state', source: 'service' },
+        ...{ old: step.from ?? ordered[index - 1]?.to ?? null, new: step.to },
+        ...{ transition: step.transition, by: people(step.by) },
       }),
     );
     return entries.filter(({ at }) => since === undefined || timeOf(at) >= Date.parse(since)).map(itemOf);
@@ -152,9 +157,8 @@ async function namesOf(client: Client, steps: readonly Transitioned[]): Promise<
   };
 }
 
-function timeOf(text: string | null): number {
-  const milliseconds = Date.parse(text ?? '');
-  return Number.isNaN(milliseconds) ? 0 : milliseconds;
+function timeOf(text: string | null | undefined): number {
+  return Date.parse(text ?? '') || 0;
 }
 
 /** Both in one order; what the mirror has is not kept in memory. */
@@ -164,17 +168,11 @@ async function* mergeByTime(
 ): AsyncGenerator<Item<Entry>[], void, undefined> {
   let next = 0;
   for await (const entries of recorded) {
-    const merged: Item<Entry>[] = [];
-    for (const entry of entries) {
-      for (
-        let item = served[next];
-        item !== undefined && timeOf(item.value.at) <= timeOf(entry.value.at);
-        item = served[++next]
-      )
-        merged.push(item);
-      merged.push(entry);
-    }
-    yield merged;
+    yield entries.flatMap((entry) => {
+      const start = next;
+      while (next < served.length && timeOf(served[next]?.value.at) <= timeOf(entry.value.at)) next += 1;
+      return [...served.slice(start, next), entry];
+    });
   }
   yield served.slice(next);
 }
@@ -201,15 +199,14 @@ function gapOf(row: Row): Entry {
   const [at, ended] = [String(row['at']), row['ended']];
   const length = ended === null ? 'still open' : showDuration(Date.parse(String(ended)) - Date.parse(at));
   const note = `gap, ${length}: ${row['source']}`;
-  return { at, field: null, old: null, new: null, transition: null, by: null, source: null, version: null, note };
+  return { ...NOTHING, at, note };
 }
 
 function changeOf(row: Row): Entry {
   const [field, old, now] = [String(row['field']), readSide(row['old']), readSide(row['new'])];
   const note = field === '*' ? 'first seen' : field !== 'gone' ? null : now === null ? 'came back' : 'left the list';
   const version = row['version'] === null ? null : readExact(String(row['version']));
-  const mirrored = { transition: null, by: null, source: String(row['source']), version, note };
-  return { at: String(row['at']), field, old, new: now, ...mirrored };
+  return { ...NOTHING, at: String(row['at']), field, old, new: now, source: String(row['source']), version, note };
 }
 
 function itemOf(value: Entry): Item<Entry> {

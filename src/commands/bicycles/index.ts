@@ -48,10 +48,6 @@ function addList(bicycles: Command, run: Run): void {
   examples(
     list,
     ['the twenty with the lowest charge', 'fleet bicycles list --ordering state_of_charge'],
-    [
-      'every bicycle in the middle of Berlin, as JSON',
-      'fleet bicycles list --bbox 13.45,52.54,13.35,52.50 --all --json',
-    ],
     ['the five nearest to Alexanderplatz', 'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5'],
     ['silent for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
     ['low batteries, filtered with jq', "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'"],
@@ -159,7 +155,6 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
   examples(
     edit,
     ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
-    ['preview a new description', 'fleet bicycles edit "Emmy 0001" --description "basket repaired" --dry-run'],
     [
       'preview the changes of a table, also from .xlsx',
       "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
@@ -229,10 +224,6 @@ function addAct(bicycles: Command, run: Run): void {
     act,
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
     ['retire one without a question', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
-    [
-      'preview a change to every lost bicycle',
-      'fleet bicycles list --all --state lost -o uuid | fleet bicycles act - take_over --dry-run',
-    ],
     [
       'act on thousands; after a crash the same command resumes',
       'fleet bicycles list --all --state available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
