@@ -8,7 +8,7 @@ import type { HttpAnswer } from '../http/types.js';
 const PREFIX = '/api';
 
 /** The addresses under which the service may answer instead: with and without the prefix, and without any path. */
-export function prefixVariants(baseUrl: URL): URL[] {
+function prefixVariants(baseUrl: URL): URL[] {
   const path = baseUrl.pathname.replace(/\/+$/, '');
   const paths = [path.endsWith(PREFIX) ? path.slice(0, -PREFIX.length) : path + PREFIX, PREFIX, ''];
   return [...new Set(paths)]

@@ -29,9 +29,10 @@ export function readToken(
   what: string,
   remedy: string,
   { secrets }: Pick<TokenInput, 'secrets'>,
+  failure = configError,
 ): string {
   const parsed = parseToken(text);
-  if ('reason' in parsed) throw configError(`${what} ${parsed.reason}`, remedy);
+  if ('reason' in parsed) throw failure(`${what} ${parsed.reason}`, remedy);
   secrets.add(parsed.value);
   return parsed.value;
 }

@@ -1,6 +1,6 @@
 // Reads the access token and refreshes it (interface.md section 5 leaves obtaining it open).
 
-import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
+import { configError, lastingError, reasonOf } from '../errors.js';
 import type { NamedFile } from '../named-file.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { loadProfiles, loadTokens, type StoredToken } from './store.js';
@@ -39,7 +39,8 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { kind, login, origin, remedy: refusalHint } = place;
   // `fleet sandbox` renews the token of its own profile.
   const isStoredOnce = kind === 'stored' && login === undefined && profile !== SANDBOX_PROFILE;
-  return { origin, refusalHint, isRenewable: kind !== 'variable' && !isStoredOnce, ...openReader(place, input) };
+  const isRenewable = kind !== 'variable' && !isStoredOnce;
+  return { origin, refusalHint, isRenewable, ...(await openReader(place, input)) };
 }
 
 /** Whether the token in use can be renewed while a command runs, and until when it lives by itself; undefined: it does not say. */
@@ -47,30 +48,15 @@ export async function lifeOf(source: TokenSource): Promise<{ isRenewable: boolea
   return { isRenewable: source.isRenewable, endsAtMs: readExpiry(await source.get()) };
 }
 
-function openReader(place: TokenPlace, input: TokenInput): TokenReader {
-  switch (place.kind) {
-    case 'variable':
-      return rereading(async () => readVariable(place, input));
-    case 'file':
-      return rereading(fileReader(place, input));
-    case 'command':
-      return late(async () => (await import('./token-command.js')).openCommand(place, input));
-    case 'stored': {
-      const read = storedReader(place, input);
-      if (place.login === undefined) return rereading(async () => (await read()).token);
-      return late(async () => (await import('./renewal.js')).openRenewal(read, input));
-    }
-  }
-}
-
-/** A reader that is loaded when it is first asked. */
-function late(open: () => Promise<TokenReader>): TokenReader {
-  let opened: Promise<TokenReader> | undefined;
-  const reader = () => {
-    opened ??= open();
-    return opened;
-  };
-  return { get: async () => (await reader()).get(), renew: async (refused) => (await reader()).renew(refused) };
+async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenReader> {
+  const { kind, text, origin, remedy, login } = place;
+  // A variable stays as it is for as long as the program runs.
+  if (kind === 'variable') return rereading(async () => readToken(text, origin, remedy, input, lastingError));
+  if (kind === 'file') return rereading(fileReader(place, input));
+  if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
+  const read = storedReader(place, input);
+  if (login === undefined) return rereading(async () => (await read()).token);
+  return (await import('./renewal.js')).openRenewal(read, input);
 }
 
 function rereading(read: () => Promise<string>): TokenReader {
@@ -81,16 +67,6 @@ function rereading(read: () => Promise<string>): TokenReader {
       return token === refused ? undefined : token;
     },
   };
-}
-
-/** A variable stays as it is for as long as the program runs. */
-function readVariable({ text, origin, remedy }: TokenPlace, input: TokenInput): string {
-  try {
-    return readToken(text, origin, remedy, input);
-  } catch (thrown) {
-    const { message, hint } = asFleetError(thrown);
-    throw lastingError(message, hint);
-  }
 }
 
 /** Not there, no file, or not ours to read. */

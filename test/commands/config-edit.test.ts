@@ -2,7 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
@@ -30,7 +30,7 @@ async function edit(text: string | undefined, before: string | undefined = JSON.
   );
   await chmod(editor, 0o700);
   const run = await runFleet(['config', 'edit'], {
-    env: { FLEET_CONFIG_DIR: folder, VISUAL: editor, PATH: process.env['PATH'], TMPDIR: folder },
+    env: { FLEET_CONFIG_DIR: folder, VISUAL: editor, PATH: process.env['PATH'] },
   });
   return { ...run, config: await readFile(config, 'utf8').catch(() => undefined) };
 }
@@ -71,7 +71,7 @@ test.each([
   expect(stderr).toContain(message);
   const [, draft = ''] = /what you wrote is in (.*)\n/.exec(stderr) ?? [];
   expect(await readFile(draft, 'utf8')).toBe(text);
-  await rm(dirname(draft), { recursive: true });
+  await rm(draft);
 });
 
 test('settings that could not be understood can be put right', async () => {
@@ -90,7 +90,7 @@ test('an editor that fails changes nothing; without one and without a terminal i
   const gone = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'rm' } });
   expect([gone.code, gone.stderr]).toEqual([
     3,
-    expect.stringMatching(/^error: the copy to edit in .* cannot be used: no such file or directory; nothing was/),
+    expect.stringMatching(/^error: the copy to edit, .*, cannot be used: no such file or directory; nothing was/),
   ]);
   const none = await runFleet(['config', 'edit'], { env });
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('an editor needs a terminal')]);
@@ -106,7 +106,7 @@ test.each([
     const editor = join(folder, 'editor');
     await writeFile(editor, `#!/bin/sh\ntouch ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });
     const signals = new EventEmitter();
-    const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'], TMPDIR: folder, VISUAL: `${editor} --wait` };
+    const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'], VISUAL: `${editor} --wait` };
     const run = runFleet(['config', 'edit'], { env, signals });
     while (!(await readdir(folder)).includes('on')) await new Promise((go) => setTimeout(go, 10));
     // Ctrl-C is for the editor alone.

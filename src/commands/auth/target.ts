@@ -14,12 +14,6 @@ export interface LoginTarget {
   replaced?: URL;
 }
 
-/** The address that a profile holds. */
-export function addressText(stored: Stored, profile: string): URL | undefined {
-  const parsed = parseAddress(String(stored.profiles.get(profile)?.['base_url'] ?? ''));
-  return 'value' in parsed ? parsed.value : undefined;
-}
-
 /** Decides for an address; undefined where none is known. Throws a FleetError of kind `usage` for the profile of the sandbox. */
 export function chooseTarget(
   stored: Stored,
@@ -33,7 +27,8 @@ export function chooseTarget(
       `the profile "${profile}" belongs to "fleet sandbox", which overwrites it`,
       'choose another name: fleet auth login --profile NAME',
     );
-  const held = isSandbox ? undefined : addressText(stored, profile);
+  const parsed = parseAddress(String(stored.profiles.get(profile)?.['base_url'] ?? ''));
+  const held = 'value' in parsed && !isSandbox ? parsed.value : undefined;
   const isOther = held !== undefined && address !== undefined && held.origin !== address.origin;
   if (!isSandbox && (isNamed || !isOther)) return isOther ? { profile, replaced: held } : { profile };
   if (address === undefined)

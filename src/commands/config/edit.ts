@@ -1,11 +1,11 @@
 // `fleet config edit`: the settings in the operator's editor, checked before they take the place of the old ones.
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { asFleetError, configError, messageOf, reasonOf, usageError } from '../../errors.js';
+import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { findPlace, type SettingsFolder } from '../../settings/folder.js';
 import { findKey } from '../../settings/keys.js';
 import { explainSettings } from '../../settings/resolve.js';
@@ -16,18 +16,20 @@ const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, 
 
 const OWNER_ONLY_MODE = 0o600;
 
-/** Throws a FleetError of kind `config` for settings that are refused; the old ones stay, and what was written is kept beside. */
+/** Throws a FleetError of kind `config` for settings that are refused; the old ones stay, and what was written is kept beside them. */
 export async function editConfig(context: Context): Promise<void> {
   const { io, notice } = context;
   const place = findPlace(io.env);
   if (place.problem !== undefined) throw place.problem;
   const editor = chooseEditor(context);
   const before = readConfigText(place) ?? EMPTY_CONFIG;
-  // Of mode 0700: it may contain a token command.
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-config-')).catch(refuseDraft);
-  const draft = join(folder, 'config.json');
+  const draft = join(place.folder, `edit-${process.pid}.json`);
+  const refuseDraft = (error: unknown): never => {
+    throw configError(`the copy to edit, ${draft}, cannot be used: ${reasonOf(error)}; nothing was changed`);
+  };
   let isKept = false;
   try {
+    await makeFolder(place.folder, OWN_FOLDER_MODE).catch(refuseDraft);
     await writeFile(draft, before, { mode: OWNER_ONLY_MODE }).catch(refuseDraft);
     await runEditor(context, editor, draft);
     const after = await readFile(draft, 'utf8').catch(refuseDraft);
@@ -38,13 +40,8 @@ export async function editConfig(context: Context): Promise<void> {
       throw configError(message, `what you wrote is in ${draft}`, thrown);
     });
   } finally {
-    if (!isKept) await rm(folder, { recursive: true, force: true });
+    if (!isKept) await rm(draft, { force: true });
   }
-}
-
-function refuseDraft(error: unknown): never {
-  const message = `the copy to edit in ${tmpdir()} cannot be used: ${reasonOf(error)}; nothing was changed`;
-  throw configError(message, 'set TMPDIR to another folder for it', error);
 }
 
 function chooseEditor({ io }: Context): string {
