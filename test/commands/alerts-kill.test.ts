@@ -43,36 +43,6 @@ function tally(runs: readonly Running[]): { versions: Set<string>; repeats: numb
   return { versions, repeats };
 }
 
-test.concurrent(
-  'alerts watch --state-file, killed again and again while alerts come',
-  () =>
-    withSandbox({ bicycles: 20, pageSize: 7 }, async (sandbox) => {
-      const folder = newFolder();
-      const args = ['watch', '--json', '--every', '100ms', '--state-file', join(folder, 'alerts.state')];
-      const raised = new Set<string>();
-      const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
-      const runs: Running[] = [];
-      for (let round = 0; round < (isLong ? 4 : 2); round++) {
-        const running = await start(sandbox, folder, args);
-        runs.push(running);
-        const beats = setInterval(raise, 7);
-        await running.until(() => running.objects().length >= 10);
-        await running.stop('SIGKILL');
-        clearInterval(beats);
-        raise();
-      }
-      const last = await start(sandbox, folder, args);
-      runs.push(last);
-      const shown = () => new Set(runs.flatMap((run) => run.objects()).map(({ uuid }) => uuid));
-      await eventually(() => [...raised].every((uuid) => shown().has(uuid)), last.stderr);
-      expect((await last.stop()).code).toBe(130);
-      const { versions, repeats } = tally(runs);
-      expect(versions.size).toBe(raised.size);
-      expect(Math.max(...repeats)).toBeLessThanOrEqual(1);
-    }),
-  60_000,
-);
-
 test.concurrent('alerts listen beside a sandbox that sends webhooks: killed and restarted, nothing lost, nothing twice', async () => {
   const free = await startServer(() => {});
   await free.close();

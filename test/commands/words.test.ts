@@ -37,28 +37,10 @@ describe('charge, seen and id', () => {
   });
 
   test('of alerts', async () => {
-    const said = await fleet(
-      'alerts',
-      'list',
-      '--all',
-      '-o',
-      'uuid',
-      '--where',
-      'type=lock.bat.low',
-      '--ordering',
-      '-age',
-    );
-    const meant = await fleet(
-      'alerts',
-      'list',
-      '--all',
-      '-o',
-      'uuid',
-      '--where',
-      'alert_type=lock.bat.low',
-      '--ordering',
-      '-created',
-    );
+    const alerts = (type: string, ordering: string) =>
+      fleet(...'alerts list --all -o uuid'.split(' '), '--where', `${type}=lock.bat.low`, '--ordering', ordering);
+    const said = await alerts('type', '-age');
+    const meant = await alerts('alert_type', '-created');
     expect(said).toEqual(meant);
     expect([said.code, said.stdout === '']).toEqual([0, false]);
   });

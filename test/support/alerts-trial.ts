@@ -126,6 +126,8 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
     service.put(alertUuid(number), aheadMs() - HOUR_MS * number);
   await run();
   for (let event = 0; event < events; event++) {
+    // Killed at least once, whatever the dice say.
+    if (event === Math.floor(events / 2)) await restart('SIGKILL');
     await pause(randomInteger(random, 5, 60));
     await pickWeighted<() => unknown>(random, [
       [make, 50],

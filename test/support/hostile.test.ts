@@ -1,11 +1,9 @@
 // The bad servers of hostile.ts do on the wire what their names say.
 
-import { request } from 'node:http';
 import { createConnection } from 'node:net';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { EMPTY_PAGE, type HostileName, type HostileOptions, hostile, withHostile } from './hostile.js';
-import { inTurn } from './misbehaving.js';
 
 interface Seen {
   head: string;
@@ -66,33 +64,3 @@ test('a bomb unpacks to what it was asked for and is a thousandth of it on the w
   expect(body.length).toBeLessThan(2 ** 22 / 500);
   expect(gunzipSync(body).toString().trim()).toBe(EMPTY_PAGE);
 });
-
-test('one that dawdles sends its answer byte by byte, and whole in the end', async () => {
-  const startedAt = performance.now();
-  const { body } = await rawOf('slowBody', { body: '[1,2,3]', everyMs: 5 });
-  expect(body.toString()).toBe('[1,2,3]');
-  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(30);
-});
-
-test('a body is read before the behaviour answers, and behaviours can take turns', () =>
-  withHostile(inTurn(hostile('html', { status: 503 }), hostile('honest')), async ({ url, requests }) => {
-    const statuses: (number | undefined)[] = [];
-    for (const body of ['{"type":"rent"}', '{}']) {
-      statuses.push(
-        await new Promise((resolve) => {
-          const headers = { 'Content-Length': body.length };
-          const outgoing = request(url, { method: 'POST', headers }, (incoming) => {
-            incoming.resume();
-            incoming.on('end', () => resolve(incoming.statusCode));
-          });
-          outgoing.write(body.slice(0, 1));
-          setTimeout(() => outgoing.end(body.slice(1)), 5);
-        }),
-      );
-    }
-    expect(statuses).toEqual([503, 200]);
-    expect(requests.map(({ method, body }) => [method, body])).toEqual([
-      ['POST', '{"type":"rent"}'],
-      ['POST', '{}'],
-    ]);
-  }));
