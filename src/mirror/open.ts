@@ -36,7 +36,7 @@ export async function openMirror(
     const { base_url: found } = await readMeta(database);
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
-      database,
+      ...{ address, database },
       /** The service that it is a copy of; undefined until a writer said so. */
       baseUrl: found,
       /** The organizations whose bicycles it holds. */

@@ -234,14 +234,11 @@ interface Opened {
   defaultSafeIntegers?(): void;
 }
 
-interface NodeSqlite {
-  readonly DatabaseSync: new (path: string | URL, options: { readOnly: boolean }) => Opened;
-  readonly StatementSync: { readonly prototype: object };
-}
-
 /** Opens the file with what this Node offers; `query` is that of its address where it is only read. */
 function openDriver(path: string, query: string) {
   const place = query === '' ? path : new URL(`${pathToFileURL(path).href}${query}`);
+  type DatabaseSync = new (path: string | URL, options: { readOnly: boolean }) => Opened;
+  type NodeSqlite = { DatabaseSync: DatabaseSync; StatementSync: { prototype: object } };
   const own = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
   // Before 22.16 it could not tell columns of the same name apart.
   if (own !== undefined && 'setReturnArrays' in own.StatementSync.prototype)

@@ -1,7 +1,6 @@
 // Both databases of a mirror: the same rows, transactions and errors, whichever it is.
 
 import { spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -9,48 +8,28 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
 import { describe, expect, test, vi } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
-import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
 import { newFolder } from '../support/folder.js';
-import { LOCKED_USER, usePostgres } from '../support/postgres.js';
+import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
+import { LOCKED_USER } from '../support/postgres.js';
 import { hasTool } from '../support/tools.js';
 
 const folder = newFolder();
 
 const never = new AbortController().signal;
-const options = (access: OpenOptions['access'], env = {}): OpenOptions => ({ access, signal: never, env });
+const open = (text: string, access: OpenOptions['access'], env: NodeJS.ProcessEnv = {}, signal = never) =>
+  openDatabase(addressOf(text), { access, signal, env });
 
-function addressOf(text: string): MirrorAddress {
-  const parsed = parseMirrorAddress(text);
-  if ('reason' in parsed) throw new Error(parsed.reason);
-  return parsed.value;
-}
+const engines = useEngines();
+const newPostgres = engines.find(([kind]) => kind === 'postgres')?.[1];
 
-const newPostgres = hasTool('postgres') ? usePostgres() : undefined;
-const ENGINES: [string, () => Promise<MirrorAddress>][] = [
-  ['sqlite', async () => addressOf(`sqlite:${join(folder, randomUUID(), 'fleet.db')}`)],
-];
-if (newPostgres !== undefined) ENGINES.push(['postgres', async () => addressOf(await newPostgres())]);
-
-async function withDatabase<Result>(
-  address: MirrorAddress,
-  use: (database: Database) => Promise<Result>,
-): Promise<Result> {
-  const database = await openDatabase(address, options('write'));
-  try {
-    return await use(database);
-  } finally {
-    await database.close();
-  }
-}
-
-describe.each(ENGINES)('%s', (kind, newAddress) => {
+describe.each(engines)('%s', (kind, newText) => {
   const REAL = kind === 'sqlite' ? 'real' : 'numeric';
   const TABLE = `create table things (id integer primary key, name text, big bigint, part ${REAL}, yes boolean)`;
   const COLUMNS = ['id', 'name', 'big', 'part', 'yes'];
 
   test('keeps values exactly, and replaces rows of the same key', async () => {
-    await withDatabase(await newAddress(), async (database) => {
+    await withDatabase(await newText(), async (database) => {
       await database.all(TABLE);
       const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
       await database.write('things', COLUMNS, [row, [2, 'half \ud800', 7, null, false], [3, 'nul \0', null, 0, null]]);
@@ -80,7 +59,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   });
 
   test('several writes of a table are one transaction, each with its own rows', async () => {
-    await withDatabase(await newAddress(), async (database) => {
+    await withDatabase(await newText(), async (database) => {
       await database.all(TABLE);
       await database.transaction(async () => {
         for (const name of ['first', 'second']) await database.write('things', ['id', 'name'], [[1, name]], ['id']);
@@ -92,7 +71,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   });
 
   test('rows that the database refuses are not written, and the next ones are', async () => {
-    await withDatabase(await newAddress(), async (database) => {
+    await withDatabase(await newText(), async (database) => {
       await database.all(TABLE);
       const twice = [1, 2, 2].map((id) => [id, 'x'.repeat(100_000)]);
       await expect(database.write('things', ['id', 'name'], twice)).rejects.toThrow(
@@ -104,7 +83,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   });
 
   test('a transaction is whole or not at all, and several wait for each other', async () => {
-    await withDatabase(await newAddress(), async (database) => {
+    await withDatabase(await newText(), async (database) => {
       await database.all(TABLE);
       const failing = database.transaction(async () => {
         await database.write('things', ['id'], [[1]]);
@@ -121,7 +100,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   });
 
   test('many rows come in chunks, between other calls, and can be left early', async () => {
-    await withDatabase(await newAddress(), async (database) => {
+    await withDatabase(await newText(), async (database) => {
       await database.all(TABLE);
       await database.write(
         'things',
@@ -144,10 +123,10 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   });
 
   test('read access changes nothing, and a bad query is the error of the one who wrote it', async () => {
-    const address = await newAddress();
-    await withDatabase(address, async (database) => {
+    const text = await newText();
+    await withDatabase(text, async (database) => {
       await database.all(TABLE);
-      const reader = await openDatabase(address, options('read'));
+      const reader = await open(text, 'read');
       for (const text of ['delete from things', 'insert into things (id) values (1)', 'create table t (a int)'])
         await expect(reader.all(text)).rejects.toMatchObject({ kind: 'output', exitCode: 10 });
       await database.write('things', ['id'], [[5]]);
@@ -174,9 +153,9 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   });
 
   test('a query whose values are too long to hold is refused', async () => {
-    const address = await newAddress();
-    await withDatabase(address, async () => {
-      const reader = await openDatabase(address, options('read'));
+    const text = await newText();
+    await withDatabase(text, async () => {
+      const reader = await open(text, 'read');
       const long = kind === 'sqlite' ? "select printf('%.100000000c', 'x')" : "select repeat('x', 100000000)";
       const read = async () => {
         for await (const chunk of (await reader.query(long)).chunks) expect(chunk.length).toBeGreaterThan(0);
@@ -189,7 +168,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   test.runIf(kind === 'postgres')(
     'a writer that freezes within a transaction holds no lock for longer than its lease',
     async () => {
-      await withDatabase(await newAddress(), async (database) => {
+      await withDatabase(await newText(), async (database) => {
         expect(await database.all('show idle_in_transaction_session_timeout')).toMatchObject([
           { idle_in_transaction_session_timeout: '15s' },
         ]);
@@ -198,9 +177,9 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
   );
 
   test('an abort ends what runs with its reason', async () => {
-    const address = await newAddress();
+    const text = await newText();
     const abort = new AbortController();
-    const database = await openDatabase(address, { ...options('write'), signal: abort.signal });
+    const database = await open(text, 'write', {}, abort.signal);
     const running = kind === 'postgres' ? database.all('select pg_sleep(30)') : undefined;
     abort.abort(new Error('stop'));
     await expect(running ?? database.all('select 1')).rejects.toThrow('stop');
@@ -212,8 +191,7 @@ test('an abort that comes while the connection is being prepared ends it, too', 
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const { port } = silent.address() as AddressInfo;
   const abort = new AbortController();
-  const address = addressOf(`postgres://u@127.0.0.1:${port}/d?sslmode=disable`);
-  const opening = openDatabase(address, { ...options('read'), signal: abort.signal });
+  const opening = open(`postgres://u@127.0.0.1:${port}/d?sslmode=disable`, 'read', {}, abort.signal);
   abort.abort(new Error('stop'));
   const late = new Promise((resolve) => setTimeout(resolve, 5000, 'late').unref());
   await expect(Promise.race([opening, late])).rejects.toThrow('stop');
@@ -223,13 +201,11 @@ test('an abort that comes while the connection is being prepared ends it, too', 
 describe('a file', () => {
   test.runIf(process.platform === 'linux')('that was looked at before is locked while it is written', async () => {
     const path = join(newFolder(), 'fleet.db');
-    const address = { kind: 'sqlite', path } as const;
-    const { signal } = new AbortController();
-    const first = await openDatabase(address, { access: 'write', signal, env: {} });
+    const first = await open(`sqlite:${path}`, 'write');
     await first.all('select 1');
     // As a writer does that was killed before: it looks, lets go, and opens the file for writing.
-    await (await openDatabase(address, { access: 'look', signal, env: {} })).close();
-    const second = await openDatabase(address, { access: 'write', signal, env: {} });
+    await (await open(`sqlite:${path}`, 'look')).close();
+    const second = await open(`sqlite:${path}`, 'write');
     const locks = readFileSync('/proc/locks', 'utf8').split('\n');
     expect(
       locks.filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(path).ino} `)),
@@ -244,12 +220,12 @@ describe('a file', () => {
     spawnSync('mkfifo', [pipe]);
     for (const path of [pipe, folder])
       for (const access of ['read', 'write'] as const)
-        await expect(openDatabase({ kind: 'sqlite', path }, options(access))).rejects.toMatchObject({ kind: 'config' });
+        await expect(open(`sqlite:${path}`, access)).rejects.toMatchObject({ kind: 'config' });
   });
 
   test('is for its owner alone, and so is what stands beside it', async () => {
     const path = join(folder, 'own', 'fleet.db');
-    await withDatabase({ kind: 'sqlite', path }, async (database) => {
+    await withDatabase(`sqlite:${path}`, async (database) => {
       await database.all('create table t (a int)');
       for (const each of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(each).mode & 0o777).toBe(0o600);
       expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
@@ -267,7 +243,7 @@ describe('a file', () => {
   ])('that %s is refused', async (name, make, kind, message) => {
     const path = join(folder, `${name}.db`);
     make(path);
-    await expect(openDatabase({ kind: 'sqlite', path }, options('read'))).rejects.toMatchObject({
+    await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject({
       kind,
       message: expect.stringMatching(message),
     });
@@ -275,9 +251,9 @@ describe('a file', () => {
 
   test('that another program writes is waited for', async () => {
     const path = join(folder, 'busy.db');
-    await withDatabase({ kind: 'sqlite', path }, async (first) => {
+    await withDatabase(`sqlite:${path}`, async (first) => {
       await first.all('create table t (a int)');
-      const second = await openDatabase({ kind: 'sqlite', path }, options('write'));
+      const second = await open(`sqlite:${path}`, 'write');
       let writing: Promise<void> | undefined;
       await first.transaction(async () => {
         writing = second.write('t', ['a'], [[2]]);
@@ -322,15 +298,10 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const error = await openDatabase(
-      addressOf(`postgres://u@127.0.0.1:${port}/d?${parameters}`),
-      options('read', env),
-    ).then(
-      () => undefined,
-      (thrown: FleetError) => thrown,
-    );
+    const opening = open(`postgres://u@127.0.0.1:${port}/d?${parameters}`, 'read', env);
+    const error = await opening.catch((thrown: FleetError) => thrown);
     server.close();
-    return { asked, error };
+    return { asked, error: error as FleetError };
   }
 
   test.each([
@@ -349,8 +320,8 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
   ])('%s asks for %j', async (parameters, expected, message, hint) => {
     const { asked, error } = await attempt(parameters, { HOME: files });
     expect(asked).toEqual(expected);
-    expect(error?.message).toMatch(message);
-    expect(error?.hint).toMatch(hint);
+    expect(error.message).toMatch(message);
+    expect(error.hint).toMatch(hint);
   });
 
   test('a mode that verifies does so whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
@@ -358,7 +329,7 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
     try {
       for (const mode of ['verify-ca', 'verify-full']) {
         const { error } = await attempt(`sslmode=${mode}`, { HOME: files });
-        expect(error?.message).toMatch(/certificate of an unknown authority/);
+        expect(error.message).toMatch(/certificate of an unknown authority/);
       }
     } finally {
       vi.unstubAllEnvs();
@@ -372,9 +343,9 @@ test('of several servers the first that answers is taken', async () => {
   const { port } = closed.address() as AddressInfo;
   await new Promise((resolve) => closed.close(resolve));
   const url = new URL((await newPostgres?.()) ?? `postgres://u@127.0.0.1:${port}/d`);
-  const address = addressOf(`postgres://postgres@127.0.0.1:${port},127.0.0.1:${url.port}${url.pathname}`);
   if (newPostgres === undefined) return;
-  const database = await openDatabase(address, options('read'));
+  const text = `postgres://postgres@127.0.0.1:${port},127.0.0.1:${url.port}${url.pathname}`;
+  const database = await open(text, 'read');
   expect(await database.all('select 1 as one')).toEqual([{ one: 1 }]);
   await database.close();
 });
@@ -391,10 +362,10 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
     ],
     ['40P01', 'deadlock', undefined, "do $a$ begin raise exception 'met another' using errcode = '40P01'; end $a$"],
   ])('whose error %s (%s) passes is busy, which is tried again', async (_code, _name, setting, statement) => {
-    const address = addressOf((await newPostgres?.()) ?? '');
-    await withDatabase(address, async (other) => {
+    const text = (await newPostgres?.()) ?? '';
+    await withDatabase(text, async (other) => {
       await other.all('create table held (a int)');
-      await withDatabase(address, async (database) => {
+      await withDatabase(text, async (database) => {
         if (setting !== undefined) await database.all(setting);
         await other.transaction(async () => {
           await other.all('lock table held');
@@ -408,10 +379,10 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
   });
 
   test('is let go of with the rows that nobody took', async () => {
-    const address = addressOf((await newPostgres?.()) ?? '');
-    const database = await openDatabase(address, options('read'));
+    const text = (await newPostgres?.()) ?? '';
+    const database = await open(text, 'read');
     const connections = () =>
-      withDatabase(address, async (other) => {
+      withDatabase(text, async (other) => {
         const sql =
           'select count(*) as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
         return Number((await other.all(sql))[0]?.['n']);
@@ -425,14 +396,14 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
 
   test('out of reach is exit 8, a database that is not there exit 3', async () => {
     const url = (await newPostgres?.()) ?? '';
-    const gone = addressOf(url.replace(/:\d+\//, ':1/'));
-    await expect(openDatabase(gone, options('read'))).rejects.toMatchObject({
+    const gone = url.replace(/:\d+\//, ':1/');
+    await expect(open(gone, 'read')).rejects.toMatchObject({
       kind: 'network',
       message: expect.stringMatching(/cannot be reached/),
       hint: expect.stringMatching(/start the server/),
     });
-    const missing = addressOf(url.replace(/[^/]*$/, 'nothing_here'));
-    await expect(openDatabase(missing, options('read'))).rejects.toMatchObject({
+    const missing = url.replace(/[^/]*$/, 'nothing_here');
+    await expect(open(missing, 'read')).rejects.toMatchObject({
       kind: 'config',
       message: expect.stringMatching(/not there/),
     });
@@ -443,10 +414,10 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
     ['rows on their way', (database) => database.write('things', ['id'], [[1]])],
     ['rows on their way, and a lock', (database) => database.write('things', ['id'], [[1]], ['id'])],
   ])('that goes away ends what waits for it with exit 8: %s', async (_what, wait) => {
-    const address = addressOf((await newPostgres?.()) ?? '');
-    await withDatabase(address, async (other) => {
+    const text = (await newPostgres?.()) ?? '';
+    await withDatabase(text, async (other) => {
       await other.all('create table things (id integer primary key)');
-      const database = await openDatabase(address, options('write'));
+      const database = await open(text, 'write');
       const [row] = await database.all('select pg_backend_pid() as pid');
       await other.all('begin');
       await other.all('lock table things in access exclusive mode');
@@ -465,22 +436,22 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
 
   test('asks for a password, which comes from PGPASSWORD or a password file, and is never repeated', async () => {
     const url = new URL((await newPostgres?.()) ?? '');
-    await withDatabase(addressOf(url.href), async (database) => {
+    await withDatabase(url.href, async (database) => {
       await database.all(`create role ${LOCKED_USER} login superuser password 's3cret'`);
     });
     url.username = LOCKED_USER;
-    const address = addressOf(url.href);
+    const text = url.href;
     const file = join(folder, 'pgpass');
     writeFileSync(file, `127.0.0.1:*:*:${LOCKED_USER}:s3cret\n`, { mode: 0o600 });
     for (const env of [{ PGPASSWORD: 's3cret' }, {}]) {
       vi.stubEnv('PGPASSFILE', file);
-      const database = await openDatabase(address, options('read', env));
+      const database = await open(text, 'read', env);
       expect(await database.all('select current_user as name')).toEqual([{ name: LOCKED_USER }]);
       await database.close();
     }
     vi.unstubAllEnvs();
     for (const env of [{ PGPASSWORD: 'wr0ng' }, { HOME: folder }]) {
-      const refused = await openDatabase(address, options('read', env)).catch((error: unknown) => error);
+      const refused = await open(text, 'read', env).catch((error: unknown) => error);
       expect(refused).toMatchObject({ kind: 'config', message: expect.stringMatching(/refuses the login/) });
       expect(String(refused)).not.toContain('wr0ng');
     }
@@ -494,7 +465,7 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
       `[other]\nhost=nowhere\n[bikes]\nhost=127.0.0.1\nport=${url.port}\nuser=postgres\ndbname=${url.pathname.slice(1)}\n`,
     );
     const env = { PGSERVICEFILE: file, PGSERVICE: 'bikes', PGPORT: '1' };
-    const database = await openDatabase(addressOf('postgres:///'), options('read', env));
+    const database = await open('postgres:///', 'read', env);
     expect(await database.all('select current_database() as name')).toEqual([{ name: url.pathname.slice(1) }]);
     await database.close();
   });

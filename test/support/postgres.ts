@@ -1,7 +1,17 @@
 // One PostgreSQL server for all tests of a run, started by the first that asks, stopped at the end of the run.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { chownSync, cpSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -78,7 +88,8 @@ async function startOnce(): Promise<number> {
   }
   const port = await start(folder);
   writeFileSync(`${ready}.new`, String(port));
-  cpSync(`${ready}.new`, ready);
+  // Whoever waits for the file reads it at once: a copy is there before it is written.
+  renameSync(`${ready}.new`, ready);
   return port;
 }
 

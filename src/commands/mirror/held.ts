@@ -11,42 +11,38 @@ export const SKEW_MS = 2_000;
 
 /** What the push channel said lately, of the topics that stand. */
 export function openHeld() {
-  /** How each topic was opened. */
-  const opened = new Map<string, StreamEvent[]>();
-  let messages: Message[] = [];
+  /** How topics were opened, and their messages since. */
+  let events: StreamEvent[] = [];
   let size = 0;
-  let fromMs = Number.NEGATIVE_INFINITY;
-  let closed: StreamEvent | undefined;
+  /** Since when no message was forgotten, and when the first came that is held. */
+  let [fromMs, firstMs] = [-Infinity, Infinity];
   /** Forgets what is too old or too much, now and then. */
   const trim = ({ atMs, data }: Message) => {
     size += data.length;
-    if (size < MOST_HELD_CHARACTERS && atMs - (messages[0]?.atMs ?? atMs) < 2 * HELD_MS) return;
-    const half = messages[Math.floor(messages.length / 2)]?.atMs ?? atMs;
+    firstMs = Math.min(firstMs, atMs);
+    if (size < MOST_HELD_CHARACTERS && atMs - firstMs < 2 * HELD_MS) return;
+    const half = events[Math.floor(events.length / 2)]?.atMs ?? atMs;
     fromMs = size < MOST_HELD_CHARACTERS ? atMs - HELD_MS : half;
-    messages = messages.filter((message) => message.atMs >= fromMs);
-    size = messages.reduce((sum, message) => sum + message.data.length, 0);
+    firstMs = fromMs;
+    events = events.filter((event) => event.type !== 'message' || event.atMs >= fromMs);
+    size = events.reduce((sum, event) => sum + (event.type === 'message' ? event.data.length : 0), 0);
   };
   return {
     add(event: StreamEvent) {
       const { topic } = event;
-      if (event.type === 'message') {
-        messages.push(event);
-        trim(event);
-      } else if (event.type === 'lost') {
-        opened.delete(topic);
-        messages = messages.filter((message) => message.topic !== topic);
-      } else if (event.type === 'closed') closed = event;
-      else if (event.type === 'open') opened.set(topic, [event]);
-      else if (event.type === 'resync') opened.get(topic)?.push({ ...event, sinceWallMs: undefined });
+      if (event.type === 'lost') events = events.filter((each) => each.topic !== topic);
+      else if (event.type === 'resync') events.push({ ...event, sinceWallMs: undefined });
+      else if (event.type !== 'gap') events.push(event);
+      if (event.type === 'message') trim(event);
     },
-    isClosed: () => closed !== undefined,
+    isClosed: () => events.some(({ type }) => type === 'closed'),
     /** Whether it is all that came since a moment of another machine's date. */
-    covers: (topics: Iterable<string>, wallMs: number) =>
-      [...topics].every((topic) => Math.max(opened.get(topic)?.[0]?.atMs ?? Infinity, fromMs) < wallMs - SKEW_MS),
-    /** In the order of a connection; nothing is held any more. */
-    release(): StreamEvent[] {
-      const all = [...opened.values()].flat();
-      return closed === undefined ? [...all, ...messages.splice(0)] : [...all, closed];
+    covers(topics: Iterable<string>, wallMs: number) {
+      const isOpen = (topic: string) =>
+        events.some((event) => event.type === 'open' && event.topic === topic && event.atMs < wallMs - SKEW_MS);
+      return fromMs < wallMs - SKEW_MS && [...topics].every(isOpen);
     },
+    /** Nothing is held any more. */
+    release: () => events.splice(0),
   };
 }

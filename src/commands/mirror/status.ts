@@ -10,7 +10,7 @@ import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
-import { chosenDatabase, describeAge, openChosen, withMirror } from '../shared/offline.js';
+import { describeAge, openChosen, withMirror } from '../shared/offline.js';
 
 /** How many gaps that are over are shown, the newest. */
 const GAPS_SHOWN = 5;
@@ -29,12 +29,11 @@ type Report = Awaited<ReturnType<typeof reportOf>>;
 /** Prints the status. Throws a FleetError of kind `partial` when the mirror cannot be taken for the service. */
 export async function showMirrorStatus(context: Context, { to }: { to?: MirrorAddress }): Promise<void> {
   const format = chooseReportFormat((await context.settings()).output);
-  const address = await chosenDatabase(context, to);
   const look = async (mirror: Mirror) => {
     const status = await mirror.status();
-    return { status, report: await reportOf(mirror, status, showMirrorAddress(address)) };
+    return { status, report: await reportOf(mirror, status) };
   };
-  const { status, report } = await withMirror(openChosen(context, address), look);
+  const { status, report } = await withMirror(openChosen(context, to), look);
   const { flags, io, clock } = context;
   if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
     const width = isScreen(context) ? io.stdout.width() : undefined;
@@ -58,7 +57,7 @@ function reasonOf(status: MirrorStatus): string {
 const NOUN = { one: 'mirror', many: 'mirrors' };
 
 /** What programs get. */
-async function reportOf({ database, baseUrl, organizations }: Mirror, status: MirrorStatus, address: string) {
+async function reportOf({ address, database, baseUrl, organizations }: Mirror, status: MirrorStatus) {
   const count = async (sql: string) => (await database.all(sql)).flatMap((row) => Object.values(row).map(Number));
   const [bicycles = 0, gone = 0, alerts = 0, gaps = 0] = await count(COUNTS);
   const [about = 0] = await count(`SELECT ${DIALECTS[database.kind].changes} AS changes`);
@@ -67,7 +66,7 @@ async function reportOf({ database, baseUrl, organizations }: Mirror, status: Mi
   const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?', GAPS_SHOWN);
   const { asOfMs, ageMs, proven, writers } = status;
   return {
-    database: address,
+    database: showMirrorAddress(address),
     base_url: baseUrl ?? null,
     organizations,
     current: status.isCurrent,
