@@ -314,7 +314,6 @@ test.each(engines)(
           .requests.slice(before)
           .map(({ url }) => url),
       ).not.toContainEqual(expect.stringMatching(/^\/bicycles/));
-      expect(await problemsOf(documents)).toEqual({});
       return vehiclesOf(documents).map(({ vehicle_id: id, lat, lon }) => [`${lat} ${lon}`, String(id)] as const);
     };
     const [bicycle] = inStates('available').filter(hasPlace);

@@ -20,6 +20,7 @@ import {
   sendStream,
   startMisbehaving,
 } from '../support/misbehaving.js';
+import { mostly } from '../support/often.js';
 import {
   endOf,
   follow,
@@ -52,10 +53,11 @@ describe('a stream of events that is dropped at every byte', () => {
     const start = id === undefined ? 0 : EVENTS.findIndex((event) => event.includes(`id: ${id}`)) + 1;
     return EVENTS.slice(start).join('');
   };
-  for (const [name, drop] of [
+  const DROPS = [
     ['closed', 'end'],
     ['reset', 'resetAndDestroy'],
-  ] as const) {
+  ] as const;
+  for (const [name, drop] of mostly(DROPS, (_, index) => index === 1)) {
     test(`${name}: with a replay each event arrives once, in order`, async () => {
       for (let at = 0; at <= body.length; at++) {
         const got = await withPush(
