@@ -145,13 +145,13 @@ class Live implements Display {
     const { known } = watched;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const counts = new Map<string, number>();
-    for (const { state } of watched.bicycles()) {
+    for (const { state } of watched.store.bicycles()) {
       const name = (textOf(state) ?? 'unknown').slice(0, 100);
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     const filter = readFilter(view.filter);
     const keep = (bicycle: Bicycle) => filter.keep(bicycle, nowMs);
-    const picked = pickRows(watched.bicycles(), { sort: view.sort, keep }, view.scroll, bicycleRows(height));
+    const picked = pickRows(watched.store.bicycles(), { sort: view.sort, keep }, view.scroll, bicycleRows(height));
     const { messages, gapCount, blindMs } = watched.counts;
     const total = plan.bicycles === undefined ? watched.total : plan.bicycles.size;
     const card = view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined;
@@ -165,7 +165,7 @@ class Live implements Display {
       },
       fleet: {
         ...picked,
-        filterProblem: filter.findProblem(watched.bicycles()),
+        filterProblem: filter.findProblem(watched.store.bicycles()),
         counts,
         total,
         card,
@@ -193,7 +193,7 @@ class Live implements Display {
     const now = momentOf(context.clock);
     const look = { ...this.#size(), hasColor: stdout.colorLevel > 0, hasUnicode: stdout.hasUnicode };
     const filter = readFilter(this.#board.view.filter);
-    const bicycles = [...watched.bicycles()].filter(
+    const bicycles = [...watched.store.bicycles()].filter(
       (bicycle) => (plan.map?.keep(bicycle) ?? true) && filter.keep(bicycle, now.wallMs),
     );
     const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${watched.total ?? '?'} read`;

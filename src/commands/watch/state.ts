@@ -57,7 +57,7 @@ export class Watch {
   readonly #counts = { messages: 0, shown: 0, caughtUp: 0, unknown: 0, gone: 0 };
   readonly #startedAt: Moment;
   readonly follower: Follower;
-  readonly #store = new MemoryStore();
+  readonly store = new MemoryStore();
   /** How many bicycles the service counts, when known. */
   total: number | undefined;
   /** The bicycle that was seen last. */
@@ -76,7 +76,7 @@ export class Watch {
     const isWhole = (form === 'board' || form === 'page') && bicycles === undefined && wantsLists(plan);
     const followed = new Map(topics.map((topic) => [topic, '']));
     const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages, seesAll };
-    this.follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
+    this.follower = new Follower(options, this.store, now, (output) => this.#takeOutput(output));
   }
 
   get counts(): WatchCounts {
@@ -87,14 +87,9 @@ export class Watch {
     return this.follower.known;
   }
 
-  /** Every bicycle that is known, the least recently updated first. */
-  bicycles(): Iterable<Bicycle> {
-    return this.#store.bicycles();
-  }
-
   /** The bicycles of which something may be new since this was called last; the first time, all. */
   takeTouched(): Iterable<string> {
-    return this.#store.takeTouched();
+    return this.store.takeTouched();
   }
 
   /** What is to be done after an event; `end` is the last effect. */

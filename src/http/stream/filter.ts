@@ -53,26 +53,20 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
     return text === '' ? '' : `${text}\n`;
   };
 
-  /** Whether a line is handed on. Those of unknown names are not: the parser makes an error of each. */
-  const learn = (text: string): boolean => {
-    const { name, value } = readField(text);
-    // "If the field value consists of only ASCII digits …"
-    if (name === 'retry' && /^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
-    if (name === 'retry' || name === '') return false;
-    // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
-    if (name === 'id' && !text.includes('\0')) event.id = value;
-    if (name === 'event') event.name = value;
-    event.bytes += text.length + 1;
-    return name === 'data' || name === 'event' || name === 'id';
-  };
-
   /** Takes a whole line with its end; returns the event that is whole with it. */
   const endLine = (text: string): string => {
     if (text === '\n') return endEvent();
-    const isData = text.startsWith('data:');
-    if (isData) event.bytes += text.length;
-    if ((isData || learn(text.slice(0, -1))) && event.bytes <= limitBytes) event.text += text;
-    else if (event.bytes > limitBytes) event.text = '';
+    const { name, value } = readField(text.slice(0, -1));
+    // "If the field value consists of only ASCII digits …"
+    if (name === 'retry' && /^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
+    if (name === 'retry' || name === '') return '';
+    // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
+    if (name === 'id' && !value.includes('\0')) event.id = value;
+    if (name === 'event') event.name = value;
+    event.bytes += text.length;
+    if (event.bytes > limitBytes) event.text = '';
+    // Unknown names are left out: the parser makes an error of each.
+    else if (name === 'data' || name === 'event' || name === 'id') event.text += text;
     return '';
   };
 
