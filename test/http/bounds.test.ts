@@ -1,7 +1,5 @@
 // Every answer is bounded in size, depth and time, and what is beyond is one clear line; the status of an error keeps its meaning.
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { constants, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
@@ -246,21 +244,4 @@ test.each([
     ),
   );
   expect(error?.trace).toEqual(trace);
-});
-
-test('a header of any name is sent', async () => {
-  const raw: string[] = [];
-  const server = createServer((request, response) => {
-    raw.push(...request.rawHeaders);
-    response.end('[]');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => new Promise((resolve) => server.close(() => resolve())));
-  const env = {
-    FLEET_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    FLEET_TOKEN: 'some-token',
-  };
-  const { code } = await runFleet(['api', '/x/', '-H', '__proto__: x', '-H', 'constructor: y'], { env });
-  expect(code).toBe(0);
-  expect(raw.join(' ')).toContain('__proto__ x constructor y');
 });

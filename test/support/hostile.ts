@@ -102,8 +102,6 @@ export const HOSTILE = {
   gzip: (socket, answer) => sendEncoded(socket, answer, 'gzip', gzipSync(answer.body)),
   brotli: (socket, answer) => sendEncoded(socket, answer, 'br', brotliCompressSync(answer.body)),
   deflate: (socket, answer) => sendEncoded(socket, answer, 'deflate', deflateSync(answer.body)),
-  /** gzip within gzip, both named. */
-  gzipTwice: (socket, answer) => sendEncoded(socket, answer, 'gzip, gzip', gzipSync(gzipSync(answer.body))),
   /** Says gzip, sends plain text. */
   gzipLie: (socket, answer) => sendEncoded(socket, answer, 'gzip', Buffer.from(answer.body)),
   /** The gzip stream lacks its end, although Content-Length is right. */
@@ -139,19 +137,8 @@ export const HOSTILE = {
     const half = answer.body.slice(0, Math.floor(answer.body.length / 2));
     socket.write(honestHead(answer) + half, () => socket.destroy());
   },
-  /** A chunked body without its last chunk; the connection ends cleanly. */
-  chunkedCut: (socket, answer) =>
-    socket.end(
-      `${headOf(answer, { 'Transfer-Encoding': 'chunked' })}${Buffer.byteLength(answer.body).toString(16)}\r\n${answer.body}\r\n`,
-    ),
-  /** The socket dies in the middle of the headers. */
-  breakOffHead: (socket, answer) => {
-    socket.write(honestHead(answer).slice(0, 40), () => socket.destroy());
-  },
   /** The connection is reset before a byte of the answer. */
   reset: (socket) => void socket.resetAndDestroy(),
-  /** The connection ends in order before a byte of the answer. */
-  hangUp: (socket) => socket.end(),
   /** `100 Continue` first, which nobody asked for. */
   continueFirst: (socket, answer) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${honestHead(answer)}${answer.body}`),
   /** Two interim answers first: processing, and early hints. */
@@ -171,29 +158,11 @@ export const HOSTILE = {
     const page = { ...answer, body, contentType: 'text/html; charset=utf-8' };
     socket.end(honestHead(page) + body);
   },
-  /** An HTML page that breaks off before its title ends. */
-  htmlCut: (socket, answer) => {
-    const page = { ...answer, body: '<!DOCTYPE html><html><head><title>502 Bad Gate', contentType: 'text/html' };
-    socket.write(headOf(page, { 'Content-Length': '500' }) + page.body, () => socket.destroy());
-  },
   /** `bytes` opening brackets and as many closing ones. */
   nested: (socket, answer) => {
     const deep = { ...answer, body: '['.repeat(answer.bytes) + ']'.repeat(answer.bytes) };
     socket.end(honestHead(deep) + deep.body);
   },
-  /** The body as text/plain. */
-  plainText: (socket, answer) => {
-    const plain = { ...answer, contentType: 'text/plain' };
-    socket.end(honestHead(plain) + plain.body);
-  },
-  /** Bytes that are no UTF-8 within a JSON string. */
-  brokenUtf8: (socket, answer) => {
-    const body = Buffer.from('{"detail":"caf\xe9 \xff"}', 'latin1');
-    socket.write(headOf(answer, { 'Content-Length': String(body.length) }));
-    socket.end(body);
-  },
-  /** No HTTP at all. */
-  notHttp: (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
 } satisfies { [name: string]: (socket: Socket, answer: Answer) => unknown };
 
 export type HostileName = keyof typeof HOSTILE;

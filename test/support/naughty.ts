@@ -15,12 +15,6 @@ export const anyText = (constraints: fc.StringSharedConstraints = {}): fc.Arbitr
 export const anyJson = (constraints: fc.JsonSharedConstraints = {}): fc.Arbitrary<fc.JsonValue> =>
   fc.jsonValue({ ...constraints, stringUnit: anyCharacter });
 
-/** An address, with anything in its path; that of fast-check makes the table as well. */
-export const anyUrl = (): fc.Arbitrary<string> =>
-  fc
-    .tuple(fc.webAuthority(), fc.array(fc.oneof(fc.string(), anyText())))
-    .map(([authority, words]) => `https://${[authority, ...words.map(encodeURIComponent)].join('/')}`);
-
 /** Texts in which something must be made visible before they reach a terminal. */
 export const HOSTILE: readonly string[] = [
   '\u001b[31mred\u001b[0m',

@@ -502,7 +502,12 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
         hasOwn: traits.hasOwn,
         hasTwo: traits.hasTwo,
       }),
-      ...judgeKnown(new Set([...watch.store.bicycles()].map(({ uuid }) => String(uuid))), new Set(owed), left, isBounded),
+      ...judgeKnown(
+        new Set([...watch.store.bicycles()].map(({ uuid }) => String(uuid))),
+        new Set(owed),
+        left,
+        isBounded,
+      ),
     ],
     changes: made.length,
     gaps: gaps.length,
