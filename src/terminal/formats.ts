@@ -21,12 +21,9 @@ const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv', 'xlsx'];
  * position; a column that does not exist is refused at the first batch, when it is known what the service sends.
  */
 export async function openRenderer<T>(format: Format, shape: Shape<T>, options: RendererOptions): Promise<Renderer<T>> {
-  if (options.columns !== undefined && !FORMATS_WITH_COLUMNS.includes(format)) {
-    throw usageError(`--columns goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
-  }
-  if (options.hasHeader === false && !FORMATS_WITH_COLUMNS.includes(format)) {
-    throw usageError(`--no-headers goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
-  }
+  const flag = options.columns !== undefined ? '--columns' : options.hasHeader === false ? '--no-headers' : undefined;
+  if (flag !== undefined && !FORMATS_WITH_COLUMNS.includes(format))
+    throw usageError(`${flag} goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
   const tools = {
     ...options,
     paint: await loadPaint(format === 'table' || format === 'json' ? options.colorLevel : 0),

@@ -6,9 +6,9 @@ import CliTable from 'cli-table3';
 import { exactValue } from '../json/exact.js';
 import { wrap } from './cells.js';
 import { paintIn } from './colour.js';
-import { hiddenNotice, tableColumns } from './formats/columns.js';
+import { openLayout } from './formats/columns.js';
 import type { ListedItem, Renderer, RendererTools, Shape } from './formats/renderer.js';
-import { type Cell, type CellContext, cellOf, headerOf, type Laid, layOut } from './table.js';
+import type { Cell } from './table.js';
 
 const GAP = '  ';
 
@@ -43,13 +43,10 @@ export function drawRows(rows: readonly (readonly string[])[]): string {
 
 /** Draws the whole report at its end: its columns as for a list, its cells wrapped to the width. */
 export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
-  const columnsOf = tableColumns(shape, tools.columns);
-  const { width, terminal, isWhole = false, hasHeader = true, paint, now } = tools;
-  const at: CellContext = { now, terminal, isWhole };
+  const { width, terminal, isWhole = false, hasHeader = true, paint } = tools;
+  const layout = openLayout(shape, tools);
   const gathered: T[] = [];
-  let hidden: string[] = [];
-
-  const cellLines = ({ text, color }: Cell, room: number): string =>
+  const showCell = ({ text, color }: Cell, room: number | undefined): string =>
     wrap(text, width === undefined || isWhole ? undefined : room)
       .map((line) => paintIn(paint, color, line))
       .join('\n');
@@ -61,17 +58,12 @@ export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Re
     },
     end() {
       if (gathered.length === 0 && terminal) return '';
-      const columns = columnsOf(gathered);
-      const cells = gathered.map((value) => columns.map((column) => cellOf(column, value, at)));
-      const laid: readonly Laid<T>[] = layOut(columns, cells, { width, isWhole, terminal });
-      if (gathered.length > 0)
-        hidden = columns.filter((column) => laid.every((one) => one.column !== column)).map(({ header }) => header);
-      const header = laid.map(({ column }) => paint.bold(headerOf(column, terminal)));
+      const laid = layout.layOut(gathered);
       const lines = gathered.map((value) =>
-        laid.map(({ column, width: room }) => cellLines(cellOf(column, value, at), room)),
+        layout.cellsOf(laid, value).map((cell, index) => showCell(cell, laid[index]?.width)),
       );
-      return drawRows(hasHeader ? [header, ...lines] : lines);
+      return drawRows(hasHeader ? [layout.headersOf(laid).map(paint.bold), ...lines] : lines);
     },
-    notices: () => hiddenNotice(hidden),
+    notices: layout.notices,
   };
 }

@@ -6,7 +6,6 @@ import { NOTHING, type Offer, type Offers, type Sources } from '../../cli/comple
 import { followLine } from '../../cli/line.js';
 import { splitLine } from '../../cli/split.js';
 import type { Context } from '../../context.js';
-import type { Stored } from '../../settings/store.js';
 import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles, findLiveNamed } from './live.js';
@@ -44,38 +43,21 @@ function show({ words, isFile, isOpen }: Offers): string {
 /** The settings as far as they can be read, and the service as far as it answers at once. */
 function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
-  // The next command reports what is wrong with settings or service; one who presses a key wants words.
-  const fromProfiles = async (offer: (profiles: Stored['profiles']) => Offer[] | Promise<Offer[]>) => {
-    try {
-      return await offer((await (await import('../../settings/store.js')).loadStored(context.io.env)).profiles);
-    } catch {
-      return [];
-    }
-  };
   return {
-    profiles: () =>
-      fromProfiles(async (profiles) => {
-        const { parseAddress } = await import('../../settings/keys.js');
-        // One that is refused may hold a password.
-        const isShown = (address: unknown) => typeof address === 'string' && 'value' in parseAddress(address);
-        return [...profiles].map(([value, { base_url: address }]) => ({
-          value,
-          ...(isShown(address) ? { description: String(address) } : {}),
-        }));
-      }),
-    named: async (kind) => {
-      const live = await findLiveNamed(context, values, kind).catch(() => NOTHING);
-      if (live.words.length > 0 || kind !== 'organization') return live;
-      const { isUuid } = await import('../../api/links.js');
-      const known = new Map<string, Offer>();
-      await fromProfiles((profiles) => {
-        for (const [name, { organization: value }] of profiles)
-          if (typeof value === 'string' && isUuid(value))
-            known.set(value, { value, description: `of profile ${name}` });
-        return [];
-      });
-      return { words: [...known.values()] };
-    },
+    // The next command reports what is wrong with settings or service; one who presses a key wants words.
+    profiles: () => listProfiles(context).catch(() => []),
+    named: (kind) => findLiveNamed(context, values, kind).catch(() => NOTHING),
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),
   };
+}
+
+async function listProfiles({ io }: Context): Promise<Offer[]> {
+  const { loadStored } = await import('../../settings/store.js');
+  const { parseAddress } = await import('../../settings/keys.js');
+  const { profiles } = await loadStored(io.env);
+  // An address that is refused may hold a password.
+  const isShown = (address: unknown) => typeof address === 'string' && 'value' in parseAddress(address);
+  return [...profiles].map(([value, { base_url: address }]) =>
+    isShown(address) ? { value, description: String(address) } : { value },
+  );
 }

@@ -4,10 +4,10 @@ import { unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
 import { clean } from '../clean.js';
-import type { Column } from '../table.js';
+import { type CellContext, type Column, cellOf, headerOf, type Laid, layOut } from '../table.js';
 import { age, readTime } from '../time.js';
 import { MISSING, readPath, textOf } from '../values.js';
-import type { Shape } from './renderer.js';
+import type { RendererTools, Shape } from './renderer.js';
 
 /** Assumed: fields named like this hold times; the interface names `created`, `modified` and `latest_gps_timestamp`. */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
@@ -56,18 +56,27 @@ export function fileColumns<T>(
   };
 }
 
-/** The same for a table, whose own columns are those of the shape, or every field of the first values. */
-export function tableColumns<T>(
-  shape: Shape<T>,
-  words: readonly string[] | undefined,
-): (values: readonly T[]) => readonly Column<T>[] {
-  if (words === undefined && shape.columns.length > 0) return () => shape.columns;
-  return fileColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
-}
-
-/** What a table says of the columns that had no room. */
-export function hiddenNotice(headers: readonly string[]): string[] {
-  return headers.length === 0 ? [] : [`Hidden at this width: ${headers.join(', ')}. Every column: -o wide`];
+/** The columns of a table: those of the shape, or every field of the first values, laid out by these; `notices` names those that had no room. */
+export function openLayout<T>(shape: Shape<T>, tools: RendererTools) {
+  const { now, terminal, isWhole = false, columns: words } = tools;
+  const at: CellContext = { now, terminal, isWhole };
+  const columnsOf: (values: readonly T[]) => readonly Column<T>[] =
+    words === undefined && shape.columns.length > 0
+      ? () => shape.columns
+      : fileColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
+  let hidden: string[] = [];
+  return {
+    layOut(values: readonly T[]): Laid<T>[] {
+      const columns = columnsOf(values);
+      const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
+      const laid = layOut(columns, cells, tools);
+      hidden = columns.filter((column) => laid.every((one) => one.column !== column)).map(({ header }) => header);
+      return laid;
+    },
+    headersOf: (laid: readonly Laid<T>[]) => laid.map(({ column }) => headerOf(column, terminal)),
+    cellsOf: (laid: readonly Laid<T>[], value: T) => laid.map(({ column }) => cellOf(column, value, at)),
+    notices: () => (hidden.length === 0 ? [] : [`Hidden at this width: ${hidden.join(', ')}. Every column: -o wide`]),
+  };
 }
 
 function firstSegment(path: string): string {

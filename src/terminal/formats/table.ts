@@ -5,67 +5,55 @@
 
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf } from '../cells.js';
-import { type Cell, type CellContext, cellOf, GAP_COLUMNS, headerOf, type Laid, layOut } from '../table.js';
-import { hiddenNotice, tableColumns } from './columns.js';
+import { paintIn } from '../colour.js';
+import { type Cell, GAP_COLUMNS, type Laid } from '../table.js';
+import { openLayout } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /** For people the table is fitted to the terminal, for programs the same columns are uncut. */
 export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { paint, terminal, isWhole = false, hasHeader = true } = tools;
   const isCut = tools.width !== undefined && !isWhole;
-  const at: CellContext = { now: tools.now, terminal, isWhole };
-  const columnsOf = tableColumns(shape, tools.columns);
-  let layout: Laid<T>[] | undefined;
-  let hidden: string[] = [];
+  const layout = openLayout(shape, tools);
+  let laid: Laid<T>[] | undefined;
 
-  /** One line without trailing spaces: spaces are written only when something follows them. */
-  function line(laid: readonly Laid<T>[], cells: readonly Cell[], paintHeader?: (text: string) => string): string {
-    let text = '';
-    let spaces = 0;
-    for (const [index, { column, width: room }] of laid.entries()) {
-      const cell = cells[index] ?? { text: '' };
-      const isShort = column.shortForm === room;
-      const fitted = withoutEndingSpaces(
-        !isCut ? cell.text : isShort ? cell.text.slice(0, room) : cut(cell.text, room),
-      );
-      const free = Math.max(0, room - widthOf(fitted));
-      const before = column.align === 'right' ? free : 0;
-      if (fitted !== '') {
-        const colour = paintHeader ?? (cell.color === undefined ? undefined : paint[cell.color]);
-        text += ' '.repeat(spaces + before) + (colour === undefined ? fitted : colour(fitted));
-        spaces = 0;
-      } else {
-        spaces += before;
-      }
-      spaces += free - before + GAP_COLUMNS;
-    }
-    return `${text}\n`;
+  function fit({ column, width: room }: Laid<T>, text: string): string {
+    if (!isCut) return withoutEndingSpaces(text);
+    return withoutEndingSpaces(column.shortForm === room ? text.slice(0, room) : cut(text, room));
+  }
+
+  /** One line without trailing spaces. */
+  function line(places: readonly Laid<T>[], cells: readonly Cell[], isHeader = false): string {
+    const texts = places.map((place, index) => fit(place, cells[index]?.text ?? ''));
+    const end = texts.findLastIndex((text) => text !== '');
+    const drawn = places.slice(0, end + 1).map(({ column, width: room }, index) => {
+      const text = texts[index] ?? '';
+      const free = ' '.repeat(Math.max(0, room - widthOf(text)));
+      const painted = isHeader ? paint.bold(text) : paintIn(paint, cells[index]?.color, text);
+      return column.align === 'right' ? free + painted : index === end ? painted : painted + free;
+    });
+    return `${drawn.join(' '.repeat(GAP_COLUMNS))}\n`;
   }
 
   /** Lays the columns out by the first rows; the line above them. */
-  function begin(values: readonly T[]): { laid: Laid<T>[]; header: string } {
-    const columns = columnsOf(values);
-    const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
-    const laid = layOut(columns, cells, tools);
-    hidden = columns.filter((column) => laid.every((one) => one.column !== column)).map(({ header }) => header);
-    const headers = laid.map(({ column }) => ({ text: headerOf(column, terminal) }));
-    return { laid, header: hasHeader ? line(laid, headers, paint.bold) : '' };
+  function begin(values: readonly T[]): string {
+    laid = layout.layOut(values);
+    const headers = layout.headersOf(laid).map((text) => ({ text }));
+    return hasHeader ? line(laid, headers, true) : '';
   }
 
   return {
     rows(rows) {
       if (rows.length === 0) return '';
       const values = rows.map(exactValue);
-      let text = '';
-      if (layout === undefined) ({ laid: layout, header: text } = begin(values));
-      const laid = layout;
-      const cellsOf = (value: T) => laid.map(({ column }) => cellOf(column, value, at));
-      for (const value of values) text += line(laid, cellsOf(value));
+      let text = laid === undefined ? begin(values) : '';
+      const places = laid ?? [];
+      for (const value of values) text += line(places, layout.cellsOf(places, value));
       return text;
     },
     // The header of a table that had no rows: programs get it, people get nothing.
-    end: () => (layout !== undefined || terminal ? '' : begin([]).header),
-    notices: () => hiddenNotice(hidden),
+    end: () => (laid !== undefined || terminal ? '' : begin([])),
+    notices: layout.notices,
   };
 }
 
