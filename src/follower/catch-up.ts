@@ -49,7 +49,7 @@ interface Reading {
   readonly sinceWallMs: number | undefined;
   /** 0: the counts alone. */
   readonly mostPages: number;
-  readonly found: { pages: number; changes: number; unknown: number; isBoundReached: boolean };
+  readonly found: { pages: number; changes: number; unknown: number };
   readonly totals: Map<string, number | undefined>;
   /** How often the lists were read from their beginning. */
   attempt: number;
@@ -177,7 +177,7 @@ export class CatchUp {
       sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
       attempt: 1,
       pass: this.#beginPass(mark),
-      found: { pages: 0, changes: 0, unknown: 0, isBoundReached: false },
+      found: { pages: 0, changes: 0, unknown: 0 },
       totals: new Map(),
       asked: { heard: 0, introduced: 0 },
       incomplete: undefined,
@@ -199,8 +199,7 @@ export class CatchUp {
     const { bicycles, organizations } = this.#options;
     const names = [...(bicycles ?? [])];
     const missing = bicycles === undefined ? undefined : new Set(bicycles);
-    const isToTheEnd = bicycles === undefined;
-    const state = { list: newList(mark), unsound: undefined, isToTheEnd, againMs: undefined };
+    const state = { list: newList(mark), unsound: undefined, isToTheEnd: true, againMs: undefined };
     return { names, organizations, missing, heardBefore: this.#known.heard, ...state };
   }
 
@@ -236,14 +235,12 @@ export class CatchUp {
     const { mark, pass } = reading;
     const [uuid = ''] = pass.names;
     pass.names = pass.names.slice(1);
-    if (bicycle === undefined || bicycleUuid(bicycle) !== uuid) {
+    if (bicycle !== undefined && bicycleUuid(bicycle) === uuid) {
+      this.#hasAddresses = true;
+      pass.missing?.delete(uuid);
+      this.#takeItem(reading, bicycle, now);
       // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
-      if (this.#hasAddresses && mark !== undefined) pass.organizations = [];
-      return this.#ask(reading, undefined, now);
-    }
-    this.#hasAddresses = true;
-    pass.missing?.delete(uuid);
-    this.#takeItem(reading, bicycle, now);
+    } else if (this.#hasAddresses && mark !== undefined) pass.organizations = [];
     this.#ask(reading, undefined, now);
   }
 
@@ -312,10 +309,7 @@ export class CatchUp {
       if (pass.organizations.length === 1) missing?.clear();
       if (mark?.isProven === false && !this.#known.isWhole)
         reading.incomplete ??= 'the time at the service is not known';
-    } else {
-      reading.found.isBoundReached = true;
-      reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    }
+    } else reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
     this.#endList(reading, now);
   }
 
@@ -339,21 +333,26 @@ export class CatchUp {
       pass.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
       return;
     }
-    const gone = isAbsentTwice ? this.#remove(absent, now) : 0;
+    const gone = isAbsentTwice ? absent : [];
+    for (const uuid of gone) {
+      const bicycle = this.#known.remove(uuid, now);
+      if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
+    }
     this.#reading = undefined;
     const missing = [...(pass.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.goneMs === undefined);
     const why = pass.unsound ?? reading.incomplete;
     const reason = why ?? (missing.length > 0 ? `it does not hold ${missing.join(', ')}` : undefined);
-    if (pass.isToTheEnd && pass.unsound === undefined && !this.#known.store.isTable) this.#known.setWhole();
-    const report = { sinceWallMs, ...found, gone, isComplete: reason === undefined, reason, missing };
+    const isWhole = pass.missing === undefined && pass.isToTheEnd && pass.unsound === undefined;
+    if (isWhole && !this.#known.store.isTable) this.#known.setWhole();
+    const report = { sinceWallMs, ...found, gone: gone.length, isComplete: reason === undefined, reason, missing };
     this.#onEnd({ report, mark, totals, introducedBefore: asked.introduced, isCount: mostPages === 0 }, now);
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
-  #absent({ pass, found, totals }: Reading): string[] {
+  #absent({ pass, totals }: Reading): string[] {
     const { missing } = pass;
     // A list that does not say how many it has may have lost one between its pages.
-    const isListProof = !found.isBoundReached && ![...totals.values()].includes(undefined);
+    const isListProof = pass.isToTheEnd && ![...totals.values()].includes(undefined);
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
     return [...missing].filter((uuid) => {
       const entry = this.#known.store.get(uuid);
@@ -364,14 +363,6 @@ export class CatchUp {
         ((this.#options.seesAll?.() ?? true) || !isHidden(entry))
       );
     });
-  }
-
-  #remove(uuids: readonly string[], now: Moment): number {
-    for (const uuid of uuids) {
-      const bicycle = this.#known.remove(uuid, now);
-      if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
-    }
-    return uuids.length;
   }
 
   /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */

@@ -98,7 +98,6 @@ export interface Report {
   readonly isComplete: boolean;
   /** Why it is not complete. */
   readonly reason?: string | undefined;
-  readonly isBoundReached: boolean;
   /** Followed by name, and not found. */
   readonly missing: readonly string[];
 }

@@ -58,7 +58,7 @@ export class Follower {
     const onProven = (started: Moment, total: number | undefined, at: Moment) => this.#prove(started, total, at);
     const onEnd = (result: WholeResult, at: Moment) => this.#endWhole(result, at);
     this.#whole = new WholeList(this.known, { organizations, seesAll, onProven, onEnd }, emit);
-    this.#gaps = new GapLog(topics.keys(), now);
+    this.#gaps = new GapLog(topics.keys(), now, () => store.found());
     const dueMs = now.monotonicMs + CHECK_MS;
     this.#check = { dueMs, comparedTo: now, askedAt: now, isChecking: false };
     this.#mayRead = topics.size === 0;
@@ -130,7 +130,7 @@ export class Follower {
     if (found.isHeld !== true || gap !== undefined) {
       const begun = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
       // Lists that are read once show what was before the first of them was asked for.
-      this.#gaps.begin(begun, this.known.store.found(), this.#gaps.startedAt);
+      this.#gaps.begin(begun, this.#gaps.startedAt);
     }
     this.#catchUp.blind(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0) this.#catchUp.want(startedMs, this.#options.mostPages, now);
@@ -145,7 +145,7 @@ export class Follower {
 
   /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
-    this.#gaps.begin({ startedMs: atMs, reason, isBridged: false }, this.known.store.found(), now);
+    this.#gaps.begin({ startedMs: atMs, reason, isBridged: false }, now);
     this.#catchUp.blind(monotonicMs);
     this.#want(atMs, now);
     this.#schedule(now);
@@ -199,7 +199,7 @@ export class Follower {
   }
 
   #begin(startedMs: number, fromMs: number, reason: string, isBridged: boolean, now: Moment) {
-    this.#gaps.begin({ startedMs, reason, isBridged }, this.known.store.found(), now);
+    this.#gaps.begin({ startedMs, reason, isBridged }, now);
     this.#catchUp.blind(fromMs);
   }
 
@@ -222,7 +222,7 @@ export class Follower {
   /** What was missed is found: the gap is over, unless the channel is down again, or was since that reading began. */
   #closeGap() {
     if (this.#catchUp.isWanted || this.#catchUp.hasMark) return;
-    const closed = this.#gaps.close(this.known.store.found());
+    const closed = this.#gaps.close();
     if (closed !== undefined) this.#emit(closed);
   }
 
@@ -371,6 +371,5 @@ const NOTHING_READ: Report = {
   unknown: 0,
   gone: 0,
   isComplete: true,
-  isBoundReached: false,
   missing: [],
 };

@@ -64,8 +64,6 @@ const CAUGHT_UP_LIMIT = 32;
 /** Fields of the service's own keeping, and what depends on the request: they make no news. */
 export const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
 
-const NOTHING: Comparison = { change: undefined, isUnknown: false, isUncertain: false, isStale: false };
-
 /** The version that a statement has; undefined for none that can be compared. */
 export function versionOf(bicycle: Bicycle): number | undefined {
   const version = bicycle['concurrency_version'];
@@ -254,7 +252,7 @@ export class KnownFleet {
   compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
     const origin = this.#origin('list', now, place);
     const uuid = bicycleUuid(item);
-    if (uuid === undefined) return { ...NOTHING, isUnknown: true, isUncertain: true };
+    if (uuid === undefined) return { change: undefined, isUnknown: true, isUncertain: true, isStale: false };
     const entry = this.store.get(uuid);
     this.#time.learn(readTime(item.modified), now.monotonicMs);
     if (entry === undefined) return this.#meet(uuid, item, mark, now, origin);

@@ -29,12 +29,15 @@ export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'isBridged'>;
 
 export class GapLog {
   readonly startedAt: Moment;
+  /** How many changes lists have shown. */
+  readonly #found: () => number;
   /** The topics without a connection. */
   readonly #down: Set<string>;
   #open: OpenGap | undefined;
 
-  constructor(topics: Iterable<string>, startedAt: Moment) {
+  constructor(topics: Iterable<string>, startedAt: Moment, found: () => number) {
     this.startedAt = startedAt;
+    this.#found = found;
     this.#down = new Set(topics);
   }
 
@@ -58,19 +61,19 @@ export class GapLog {
   }
 
   /** Begins a gap, or widens the open one; it lasts as long as a topic is without a connection. */
-  begin({ startedMs, reason, isBridged }: GapStart, found: number, now: Moment) {
+  begin({ startedMs, reason, isBridged }: GapStart, now: Moment) {
     const endedMs = this.isConnected ? now.wallMs : undefined;
-    const gap = this.#open ?? { startedMs, reason, isBridged, foundBefore: found };
+    const gap = this.#open ?? { startedMs, reason, isBridged, foundBefore: this.#found() };
     const earliestMs = Math.min(gap.startedMs, startedMs);
     this.#open = { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged };
   }
 
   /** Ends the gap whose channel stands again. A cut after which everything was sent again, and nothing was found, is none: undefined. */
-  close(foundNow: number): ClosedGap | undefined {
+  close(): ClosedGap | undefined {
     const gap = this.#open;
     if (gap?.endedMs === undefined) return undefined;
     this.#open = undefined;
-    const found = foundNow - gap.foundBefore;
+    const found = this.#found() - gap.foundBefore;
     if (gap.isBridged && found === 0) return undefined;
     const { startedMs, reason } = gap;
     return { type: 'gap-close', startedMs, endedMs: Math.max(gap.endedMs, startedMs), reason, found };
