@@ -156,6 +156,7 @@ describe('did you mean', () => {
     ['a verb without its noun', 'act x rent', 'did you mean: fleet bicycles act x rent'],
     ['a help page', 'help exitcodes', 'did you mean "exit-codes"?'],
     ["a command's help page", 'help bicycles lst', 'did you mean "list"?'],
+    ['a command below one that has none', 'help gbfs feed', 'see "fleet gbfs --help"'],
     ['a flag', 'bicycles list --limt 3', 'did you mean "--limit"?'],
     ['a flag with its value', 'bicycles list --orderng=name', 'did you mean "--ordering"?'],
     ['a flag of every command', 'alerts list --profil x', 'did you mean "--profile"?'],

@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { type CompletionPoint, collectWith, type Offers, offerCommand } from '../../cli/completions.js';
 import { examples } from '../../cli/examples.js';
-import { showPairs } from '../../cli/help.js';
+import { pathOf, showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
 import { nearestCommand } from '../../cli/suggestion.js';
@@ -44,7 +44,10 @@ function findCommand(program: Command, words: readonly string[]): Command {
   for (const word of words) {
     const found = findBelow(command, word);
     if (found === undefined) {
-      if (command !== program) throw unknownWord('command', word, namesBelow(command));
+      const names = namesBelow(command);
+      if (names.length === 0)
+        throw usageError(`${pathOf(command)} has no command "${word}"`, `see "${pathOf(command)} --help"`);
+      if (command !== program) throw unknownWord('command', word, names);
       const meant = nearestCommand(program, word, ['topics', ...TOPIC_NAMES]);
       throw usageError(
         `no help for "${word}"`,
