@@ -89,18 +89,6 @@ const TABLE: [string, Line[]][] = [
     ],
   ],
   [
-    'a refused return is tried without the last id; then that is final',
-    [
-      ...STANDING,
-      [500, received({ lastEventId: '7' }), ''],
-      [600, { type: 'ended', ending: ended }, 'lost ended 250'],
-      [850, { type: 'tick' }, 'try after 7'],
-      [900, { type: 'ended', ending: refused(404) }, 'try'],
-      [950, { type: 'ended', ending: refused(404) }, 'closed'],
-      [999, { type: 'tick' }, ''],
-    ],
-  ],
-  [
     'a try is over: what it says later counts for nothing',
     [
       [0, { type: 'start' }, 'try'],
@@ -111,47 +99,11 @@ const TABLE: [string, Line[]][] = [
       [30_251, { type: 'ended', ending: ended, run: 1 }, ''],
     ],
   ],
-  [
-    'a token that no waiting can bring: final at the very start alone',
-    [
-      [0, { type: 'start' }, 'try'],
-      [1, { type: 'ended', ending: noToken }, 'closed'],
-    ],
-  ],
-  [
-    'no token later',
-    [
-      ...STANDING,
-      [500, { type: 'ended', ending: ended }, 'lost ended 250'],
-      [750, { type: 'tick' }, 'try'],
-      [760, { type: 'ended', ending: noToken }, 'lost token 500'],
-    ],
-  ],
 ];
 
 test.each(TABLE)('%s', (_name, lines) => {
   const { got, wanted } = run(lines);
   expect(got).toEqual(wanted);
-});
-
-test('a sleep that the monotonic clock does not know of is part of the gap; a date set back is not', () => {
-  const gapAfter = (sleepMs: number) => {
-    const gaps: number[] = [];
-    const machine = new TopicMachine(SETTINGS, (effect) => effect.type === 'gap' && gaps.push(effect.durationMs));
-    const step = (ms: number, wallMs: number, event: Record<string, unknown> & { type: string }) => {
-      const whole = { run: machine.run, ...event } as ConnectionEvent;
-      machine.take(whole, { wallMs: START_WALL_MS + wallMs, monotonicMs: ms, random: 0.5 });
-    };
-    step(0, 0, { type: 'start' });
-    step(1, 1, { type: 'opened', headers: {} });
-    step(100, 100 + sleepMs, { type: 'ended', ending: ended });
-    step(350, 350 + sleepMs, { type: 'tick' });
-    step(401, 401 + sleepMs, { type: 'opened', headers: {} });
-    return gaps;
-  };
-  expect(gapAfter(0)).toEqual([400]);
-  expect(gapAfter(3_600_000)).toEqual([3_600_400]);
-  expect(gapAfter(-3_600_000)).toEqual([400]);
 });
 
 // --- random lives

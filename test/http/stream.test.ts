@@ -381,23 +381,6 @@ test('EventSource itself never connects again, and leaves no timer behind that w
   );
 });
 
-describe('resync', () => {
-  test('is asked for after the first opening, and after each gap with its beginning', async () => {
-    const clock = openFastClock();
-    const got = await withPush(
-      (socket) => {
-        sendStream(socket, 'data: x\n\n');
-        clock.after(20_000, () => socket.end());
-      },
-      (server) =>
-        follow(server.url, { clock, until: ({ story }) => story.filter((type) => type === 'resync').length === 3 }),
-    );
-    clock.stop();
-    const asked = got.events.flatMap((event: StreamEvent) => (event.type === 'resync' ? [event.sinceWallMs] : []));
-    expect(asked).toEqual([undefined, ...gapsOf(got).map(({ fromWallMs }) => fromWallMs)]);
-  });
-});
-
 describe('the end comes at once', () => {
   const CASES: readonly [string, Partial<{ tokens: Tokens; room: () => Promise<void> | undefined; url: string }>][] = [
     ['while a token hangs', { tokens: { get: never, renew: never } }],

@@ -29,25 +29,6 @@ AGE         TYPE                       STATE      BICYCLE       MESSAGE
 `);
   });
 
-  it('in 60 columns of a terminal', async () => {
-    expect(await draw({ width: 60 })).toBe(`
-AGE         TYPE                     STATE      BICYCLE
-5 min ago   lock.bat.low             new        Berlin 0001
-3 d ago     bicycle.outside_operat…  escalated  1b9f2c1e
--           new.type                 muted      -
-# Hidden at this width: MESSAGE, ID. Every column: -o wide
-`);
-  });
-
-  it('in 140 columns of a terminal', async () => {
-    expect(await draw({ width: 140 })).toBe(`
-AGE         TYPE                                STATE      BICYCLE       MESSAGE                                                    ID
-5 min ago   lock.bat.low                        new        Berlin 0001   The battery of the lock is low (12 %)                      a1b9f2c1
-3 d ago     bicycle.outside_operational_period  escalated  1b9f2c1e      Line one␊line two, a text that goes on for more than the…  b1b9f2c1
--           new.type                            muted      -             -                                                          c1b9f2c1
-`);
-  });
-
   it('in a pipe', async () => {
     expect(await draw({})).toBe(`
 CREATED               TYPE                                STATE      BICYCLE                               MESSAGE                                                                     ID
