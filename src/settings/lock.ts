@@ -10,8 +10,8 @@ const LOCK_PAUSE_MS = 20;
 const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;
 
-/** Does the work while no other run holds the lock, an empty file. One that a killed run left behind is removed. */
-export async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<Value> {
+/** Does the work while no other run holds the lock, an empty file; the signal ends the wait for it. One that a killed run left behind is removed. */
+export async function alone<Value>(lock: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   const clock = systemClock();
   const over = new AbortController();
   let touched: bigint | undefined;
@@ -20,7 +20,7 @@ export async function alone<Value>(lock: string, work: () => Promise<Value>): Pr
     const found = lstatSync(lock, { bigint: true, throwIfNoEntry: false })?.ctimeNs;
     if (found !== touched) [touched, sinceMs] = [found, clock.monotonicMs()];
     else if (clock.monotonicMs() - sinceMs > LOCK_LIFE_MS) rmSync(lock, { force: true });
-    await sleep(clock, LOCK_PAUSE_MS, over.signal);
+    await sleep(clock, LOCK_PAUSE_MS, signal);
   }
   every(clock, LOCK_BEAT_MS, over.signal, () => files.utimes(lock, new Date(), new Date()).catch(() => {}));
   try {

@@ -27,14 +27,15 @@ export function openRenewal(read: () => Promise<StoredToken>, input: TokenInput)
 
   /** Asks for a new token, unless another run has done so meanwhile. */
   const renew = shared(async () => {
-    await renewToken(stored, profile, async (old) => {
+    const fetch = async (old: StoredToken) => {
       const { login } = old;
       if (login === undefined || !mustRenew(old)) return undefined;
       const answer = await postForToken(await input.anonymous(), login.refreshPath, { token: old.token });
       const token = readToken(answer ?? '', 'the renewed token', `run "${loginCommand(profile, login)}"`, input);
       refuseWorse(token, old.token);
       return { token, login: { ...login, sinceMs: clock.wallMs() } };
-    });
+    };
+    await renewToken(stored, profile, fetch, signal);
     return (await read()).token;
   });
 

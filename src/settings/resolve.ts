@@ -68,7 +68,7 @@ export function chooseProfile(
   { mayBeNew = false } = {},
 ): Setting<string> {
   const chosen = nameProfile(flags, env, stored);
-  const { value: name, from } = chosen;
+  const { value: name } = chosen;
   if (stored.profiles.has(name) || name === DEFAULT_PROFILE) return chosen;
   if (mayBeNew) {
     checkProfileName(name, stored.profiles.keys(), chosen.origin === 'flag' ? usageError : configError);
@@ -77,12 +77,10 @@ export function chooseProfile(
   if (stored.problem !== undefined) throw stored.problem;
   const names = [...stored.profiles.keys()];
   const meant = nearest(name, names);
-  throw configError(
-    `there is no profile "${name}" (${from})`,
-    names.length === 0
-      ? `there are no profiles yet: run "fleet auth login --profile ${name}"`
-      : `${meant === undefined ? '' : `did you mean "${meant}"? `}profiles: ${names.join(', ')}`,
-  );
+  const guess = meant === undefined ? '' : `did you mean "${meant}"? `;
+  const none = `there are no profiles yet: run "fleet auth login --profile ${name}"`;
+  const hint = names.length === 0 ? none : `${guess}profiles: ${names.join(', ')}`;
+  throw configError(`there is no profile "${name}" (${chosen.from})`, hint);
 }
 
 /** The profile that is named, whether there is one of that name or not. */

@@ -25,10 +25,7 @@ interface Profiles {
   profiles: Map<string, Content>;
 }
 
-export interface Stored extends SettingsFolder {
-  readonly active: string | undefined;
-  readonly profiles: ReadonlyMap<string, Content>;
-}
+export type Stored = SettingsFolder & Readonly<Profiles>;
 
 /** How a stored token came with an e-mail address; the password is not kept. */
 export interface Login {
@@ -173,19 +170,20 @@ export async function saveToken(place: SettingsFolder, name: string, token: stri
   await changeTokens(place, (tokens) => tokens.set(name, { token, login }));
 }
 
-/**
- * Stores what `renew` makes of the token of a profile, unless that is undefined. No other run stores, deletes or renews a token meanwhile:
- * whoever logs out waits.
- */
+/** Stores what `renew` makes of the token of a profile, unless that is undefined; one run of this user at a time renews a token. */
 export async function renewToken(
   place: SettingsFolder,
   name: string,
   renew: (stored: StoredToken) => Promise<StoredToken | undefined>,
+  signal: AbortSignal,
 ): Promise<void> {
-  await changeTokens(place, async (tokens) => {
-    const stored = tokens.get(name);
+  const lock = `${trustTargetOf(place.credentialsPath)}.renewal.lock`;
+  await alone(lock, signal, async () => {
+    const stored = (await loadTokens(place)).get(name);
     const renewed = stored === undefined ? undefined : await renew(stored);
-    return renewed !== undefined && tokens.set(name, renewed);
+    if (renewed === undefined) return;
+    // Somebody may have logged out meanwhile, or in to another service.
+    await changeTokens(place, (tokens) => tokens.get(name)?.token === stored?.token && tokens.set(name, renewed));
   });
 }
 
@@ -298,7 +296,8 @@ async function write(
     await makeFolder(place.folder, OWN_FOLDER_MODE);
     refuseForeignFolders(path);
     const target = trustTargetOf(path);
-    return await alone(`${target}.lock`, async () => {
+    // It is held for the milliseconds that a write takes.
+    return await alone(`${target}.lock`, new AbortController().signal, async () => {
       const content = await make();
       if (content !== undefined) await writeWithConf(target, content);
       return content !== undefined;

@@ -16,19 +16,15 @@ export const hasModes = process.platform !== 'win32';
 /** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
 export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   if (!hasModes) return;
+  const refuse = (what: string, command: string) => {
+    const hint = `look at it first; if it is right, run: ${command} ${quoteForShell(path)}`;
+    throw configError(`${path} ${what}, and is not used`, hint);
+  };
   const own = process.geteuid?.() ?? ROOT;
-  if (found.uid !== own && found.uid !== ROOT) {
-    throw configError(
-      `${path} belongs to another user (uid ${found.uid}), and is not used`,
-      `look at it first; if it is right, run: sudo chown ${quoteForShell(nameOfUser() ?? String(own))} ${quoteForShell(path)}`,
-    );
-  }
-  if ((found.mode & OTHERS_WRITE_BITS) !== 0) {
-    throw configError(
-      `${path} can be written by others (mode ${showMode(found.mode)}), and is not used`,
-      `look at it first; if it is right, run: chmod go-w ${quoteForShell(path)}`,
-    );
-  }
+  if (found.uid !== own && found.uid !== ROOT)
+    refuse(`belongs to another user (uid ${found.uid})`, `sudo chown ${quoteForShell(nameOfUser() ?? String(own))}`);
+  if ((found.mode & OTHERS_WRITE_BITS) !== 0)
+    refuse(`can be written by others (mode ${showMode(found.mode)})`, 'chmod go-w');
 }
 
 /**

@@ -30,9 +30,12 @@ const PASSWORD = 'correct horse battery';
 const logIn = (url: string, more = '', stdin = `${PASSWORD}\n`) =>
   fleet(`auth login --email operator@example.com --password-stdin --base-url ${url}${more}`, { stdin });
 const MINUTE_MS = 60_000;
+const jwt = (claims: object) =>
+  `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
 /** As in src/settings/renewal.ts. */
 const CHECK_EVERY_MS = 30_000;
-const renewals = (requests: { url: string }[]) => requests.filter(({ url }) => url.endsWith('/jwt/refresh_token/'));
+const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
+  requests.filter((request) => ('url' in request ? request.url : request.path).endsWith('/jwt/refresh_token/'));
 
 describe('auth login --email', () => {
   it('keeps the token and how it is renewed, and nowhere the password', () =>
@@ -141,6 +144,28 @@ describe('the token of a login', () => {
       expect(renewals(requests)).toHaveLength(1);
     }));
 
+  it('keeps nobody waiting whose renewal is not answered: neither Ctrl-C nor a logout', () =>
+    withServer(
+      (response, { path }) => {
+        if (path.includes('login')) sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
+        else if (!path.includes('refresh')) sendJson(response, 200, []);
+      },
+      async ({ url, asked }) => {
+        await logIn(url);
+        nowMs += 20 * MINUTE_MS;
+        const signals = new EventEmitter();
+        const renewing = fleet('bicycles list', { signals });
+        await vi.waitFor(() => expect(renewals(asked)).toHaveLength(1));
+        const own = new EventEmitter();
+        const waiting = fleet('bicycles list', { signals: own });
+        setTimeout(() => own.emit('SIGINT', 'SIGINT'), 100);
+        expect((await waiting).code).toBe(130);
+        expect((await fleet('auth logout')).code).toBe(0);
+        signals.emit('SIGINT', 'SIGINT');
+        expect((await renewing).code).toBe(130);
+      },
+    ));
+
   it('that has ended names the login that gives another', () =>
     withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
       await logIn(baseUrl, ' --profile berlin');
@@ -170,8 +195,6 @@ describe('the token of a login', () => {
 });
 
 describe('a service that lies about tokens', () => {
-  const jwt = (claims: object) =>
-    `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
   const seconds = () => Math.floor(nowMs / 1000);
   /** A service whose login gives the first token and whose renewal the second; lists are empty. */
   const withTokens = async (

@@ -1,6 +1,7 @@
 // `fleet profile list`: all profiles, and which one is in use.
 
 import type { Context } from '../../context.js';
+import { textOrNull } from '../../json/parse.js';
 import { isTrue } from '../../settings/keys.js';
 import { explainSetting, explainSettings, nameProfile } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
@@ -33,8 +34,8 @@ export async function listProfiles(context: Context): Promise<void> {
       name,
       active: name === inUse,
       base_url: explainSetting('base_url', { profile: name }, {}, stored).shown,
-      organization: textOrNull(values['organization']),
-      token: tokens.has(name) || textOrNull(values['token_command']) !== null,
+      organization: textOrNull(values['organization'] || null),
+      token: tokens.has(name) || Boolean(values['token_command']),
       protected: isTrue(values['protected']),
     }),
   );
@@ -57,7 +58,3 @@ const PROFILES: Shape<Row> = {
     reportColumn('protected', 2, (row) => (row.protected ? 'yes' : 'no')),
   ],
 };
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
