@@ -1,8 +1,9 @@
 // The keys of the board and the state of its connections, as its help and its footer show them.
 
-import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
+import { cut, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
+import { drawList } from '../terminal/list.js';
 import { showDuration } from '../terminal/time.js';
 
 /** One topic's connection. */
@@ -47,13 +48,8 @@ export function keyHints([first = '', ...others]: readonly string[], width: numb
 
 /** What each key does. */
 export function helpLines(keys: typeof KEYS, { width, paint }: { width: number; paint: Paint }): string[] {
-  const columns = 15;
-  const lines = keys.flatMap(([key, does]) =>
-    wrap(does, Math.max(1, width - columns)).map((line, index) =>
-      cut(`${pad(index === 0 ? key : '', columns)}${line}`, width),
-    ),
-  );
-  return [paint.bold(cut('KEYS', width)), ...lines];
+  const lines = drawList(keys, width).split('\n');
+  return [paint.bold('KEYS'), ...lines].map((line) => cut(line, width));
 }
 
 /** The state of the connections: that of all when they are up, else of the first that is not. */

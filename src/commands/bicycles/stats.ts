@@ -9,8 +9,8 @@ import { fieldsOf } from '../../terminal/formats/columns.js';
 import { forScreen } from '../../terminal/marks.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
 import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
+import { printReport } from '../shared/change-report.js';
 import { readList } from '../shared/list/list.js';
-import { printRows } from '../shared/list/result.js';
 import { isScreen } from '../shared/list/target.js';
 import { readOpenAlerts } from './alerts.js';
 import { STATS_GROUPS } from './flag-values.js';
@@ -57,10 +57,8 @@ async function print(context: Context, rows: readonly StatsRow[], total: number)
   const format = (await context.settings()).output.value;
   await io.startPager(context.notice);
   const isPlain = flags.wide === true || flags.truncate === false || flags.columns !== undefined;
-  if (format !== 'table' || flags.jq !== undefined || isPlain || !isScreen(context)) {
-    const items = rows.map((value) => ({ json: JSON.stringify(value), value }));
-    return printRows(context, STATS, items);
-  }
+  if (format !== 'table' || flags.jq !== undefined || isPlain || !isScreen(context))
+    return printReport(context, STATS, rows, format);
   const drawn = drawStats(rows, total, io.stdout.width() ?? 80, await loadPaint(io.stdout.colorLevel));
   await io.stdout.write(forScreen(drawn, io.stdout));
 }

@@ -8,7 +8,7 @@ import { clean } from '../../terminal/clean.js';
 import { type JournalRow, journalShape } from '../../views/journal.js';
 import { peekFile } from '../shared/bulk/file.js';
 import { checkDamage, type Journal, type JournalEntry, judgeEntry, readJournal } from '../shared/bulk/records.js';
-import { printRows } from '../shared/list/result.js';
+import { printReport } from '../shared/change-report.js';
 
 /** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */
 export async function showJournal(context: Context, path: string): Promise<void> {
@@ -18,11 +18,7 @@ export async function showJournal(context: Context, path: string): Promise<void>
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;
   const rows = [...journal.entries].map(([key, entry]) => rowOf(key, entry));
   await context.io.startPager(context.notice);
-  await printRows(
-    context,
-    journalShape(noun),
-    rows.map((value) => ({ json: JSON.stringify(value), value })),
-  );
+  await printReport(context, journalShape(noun), rows);
   const what = clean([binding.command, binding['transition'] ?? ''].join(' ').trim());
   await context.notice(`${what} at ${clean(binding.base_url)}: ${sumUp(journal, rows)}`);
   checkWhole(journal, path, context.clock.wallMs());

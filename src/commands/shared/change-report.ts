@@ -26,7 +26,7 @@ export async function printReport<T>(
   context: Context,
   shape: Shape<T>,
   rows: readonly T[],
-  format: Format,
+  format?: Format,
 ): Promise<void> {
   const items = rows.map((value) => ({ json: escapeJson(JSON.stringify(value)), value }));
   await printRows(context, shape, items, format);
