@@ -133,14 +133,9 @@ function fold(text: string): string {
 
 /** A text equals itself; a number every way to write it, but a text such as `007` only itself. */
 function isEqual(wanted: string, found: unknown, now: number): boolean {
-  if ((textOf(found) ?? '').trim() === wanted) return true;
-  const written = writtenDecimal(found);
-  if (written !== undefined) {
-    const isNumber = typeof found === 'string' ? isJsonNumber(written) && isJsonNumber(wanted) : isDecimal(wanted);
-    return isNumber && Number(written) === Number(wanted);
-  }
-  const moment = readMoment(wanted, now);
-  return moment !== undefined && readTime(found) === moment;
+  const text = (textOf(found) ?? '').trim();
+  const isLiteral = typeof found === 'string' && isDecimal(text) && !(isJsonNumber(text) && isJsonNumber(wanted));
+  return text === wanted || (!isLiteral && compare(found, wanted, now) === 0);
 }
 
 /** Below zero when what was found is less than what is wanted, above when more, undefined when they cannot be compared. */
