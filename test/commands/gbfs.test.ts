@@ -98,17 +98,8 @@ test('the settings, the file and --set say what the system is, and all that is m
   expect((await set('gbfs.timezone', 'nowhere')).code).toBe(2);
   expect((await set('gbfs.name', 'from the settings')).code).toBe(0);
   expect((await runFleet(['config', 'list', '--json'], { env: own })).stdout).toContain('gbfs.name');
-  const wrong = [
-    '--set',
-    'nam=x',
-    '--set',
-    'url=javascript:x',
-    '--set',
-    'feed_url=https://x/?key=1',
-    '--set',
-    'language=German',
-    '--version=2.3',
-  ];
+  const wrong =
+    '--set nam=x --set url=javascript:x --set feed_url=https://x/?key=1 --set language=German --version=2.3'.split(' ');
   const run = await runFleet(['gbfs', '--out', join(folder, 'none'), ...wrong], { env: own });
   for (const said of [
     'did you mean "name"',

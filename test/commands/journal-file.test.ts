@@ -370,18 +370,7 @@ describe('processes', () => {
         },
         async ({ url }) => {
           const uuids = Array.from({ length: 12 }, (_, index) => A.replace(/..$/, String(10 + index)));
-          const args = [
-            'bicycles',
-            'act',
-            ...uuids,
-            'rent',
-            '--yes',
-            '--concurrency',
-            '1',
-            '--json',
-            '--journal',
-            path,
-          ];
+          const args = `bicycles act ${uuids.join(' ')} rent --yes --concurrency 1 --json --journal ${path}`.split(' ');
           const { code, stdout, stderr } = await start(args, url).ended;
           expect(stderr).toContain('was deleted or replaced');
           expect(code).toBe(10);

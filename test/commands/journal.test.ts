@@ -442,21 +442,7 @@ describe.concurrent('a rerun', () => {
         await withJournal(async (path) => {
           const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
           const stdin = [A, B].map((uuid) => JSON.stringify({ uuid, state: 'available' })).join('\n');
-          const args = [
-            'bicycles',
-            'act',
-            '-',
-            'rent',
-            '--yes',
-            '--journal',
-            path,
-            '--timeout',
-            '1',
-            '--retries',
-            '0',
-            '--settle',
-            '30',
-          ];
+          const args = `bicycles act - rent --yes --journal ${path} --timeout 1 --retries 0 --settle 30`.split(' ');
           expect((await runFleet(args, { env, stdin, clock: openQuickClock(5) })).code).toBe(9);
           const { code } = await runFleet(args, { env, stdin, clock: openQuickClock(30) });
           expect(code).toBe(0);

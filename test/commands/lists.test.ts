@@ -28,18 +28,9 @@ test('every documented parameter is sent by its literal name', async () => {
   const zone = service().zones[0];
   const box = '13.7,52.7,13.1,52.3';
   await fleet(
-    'bicycles',
-    'list',
-    '--bbox',
-    box,
-    '--zone',
-    zone?.uuid ?? '',
-    '--ordering',
-    '-state_of_charge',
-    '--page',
-    '1',
-    '--organization',
-    zone?.organization ?? '',
+    ...`bicycles list --bbox ${box} --zone ${zone?.uuid} --ordering -state_of_charge --page 1 --organization ${zone?.organization}`.split(
+      ' ',
+    ),
   );
   expect(lastPath()).toBe(
     `/bicycles/?organization=${zone?.organization}&bbox=${box}&zone=${zone?.uuid}&ordering=-state_of_charge&page=1`,
@@ -184,17 +175,7 @@ describe('--jq', () => {
   });
 
   test('sees item by item with -o jsonl, behind --where', async () => {
-    const { stdout } = await fleet(
-      'bicycles',
-      'list',
-      '--all',
-      '-o',
-      'jsonl',
-      '--where',
-      'state=lost',
-      '--jq',
-      '.state',
-    );
+    const { stdout } = await fleet(...'bicycles list --all -o jsonl --where state=lost --jq .state'.split(' '));
     expect(new Set(stdout.trimEnd().split('\n'))).toEqual(new Set(['lost']));
   });
 
