@@ -56,7 +56,7 @@ interface Reading {
   pass: Pass;
   /** What was known when the request in flight was made. */
   asked: Pick<KnownFleet, 'heard' | 'introduced'>;
-  /** Why it proves nothing, however often it is read. */
+  /** Why it is not complete, however often it is read. */
   incomplete: string | undefined;
 }
 
@@ -68,9 +68,9 @@ interface Pass {
   /** The bicycles followed by name that were not met yet; undefined when all are followed. */
   readonly missing: Set<string> | undefined;
   list: ListState;
-  /** Why it proves nothing as it is, and would if it were read again. */
+  /** Why it is not complete, and may be when it is read again. */
   unsound: string | undefined;
-  /** What `heard` was when it began: what a message told of since is there, whatever the list says. */
+  /** The number of messages when it began: a bicycle with a later message is not gone, whatever the list says. */
   readonly heardBefore: number;
   /** Every list was read to its last page. */
   isToTheEnd: boolean;
@@ -94,7 +94,7 @@ export class CatchUp {
   readonly #options: FollowerOptions;
   readonly #emit: Emit;
   readonly #onEnd: (ended: EndedReading, now: Moment) => void;
-  /** What was known when the stream went silent, until a reading makes up for it. */
+  /** What was known when the stream went silent; undefined once a reading for it has begun. */
   #mark: Mark | undefined;
   /** Since when, by the machine's date; undefined for the start. */
   #wanted: { readonly sinceWallMs: number | undefined; readonly mostPages: number } | undefined;
@@ -137,19 +137,19 @@ export class CatchUp {
     return this.#mark !== undefined || this.#reading?.mark !== undefined;
   }
 
-  /** The stream is silent since that moment of the monotonic clock. */
-  blind(fromMs: number) {
+  /** Messages may be missing from that moment of the monotonic clock on. */
+  missFrom(fromMs: number) {
     this.#mark ??= this.#known.mark(fromMs);
   }
 
-  /** The stream stands: what it did not say is to be looked up, in so many pages of an organization at most; 0: the counts alone. */
+  /** Requests a reading of what was missed, in so many pages of an organization at most; 0: the counts alone. */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // A gap without a mark is one event that could not be read: everything known still holds.
-    if (sinceWallMs !== undefined) this.blind(now.monotonicMs);
+    // A gap without a mark is one event that could not be read.
+    if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
 
-  /** What waits for a reading is made up for by another one. */
+  /** Another reading has found what this one was to look for. */
   forget() {
     this.#mark = undefined;
     this.#wanted = undefined;
@@ -186,7 +186,7 @@ export class CatchUp {
     this.#ask(next, undefined, now);
   }
 
-  /** What the service answered; of another reading than the present one it counts for nothing. */
+  /** Takes an answer of the service; answers to an earlier reading are ignored. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     const reading = this.#reading;
     if (reading === undefined || answer.id !== reading.id) return;
@@ -261,13 +261,13 @@ export class CatchUp {
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
       const modifiedMs = readTime(value.modified);
-      // A later look is for what moved to the head since; of the same second versions alone say which of two replicas is right.
+      // A second look is for what moved to the head since. Within one second only versions tell which of two replicas is newer.
       const isMet = uuid === undefined || list.met.has(uuid);
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.looks > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       list.headMs ??= modifiedMs;
-      // Once out of order, always out of order: then nothing proves that the rest is older.
+      // In a list that is out of order once, nothing proves that the rest is older.
       list.lastMs =
         modifiedMs === undefined || list.lastMs === undefined || modifiedMs > list.lastMs ? undefined : modifiedMs;
       if (!isSeen && (missing === undefined || missing.delete(uuid ?? ''))) this.#takeItem(reading, value, now);
@@ -365,7 +365,7 @@ export class CatchUp {
     });
   }
 
-  /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */
+  /** A list that cannot be read is tried again later; what was missed is still looked for. */
   #takeFailure(reading: Reading, error: FleetError, now: Moment) {
     // The counts are compared again soon.
     if (reading.mostPages === 0) return this.#end(reading, now);

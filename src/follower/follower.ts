@@ -100,17 +100,17 @@ export class Follower {
     return this.#proven;
   }
 
-  /** The whole fleet as a mirror has it, as of that moment of the monotonic clock: what changed since is looked up as after a gap. */
+  /** Learns the whole fleet from a mirror, as of that moment of the monotonic clock; what changed since is looked up as after a gap. */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
     this.known.setWhole();
     this.#whole.cancel();
     this.#isFirstPending = false;
     this.#emit({ type: 'counted', total: bicycles.length });
-    this.#catchUp.blind(fromMs);
+    this.#catchUp.missFrom(fromMs);
   }
 
-  /** Goes on where the program before ended. */
+  /** Resumes where the writer before stopped. */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.#proven = found.proven;
@@ -132,12 +132,12 @@ export class Follower {
       // Lists that are read once show what was before the first of them was asked for.
       this.#gaps.begin(begun, this.#gaps.startedAt);
     }
-    this.#catchUp.blind(comparedTo.monotonicMs);
+    this.#catchUp.missFrom(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0) this.#catchUp.want(startedMs, this.#options.mostPages, now);
     this.#schedule(now);
   }
 
-  /** A message about a bicycle. Where it changes nothing or comes late, nothing else happens: see the kind. */
+  /** Merges a message about a bicycle; the kind of the change says whether it is news. */
   hear(uuid: string | undefined, bicycle: Bicycle, event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>): Change {
     const now = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
     return this.known.hear(uuid, bicycle, now, { followed: this.#options.topics.get(event.topic) ?? '' });
@@ -146,7 +146,7 @@ export class Follower {
   /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
     this.#gaps.begin({ startedMs: atMs, reason, isBridged: false }, now);
-    this.#catchUp.blind(monotonicMs);
+    this.#catchUp.missFrom(monotonicMs);
     this.#want(atMs, now);
     this.#schedule(now);
   }
@@ -192,7 +192,7 @@ export class Follower {
     this.#mayRead = true;
     const hasStood = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
-    // What never stood has missed nothing yet: the first reading shows how things are, but a table is behind.
+    // A connection that was never made has missed nothing yet: the first reading shows the present state. A table is behind, though.
     if (!hasStood && !this.known.store.isTable) return;
     const fromMs = hasStood ? event.monotonicMs - blindMs : startedAt.monotonicMs;
     this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, hasStood, now);
@@ -200,10 +200,10 @@ export class Follower {
 
   #begin(startedMs: number, fromMs: number, reason: string, isBridged: boolean, now: Moment) {
     this.#gaps.begin({ startedMs, reason, isBridged }, now);
-    this.#catchUp.blind(fromMs);
+    this.#catchUp.missFrom(fromMs);
   }
 
-  /** The channel stands, and a replay has had its chance: what it did not say is looked up. */
+  /** The connection is back, and the service had time to resend: what is still missing is looked up. */
   #takeResync({ sinceWallMs }: Resync, now: Moment) {
     const sinceMs = sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
     const isStart = sinceMs === undefined && !this.#catchUp.hasMark;
@@ -219,7 +219,7 @@ export class Follower {
     this.#catchUp.want(sinceMs, mostPages, now);
   }
 
-  /** What was missed is found: the gap is over, unless the channel is down again, or was since that reading began. */
+  /** Closes the gap whose changes were found, unless the connection was lost again since that reading began. */
   #closeGap() {
     if (this.#catchUp.isWanted || this.#catchUp.hasMark) return;
     const closed = this.#gaps.close();
@@ -235,7 +235,7 @@ export class Follower {
     const isOnce = this.#options.topics.size === 0;
     const isStanding = isOnce || this.#gaps.isConnected;
     const { wanted } = this.#whole;
-    // While the channel is down the first reading alone is of use: another one would have to be followed by one more.
+    // Without a connection only the first reading is of use: any other would have to be repeated after the return.
     if (wanted !== undefined && (isStanding || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) return this.#whole.begin(now);
       // `mirror once` skips readings that are not due yet.
@@ -262,7 +262,7 @@ export class Follower {
     else {
       // Read is what was modified since the last comparison, for what messages leave out, such as links.
       Object.assign(check, { isChecking: true, askedAt: now });
-      this.#catchUp.blind(check.comparedTo.monotonicMs);
+      this.#catchUp.missFrom(check.comparedTo.monotonicMs);
       this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
     }
     this.#catchUp.begin(now);
@@ -319,17 +319,17 @@ export class Follower {
       this.#pending = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // A count that did not fit was looked into before, in vain.
+    // The whole list was read for this count shortly before, and did not explain it.
     const stays = misfit === undefined ? report : { ...report, isComplete: false, reason: misfit };
     this.#report(stays, isChecking);
   }
 
-  /** A comparison that found nothing is not worth a word. */
+  /** A comparison that found nothing is not reported. */
   #report(report: Report, isChecking: boolean) {
     if (!isChecking || report.changes > 0 || report.gone > 0) this.#emit({ type: 'read', report });
   }
 
-  /** What is known holds what the list held; a gap that was over when the reading began is made up for. */
+  /** A whole reading was proven: it closes a gap that was over when it began. */
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.#proven = { atMs: started.wallMs, total };
     this.known.setWhole();
@@ -354,7 +354,7 @@ export class Follower {
     }
     if (pending === undefined && gone === 0) return;
     const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
-    // What a later gap hid, nobody has looked up yet.
+    // Changes of a later gap are not looked up yet.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isComplete = reason === undefined && !isBehind && (report.isComplete || this.#options.isWhole);
     const why = isComplete

@@ -131,7 +131,7 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
     touchedMs: now.monotonicMs,
     isSilent: true,
     caughtUp: [],
-    loose: undefined,
+    unversioned: undefined,
     isStatePushed: false,
     goneMs: undefined,
   };
@@ -205,18 +205,18 @@ export class KnownFleet {
     }
     if (before === undefined) this.#introduced++;
     const version = versionOf(message);
-    const isLoose = version === undefined && modifiedMs === undefined;
+    const isUnversioned = version === undefined && modifiedMs === undefined;
     this.#keep(
       uuid,
       {
         bicycle: after,
-        version: isLoose ? entry?.version : version,
+        version: isUnversioned ? entry?.version : version,
         modifiedMs: modifiedMs ?? entry?.modifiedMs,
         heard: this.#heard,
         touchedMs: now.monotonicMs,
         isSilent: false,
         caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
-        loose: isLoose ? { ...entry?.loose, ...message } : undefined,
+        unversioned: isUnversioned ? { ...entry?.unversioned, ...message } : undefined,
         isStatePushed: entry?.isStatePushed === true || after.state !== known?.state,
         goneMs: undefined,
       },
@@ -259,7 +259,9 @@ export class KnownFleet {
     const before = entry.bicycle;
     const isHeardSince = entry.heard > askedAt;
     const isNews = this.#isNewer(item, entry, isHeardSince, now);
-    const after = isNews ? { ...before, ...item, ...(isHeardSince ? entry.loose : undefined) } : { ...item, ...before };
+    const after = isNews
+      ? { ...before, ...item, ...(isHeardSince ? entry.unversioned : undefined) }
+      : { ...item, ...before };
     const fields = isNews ? changedFields(before, after) : [];
     const isStale = !isHeardSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
@@ -280,7 +282,7 @@ export class KnownFleet {
         touchedMs: isHeardSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
         isSilent: entry.isSilent && !isChange,
         caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
-        loose: isNews && !isHeardSince ? undefined : entry.loose,
+        unversioned: isNews && !isHeardSince ? undefined : entry.unversioned,
         isStatePushed: entry.isStatePushed && item.state !== after.state,
         goneMs: undefined,
       },
@@ -337,7 +339,7 @@ export class KnownFleet {
   /** Whether the list knows more than what was heard. */
   #isNewer(item: Bicycle, entry: KnownBicycle, isHeardSince: boolean, now: Moment): boolean {
     const version = versionOf(item);
-    if (version !== undefined && entry.version !== undefined && entry.loose === undefined)
+    if (version !== undefined && entry.version !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? version >= entry.version : version > entry.version;
     // Equal is not older: what was said last is what holds.
     if (!isHeardSince) return !this.#isOlder(item, entry, now);

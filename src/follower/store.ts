@@ -18,7 +18,7 @@ export interface KnownBicycle {
   /** What was shown of it from a list, the newest first: a message that comes later says it again. */
   readonly caughtUp: readonly Bicycle[];
   /** What messages without any version said since the last one with it. */
-  readonly loose: Bicycle | undefined;
+  readonly unversioned: Bicycle | undefined;
   /** Its state was pushed, and no list has shown it in that state. */
   readonly isStatePushed: boolean;
   /** When it had left the list, by the service's time in milliseconds since the epoch; undefined while it has not. */

@@ -32,14 +32,14 @@ interface Entry extends Omit<RowFacts, 'raw'> {
 }
 
 /** What is remembered of a message until the lists that were asked for before it have come. */
-type Recent = Pick<KnownBicycle, 'heard' | 'touchedMs' | 'loose'>;
+type Recent = Pick<KnownBicycle, 'heard' | 'touchedMs' | 'unversioned'>;
 
 /** Of how many bicycles that is remembered: more than messages come while a page is in flight. */
 const RECENT_LIMIT = 50_000;
 /** Whose rows are kept from batch to batch, some 6 kB each with what waits for the garbage collector. */
 const KEPT_LIMIT = 2_000;
 
-const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
+const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, unversioned: undefined };
 
 /** A state that a bicycle left, by the machine's date; recorded once nobody says for a while which one it came to. */
 export interface Leaving {
@@ -201,9 +201,9 @@ export class Ledger implements FleetStore {
     for (const [uuid, { known }] of this.#entries) {
       if (this.#entries.size <= limit) return;
       this.#entries.delete(uuid);
-      const { heard, touchedMs, loose } = known;
+      const { heard, touchedMs, unversioned } = known;
       this.#recent.delete(uuid);
-      this.#recent.set(uuid, { heard, touchedMs, loose });
+      this.#recent.set(uuid, { heard, touchedMs, unversioned });
       const [oldest = ''] = this.#recent.keys();
       if (this.#recent.size > RECENT_LIMIT) this.#recent.delete(oldest);
     }

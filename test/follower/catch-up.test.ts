@@ -47,7 +47,7 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
   const machine = new CatchUp(knowledge, options, emit, ({ report }) => emit({ type: 'read', report }));
   const step = (input: Input, seconds: number): Output[] => {
     const before = log.length;
-    if (input.type === 'blind') machine.blind(input.fromMs);
+    if (input.type === 'blind') machine.missFrom(input.fromMs);
     else if (input.type === 'wanted') machine.want(input.sinceWallMs, mostPages, at(seconds));
     else if (input.type !== 'tick') machine.take(input, at(seconds));
     if (input.type === 'wanted' || input.type === 'tick') machine.begin(at(seconds));
