@@ -74,7 +74,7 @@ const STATES: readonly (readonly [word: string, transition: string])[] = [
  * The words in front of the flags, the noun first: `a|b` is one of these words, `X` any word, `U` a UUID or its beginning, `K` a field with its
  * value, `...` the rest, perhaps nothing, `X...` at least one; `$1` on the right is what the first of them was. The first that fits is meant.
  */
-const LINES: readonly (readonly [typed: string, meant: string])[] = [
+export const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['bicycles|alerts ls|all|index|query|get|list', '$1 list'],
   ['organizations|zones|models', '$1 list'],
   ['organizations|zones|models ls|get|all|show|view ...', '$1 list'],
