@@ -1,6 +1,6 @@
 // Reads fields of the service with tolerance: missing, null, of another type, or a number in a string.
 
-import { type ExactNumber, toNumber, writeJson, writtenNumber } from '../json/exact.js';
+import { writeJson, writtenNumber } from '../json/exact.js';
 
 /** What is shown where the service sent nothing. */
 export const MISSING = '-';
@@ -26,22 +26,14 @@ export function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** The same number with all the digits it was written with. */
-export function exactNumberOf(value: unknown): number | ExactNumber | undefined {
-  const number = numberOf(value);
-  if (number === undefined) return undefined;
-  const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
-  return text !== undefined && isJsonNumber(text) ? toNumber(text) : number;
-}
-
-/** A place on the globe in degrees, longitude first as in GeoJSON, with all the digits it was sent with; undefined for any other. */
+/** A place on the globe in degrees, longitude first as in GeoJSON; undefined for any other. */
 export function pointOf(
   longitude: unknown,
   latitude: unknown,
-): readonly [longitude: number | ExactNumber, latitude: number | ExactNumber] | undefined {
-  const [east, north] = [exactNumberOf(longitude), exactNumberOf(latitude)];
-  if (east === undefined || north === undefined) return undefined;
-  return Math.abs(numberOf(east) ?? 181) <= 180 && Math.abs(numberOf(north) ?? 91) <= 90 ? [east, north] : undefined;
+): readonly [longitude: number, latitude: number] | undefined {
+  const [east, north] = [numberOf(longitude), numberOf(latitude)];
+  if (east === undefined || north === undefined || Math.abs(east) > 180 || Math.abs(north) > 90) return undefined;
+  return [east, north];
 }
 
 /** A longer name is no path: a service can name a field with a million dots. */

@@ -107,7 +107,7 @@ describe('values come out equal', () => {
     expect(await show('table')).toContain(`${latitude}, ${latitude}`);
     expect(await show('yaml')).toContain(`\n  name: ${number}\n  latitude: ${latitude}\n  longitude: "${latitude}"\n`);
     expect(await show('yaml')).toContain(`      - ${number}\n`);
-    expect(await show('geojson')).toContain(`"coordinates":[${latitude},${latitude}]`);
+    expect(await show('geojson')).toContain(`"coordinates":[${Number(latitude)},${Number(latitude)}]`);
     expect(await show('geojson')).toContain(
       `"properties":{"uuid":${number},"name":${number},"new":{"deep":[${number}]}}`,
     );

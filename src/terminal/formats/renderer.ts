@@ -1,6 +1,5 @@
 // The interface of the formats: what a renderer gets and returns.
 
-import type { ExactNumber } from '../../json/exact.js';
 import type { Paint } from '../colour.js';
 import type { Column } from '../table.js';
 
@@ -18,7 +17,7 @@ export interface Shape<T> {
   /** The documented fields, in the document's order. None: those of the first batch. */
   fields: readonly string[];
   /** Where the resource is, in degrees; undefined where that is not known. */
-  position?(value: T): readonly [longitude: number | ExactNumber, latitude: number | ExactNumber] | undefined;
+  position?(value: T): readonly [longitude: number, latitude: number] | undefined;
   /** Its outline, where it has more than a position: a GeoJSON geometry. */
   geometry?(value: T): object | undefined;
   /** Files of values have every field of the first batch, those of `fields` first. */
