@@ -27,15 +27,14 @@ export function openHttpLog({ trace, verbose, quiet, isJson }: LogOptions, write
     request(method, url, headers, body) {
       if (verbose !== true) return;
       const shown = redact(headers);
-      const sent =
-        body === undefined || body.length <= BODY_LENGTH_CHARACTERS
-          ? body
-          : `${body.slice(0, BODY_LENGTH_CHARACTERS)}…`;
-      print('request', { method, url: url.href, headers: shown, ...(sent === undefined ? {} : { body: sent }) }, [
+      const end = (body?.length ?? 0) > BODY_LENGTH_CHARACTERS ? '…' : '';
+      const sent = body === undefined ? {} : { body: body.slice(0, BODY_LENGTH_CHARACTERS) + end };
+      const lines = [
         `> ${method} ${url.href}`,
         ...listed('>', shown),
-        ...(sent === undefined ? [] : [`> ${sent}`]),
-      ]);
+        ...Object.values(sent).map((text) => `> ${text}`),
+      ];
+      print('request', { method, url: url.href, headers: shown, ...sent }, lines);
     },
     response(method, url, status, headers, milliseconds) {
       const where = { method, url: url.href, status, milliseconds };

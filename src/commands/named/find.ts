@@ -103,10 +103,9 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
   const names = await readNames(await context.client(), kind);
   if (names === undefined)
     throw usageError(`this service lists no ${many} by name, so "${shorten(text)}" cannot be found`, 'give its UUID');
-  const fold = (name: string) => name.toLowerCase();
-  const exact = [...names].filter(([, own]) => own.includes(wanted));
-  const found =
-    exact.length > 0 ? exact : [...names].filter(([, own]) => own.some((name) => fold(name) === fold(wanted)));
+  const called = (isIt: (name: string) => boolean) => [...names].filter(([, own]) => own.some(isIt));
+  const exact = called((name) => name === wanted);
+  const found = exact.length > 0 ? exact : called((name) => name.toLowerCase() === wanted.toLowerCase());
   const [first, ...others] = found;
   const show = (some: readonly [string, string[]][]) => listSome(some.map(([uuid, [name]]) => [uuid, name]));
   const near = nearest(wanted, [...names.values()].flat());

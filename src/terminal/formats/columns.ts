@@ -109,15 +109,16 @@ function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: C
 /** Refuses a column that neither the document nor the first batch has (exit 2), with the nearest and the list. */
 function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
   for (const word of doubtful) {
-    const exists = values.some(
-      (value) =>
-        typeof value === 'object' &&
-        value !== null &&
-        (Object.hasOwn(value, word) || Object.hasOwn(value, firstSegment(word))),
-    );
-    if (exists) continue;
+    if (hasField(values, word)) continue;
     throw unknownWord('column', firstSegment(word), [...new Set([...shape.fields, ...fieldsOf(values).map(clean)])]);
   }
+}
+
+/** Whether one of the values has a field of that name, or one that a dotted path begins with. */
+export function hasField(values: readonly unknown[], path: string): boolean {
+  return values.some(
+    (value) => isObject(value) && (Object.hasOwn(value, path) || Object.hasOwn(value, firstSegment(path))),
+  );
 }
 
 /** Whether a column is a field of the resource, as it is; one of a view can be made from several. */

@@ -7,11 +7,10 @@ import { FleetError, usageError } from '../../../errors.js';
 import { withHint } from '../../../http/failure.js';
 import { firstPage } from '../../../http/first-page.js';
 import type { HttpRequest, Item, Query } from '../../../http/types.js';
-import { fieldsOf } from '../../../terminal/formats/columns.js';
+import { fieldsOf, hasField } from '../../../terminal/formats/columns.js';
 import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Format, Shape } from '../../../terminal/formats.js';
 import { openProgress } from '../../../terminal/progress.js';
-import { readPath } from '../../../terminal/values.js';
 import { writeFooter } from '../footer.js';
 import type { ListOptions } from './flags.js';
 import { type Listed, readItems } from './read.js';
@@ -220,13 +219,11 @@ function checkFields<T>(
   items: readonly Item<T>[],
   { shape, resource }: ListPlan<T>,
 ): void {
+  const values = items.map(({ value }) => value);
   for (const condition of conditions) {
-    if (resource === undefined || isDocumented(condition, resource)) continue;
-    const first = condition.field.split('.', 1)[0] ?? condition.field;
-    const isThere = ({ value }: Item<T>) =>
-      readPath(value, condition.field) !== undefined || Object.hasOwn(value as object, first);
-    if (items.some(isThere)) continue;
-    throw unknownWord('field', first, [...new Set([...shape.fields, ...fieldsOf(items.map(({ value }) => value))])]);
+    if (resource === undefined || isDocumented(condition, resource) || hasField(values, condition.field)) continue;
+    const [first = ''] = condition.field.split('.', 1);
+    throw unknownWord('field', first, [...new Set([...shape.fields, ...fieldsOf(values)])]);
   }
 }
 
