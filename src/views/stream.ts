@@ -63,11 +63,6 @@ export function iso(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
 
-/** Whether two times are one and the same: then something was lost at that moment, and there was no blindness. */
-function isMoment({ durationMs }: Gap): boolean {
-  return durationMs === 0;
-}
-
 /** One event for people, without its newline, cleaned; undefined for those that are not printed. */
 export function streamLine(
   event: StreamEvent,
@@ -86,7 +81,7 @@ export function streamLine(
       );
     case 'gap':
       return clean(
-        isMoment(event)
+        event.durationMs === 0
           ? `${clock(event.atMs)} ${topic}lost one event: ${event.message}`
           : `${clock(event.atMs)} ${topic}back after ${showDuration(event.durationMs)}, no updates from ${clock(event.fromWallMs)} to ${clock(event.atMs)}: ${event.message}`,
       );
@@ -110,12 +105,7 @@ export function streamRecord(event: StreamEvent): { [field: string]: unknown } |
   const head = { event: event.type, at: iso(event.atMs), topic: event.topic };
   switch (event.type) {
     case 'open':
-      return {
-        ...head,
-        ...(event.as === undefined ? {} : { as: event.as }),
-        again: event.isReturn,
-        request_id: event.trace.requestId ?? null,
-      };
+      return { ...head, as: event.as, again: event.isReturn, request_id: event.trace.requestId ?? null };
     case 'lost':
       return {
         ...head,
@@ -124,18 +114,17 @@ export function streamRecord(event: StreamEvent): { [field: string]: unknown } |
         last_life: iso(event.lastLifeWallMs),
         attempt: event.attempt,
         retry_in_seconds: seconds(event.retryInMs),
-        ...(event.cappedFromMs === undefined ? {} : { asked_seconds: seconds(event.cappedFromMs) }),
+        asked_seconds: event.cappedFromMs === undefined ? undefined : seconds(event.cappedFromMs),
       };
     case 'gap':
-      return gapRecord(event);
+      return { event: 'gap', ...gapFields(event) };
     case 'closed':
       return { ...head, ...errorFields(event.error) };
   }
 }
 
-function gapRecord(gap: Gap): { [field: string]: unknown } {
+function gapFields(gap: Gap): { [field: string]: unknown } {
   return {
-    event: 'gap',
     at: iso(gap.atMs),
     topic: gap.topic,
     cause: gap.cause,
@@ -145,7 +134,7 @@ function gapRecord(gap: Gap): { [field: string]: unknown } {
     seconds: seconds(gap.durationMs),
     replayed: gap.replayed,
     dropped_events: gap.droppedEvents,
-    ...(gap.text === undefined ? {} : { text: gap.text }),
+    text: gap.text,
   };
 }
 
@@ -183,9 +172,10 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     lines.push(clean(`  never connected to ${topic}: ${message}`));
   for (const gap of gaps.slice(0, NAMED_GAPS)) {
     const topic = namesTopic ? ` ${gap.topic}` : '';
-    const span = isMoment(gap)
-      ? showClock(gap.fromWallMs, offsetMinutes)
-      : `${showClock(gap.fromWallMs, offsetMinutes)} to ${showClock(gap.atMs, offsetMinutes)} (${showDuration(gap.durationMs)})`;
+    const span =
+      gap.durationMs === 0
+        ? showClock(gap.fromWallMs, offsetMinutes)
+        : `${showClock(gap.fromWallMs, offsetMinutes)} to ${showClock(gap.atMs, offsetMinutes)} (${showDuration(gap.durationMs)})`;
     lines.push(clean(`  gap ${span}${topic}: ${gap.message}`));
   }
   if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);
@@ -215,9 +205,6 @@ export function summaryRecord(summary: WatchSummary): { [field: string]: unknown
     gap_count: summary.gapCount,
     looked_up: !summary.isUnread,
     never_connected: summary.neverConnected.map(({ topic }) => topic),
-    gaps: summary.gaps.map((gap) => {
-      const { event: _event, ...rest } = gapRecord(gap);
-      return rest;
-    }),
+    gaps: summary.gaps.map(gapFields),
   };
 }
