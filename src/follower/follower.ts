@@ -159,7 +159,7 @@ export class Follower {
       case 'open':
         this.#gaps.connect(event.topic, now);
         if (event.serviceMs !== undefined) this.time.set(event.serviceMs, event.monotonicMs);
-        this.#mayRead = true;
+        this.#mayRead ||= this.#gaps.isConnected;
         break;
       case 'lost':
         this.#takeLost(event, now);
@@ -237,7 +237,11 @@ export class Follower {
     const { wanted } = this.#whole;
     // Without a connection only the first reading is of use: any other would have to be repeated after the return.
     if (wanted !== undefined && (isStanding || !this.known.isWhole)) {
-      if (wanted.dueMs <= now.monotonicMs) return this.#whole.begin(now);
+      if (wanted.dueMs <= now.monotonicMs) {
+        // What happens between this reading and the first connection is looked up then.
+        if (!isStanding && !this.known.store.isTable) this.#catchUp.blind(now.monotonicMs);
+        return this.#whole.begin(now);
+      }
       // `mirror once` skips readings that are not due yet.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
