@@ -239,7 +239,7 @@ export class Follower {
     if (wanted !== undefined && (isStanding || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
         // What happens between this reading and the first connection is looked up then.
-        if (!isStanding && !this.known.store.isTable) this.#catchUp.blind(now.monotonicMs);
+        if (!isStanding && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
       // `mirror once` skips readings that are not due yet.
