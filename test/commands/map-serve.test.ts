@@ -283,7 +283,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
   const now = { monotonicMs: 0, wallMs: 0 };
   const store = new MemoryStore(2);
   const known = new KnownFleet(store, new ServiceTime(now));
-  const watched = { known, total: undefined, takeTouched: () => store.takeTouched() };
+  const watched = { known, total: undefined, store };
   const flush = () => {
     feed.take([], watched);
     const news = feed.flush(0);
@@ -315,7 +315,7 @@ test('of a fleet that is too large to follow the page says so, and does not read
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
     const known = new KnownFleet(store, new ServiceTime({ monotonicMs: 0, wallMs: 0 }));
-    return { known, total: 120_000, takeTouched: () => store.takeTouched() };
+    return { known, total: 120_000, store };
   };
   feed.take([], size(99_999));
   expect(feed.flush(0)).toMatchObject({ note: null, link: { total: 120_000 } });

@@ -23,7 +23,7 @@ export interface FeedOptions {
 }
 
 /** The fleet of a watch. */
-type Watched = Pick<Watch, 'known' | 'takeTouched' | 'total'>;
+type Watched = Pick<Watch, 'known' | 'store' | 'total'>;
 
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
@@ -136,7 +136,7 @@ export class TabFeed {
   #compare(watch: Watched) {
     const rows: PageRow[] = [];
     const gone: string[] = [];
-    for (const uuid of watch.takeTouched()) {
+    for (const uuid of watch.store.takeTouched()) {
       const bicycle = watch.known.get(uuid);
       const before = this.#shown.get(uuid);
       if (bicycle === undefined || !this.#options.keep(bicycle)) {

@@ -87,11 +87,6 @@ export class Watch {
     return this.follower.known;
   }
 
-  /** The bicycles of which something may be new since this was called last; the first time, all. */
-  takeTouched(): Iterable<string> {
-    return this.store.takeTouched();
-  }
-
   /** What is to be done after an event; `end` is the last effect. */
   take(event: WatchEvent, now: Moment): readonly WatchEffect[] {
     this.#effects = [];
