@@ -1,5 +1,6 @@
 // Finds items by a prefix of their UUID: by binary search in a list ordered by UUID.
 
+import { FleetError } from '../../../errors.js';
 import type { Client } from '../../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
 import type { HttpRequest, Item, Page, Query } from '../../../http/types.js';
@@ -76,9 +77,20 @@ export async function* pagesAround<T extends Listed>(
   }
 }
 
-/** Every page of a list. */
+/** A list that brings so many more than it counts has no end; none that is said to have fewer is refused for growing meanwhile. */
+const MOST_BEYOND_COUNT = 1_000;
+/** A fleet of a million bicycles, twice. */
+const MOST_ITEMS = 2_000_000;
+
+/** Every page of a list. Throws a FleetError of kind `service` for a list that does not end. */
 export async function* everyPage<T>(client: Client, list: List): AsyncGenerator<readonly Item<T>[], void, undefined> {
-  for await (const { items } of client.pages<T>(list)) yield items;
+  let read = 0;
+  for await (const { items, count = MOST_ITEMS, trace } of client.pages<T>(list)) {
+    read += items.length;
+    if (read > Math.min(MOST_ITEMS, 2 * count + MOST_BEYOND_COUNT))
+      throw new FleetError('service', `the list does not end: ${read} came, and it counts ${count}`, { trace });
+    yield items;
+  }
 }
 
 /**
