@@ -57,21 +57,22 @@ export interface RowFacts {
 export function bicycleRow(bicycle: Object, facts: RowFacts): Value[] {
   const row: Value[] = [];
   for (const field of BICYCLE_FIELDS) pushField(row, field, field === 'uuid' ? facts.uuid : bicycle[field]);
-  const own = bicycle['organization'];
-  row.push(versionValue(bicycle['concurrency_version']));
-  row.push((typeof own === 'string' ? wholeUuid(own) : undefined) ?? facts.followed, facts.followed);
-  row.push(facts.gone, facts.firstSeen, facts.lastSeen, facts.raw);
+  const { followed, gone, firstSeen, lastSeen, raw } = facts;
+  row.push(versionValue(bicycle['concurrency_version']), linkedUuid(bicycle['organization']) ?? followed, followed);
+  row.push(gone, firstSeen, lastSeen, raw);
   return row;
 }
 
 export function alertRow(alert: Object, facts: Omit<RowFacts, 'followed' | 'gone'>): Value[] {
   const row: Value[] = [];
   for (const field of ALERT_FIELDS) pushField(row, field, field === 'uuid' ? facts.uuid : alert[field]);
-  const { bicycle, organization } = alert;
-  row.push(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? null) : null);
-  row.push(typeof organization === 'string' ? (wholeUuid(organization) ?? null) : null);
+  row.push(linkedUuid(alert['bicycle']), linkedUuid(alert['organization']));
   row.push(facts.firstSeen, facts.lastSeen, facts.raw);
   return row;
+}
+
+function linkedUuid(link: unknown): string | null {
+  return (typeof link === 'string' ? wholeUuid(link) : undefined) ?? null;
 }
 
 function pushField(row: Value[], field: string, value: unknown): void {

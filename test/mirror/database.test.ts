@@ -354,13 +354,8 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
   test.each([
     ['57014', 'statement timeout', "set statement_timeout to '20ms'", 'select pg_sleep(10)'],
     ['55P03', 'lock timeout', "set lock_timeout to '20ms'", 'insert into held values (1)'],
-    [
-      '40001',
-      'serialization',
-      undefined,
-      "do $a$ begin raise exception 'met another' using errcode = '40001'; end $a$",
-    ],
-    ['40P01', 'deadlock', undefined, "do $a$ begin raise exception 'met another' using errcode = '40P01'; end $a$"],
+    ['40001', 'serialization', undefined, "do $a$ begin raise exception 'met' using errcode = '40001'; end $a$"],
+    ['40P01', 'deadlock', undefined, "do $a$ begin raise exception 'met' using errcode = '40P01'; end $a$"],
   ])('whose error %s (%s) passes is busy, which is tried again', async (_code, _name, setting, statement) => {
     const text = (await newPostgres?.()) ?? '';
     await withDatabase(text, async (other) => {

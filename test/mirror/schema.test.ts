@@ -171,17 +171,13 @@ test.each(engines)(
       await migrate(database, 2);
       const [heard, checked] = ['2026-11-21T12:00:00.000000Z', '2026-11-21T11:58:00.000000Z'];
       const before = {
-        ...{
-          schema: '2',
-          organizations: ['o', 'p'],
-          alerts: ['o'],
-          position: { heard, checked, owner: 'x', batch: 7 },
-        },
-        ...{ snapshot: { isWhole: true, suspected: null, reading: null }, lease: { owner: 'x', host: 'h', pid: 1 } },
+        organizations: ['o', 'p'],
+        alerts: ['o'],
+        position: { heard, checked, owner: 'x', batch: 7 },
+        snapshot: { isWhole: true, suspected: null, reading: null },
+        lease: { owner: 'x', host: 'h', pid: 1 },
       };
-      const rows = Object.entries(before).map(([key, value]) => [
-        ...[key, typeof value === 'string' ? value : JSON.stringify(value)],
-      ]);
+      const rows = Object.entries(before).map(([key, value]) => [key, JSON.stringify(value)]);
       await database.write('meta', ['key', 'value'], rows, ['key']);
       await database.write('gaps', ['started', 'reason'], [['2026-11-21T11:59:00.000000Z', 'cut']]);
       await migrate(database);
