@@ -93,13 +93,16 @@ async function record(picture) {
   }
 }
 
-/** Of a program that took the whole screen, its last frame as lines, and what it wrote when it had given the screen back. */
+/** Of a program that took the whole screen, its lines at last, and what it wrote when it had given the screen back: a frame has what changed. */
 function lastFrame(text) {
   const end = text.lastIndexOf('\u001b[?1049l');
   if (end === -1) return text;
-  const frame = text.slice(text.lastIndexOf('\u001b[?2026h', end), end).replace(/\u001b\[\?\d+[hl]/g, '');
-  const lines = frame.split(/\u001b\[\d+;1H\u001b\[2K/).slice(1);
-  return `${lines.map((line) => `${line}\r\n`).join('')}${text.slice(end).replace(/\u001b\[\?\d+[hl]/g, '')}`;
+  const frames = text.slice(text.lastIndexOf('\u001b[?1049h', end), end).replace(/\u001b\[\?\d+[hl]/g, '');
+  const lines = [];
+  for (const [, row, line] of frames.matchAll(/\u001b\[(\d+);1H\u001b\[2K(.*?)(?=\u001b\[\d+;1H\u001b\[2K|$)/gs))
+    lines[Number(row) - 1] = line;
+  const shown = Array.from(lines, (line = '') => `${line}\r\n`);
+  return `${shown.join('')}${text.slice(end).replace(/\u001b\[\?\d+[hl]/g, '')}`;
 }
 
 /** What stands on the terminal at last: rows of pieces, each with its column, text and look. */
