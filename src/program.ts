@@ -33,7 +33,7 @@ import type { Io } from './terminal/io.js';
 /** The action of a verb, for what commander read, whatever that is. */
 type Action = (context: Context, ...given: unknown[]) => Promise<void>;
 /** Declares a noun and its verbs below the root. */
-type AddNoun = (program: Command, run: Run) => void;
+type AddNoun = (program: Command, run: Run, verb?: string) => void;
 type Nouns = { readonly [name: string]: () => AddNoun | Promise<AddNoun> };
 
 /** Nouns that know of nothing but themselves. Most lines begin with the first, so it comes with the root; the others are one file. */
@@ -104,16 +104,16 @@ export async function runProgram(
         throw usageError('--to needs --offline', 'add --offline, or leave --to out');
       } else await action(opened.context);
     };
-  const build = (noun?: string) =>
+  const build = (words: readonly string[] = []) =>
     buildProgram(run, {
       write(text) {
         helpText += text;
       },
       screen: { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 },
-      noun,
+      words,
     });
   try {
-    await (await build(argv[0])).parseAsync(joinVersion(argv), { from: 'user' });
+    await (await build(argv)).parseAsync(joinVersion(argv), { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw await withGuess(thrown, build, argv);
     if (thrown.exitCode !== 0 && thrown.code !== 'commander.help')
@@ -166,12 +166,12 @@ export interface ProgramOptions {
   write(text: string): void;
   /** Where they are read. */
   screen?: HelpScreen;
-  /** The first word of the line: where it is a noun that knows of nothing but itself, the others are left out, which saves a third of it. */
-  noun?: string | undefined;
+  /** The line: where it begins with a noun that knows of nothing but itself, the others are left out, which saves a third of it. */
+  words?: readonly string[];
 }
 
 /** Builds the command line of `fleet`. `run` runs a command's action with its context. */
-export async function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: ProgramOptions): Promise<Command> {
+export async function buildProgram(run: Run, { write, screen = PIPE, words = [] }: ProgramOptions): Promise<Command> {
   const writeFitted = (text: string) => write(fitHelp(text, helpWidth(screen)));
   const program: Command = createRoot('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
@@ -196,8 +196,9 @@ export async function buildProgram(run: Run, { write, screen = PIPE, noun = '' }
   addGlobalFlags(program);
   program.helpInformation = () => helpFirstPage(program, FIRST_PAGE);
   addInnerHelp(program);
+  const [noun = '', verb] = words;
   const only = Object.hasOwn(WORK, noun) ? WORK[noun] : undefined;
-  if (only !== undefined) (await only())(program, run);
+  if (only !== undefined) (await only())(program, run, verb);
   else
     for (const [heading, nouns] of Object.entries(NOUNS)) {
       program.commandsGroup(heading);

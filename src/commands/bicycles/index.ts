@@ -25,7 +25,8 @@ import type { EditOptions } from './edit.js';
 import { addFilters, addFleetFilters } from './filters.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './flag-values.js';
 
-export function addBicycles(program: Command, run: Run): void {
+/** `verb` is the word behind the noun: where it is one of these, the others are left out. */
+export function addBicycles(program: Command, run: Run, verb = ''): void {
   const bicycles = program
     .command('bicycles')
     .aliases(['bicycle', 'bikes', 'bike'])
@@ -36,7 +37,17 @@ export function addBicycles(program: Command, run: Run): void {
     ['list one page', 'fleet bicycles list'],
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
   );
-  for (const add of [addList, addGet, addHistory, addStats, addEdit, addCreate, addAct]) add(bicycles, run);
+  const verbs = {
+    list: addList,
+    get: addGet,
+    history: addHistory,
+    stats: addStats,
+    edit: addEdit,
+    create: addCreate,
+    act: addAct,
+  };
+  const typed = Object.entries(verbs).filter(([name]) => name === verb);
+  for (const [, add] of typed.length > 0 ? typed : Object.entries(verbs)) add(bicycles, run);
 }
 
 function addList(bicycles: Command, run: Run): void {
