@@ -202,7 +202,7 @@ function linesOf(file: string): number {
 
 const FILE_LINES = 350;
 /** What the source has without the sandbox, which plays the service; it may only become smaller. */
-const SOURCE_LINES = 31_400;
+const SOURCE_LINES = 31_330;
 const SANDBOX_LINES = 2_530;
 
 test('no file is longer than one looks through, and all of them together do not grow', () => {

@@ -104,6 +104,11 @@ describe('profile use', () => {
     expect((await fleet('config get profile')).stdout).toBe('default\n');
   });
 
+  it('says how to get one where there is none', async () => {
+    const { code, stderr } = await fleet('profile use sandbox');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('"fleet sandbox" or "fleet auth login" saves one')]);
+  });
+
   it('refuses others and names the nearest', async () => {
     await makeTwo();
     expect(await fleet('profile use berlni')).toEqual({
