@@ -93,6 +93,25 @@ describe.each(useEngines())('%s', (kind, newText) => {
     });
   });
 
+  test('--standby takes over, and what left its state and came back before is where it is', async () => {
+    await withScene(await newText(), async (scene) => {
+      const { sandbox, organization, until, act } = scene;
+      const takeOver = await openPair(scene);
+      const { uuid = '' } = sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
+      const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
+      await act(uuid, 'rent');
+      await until(states, { new: '"rented"' });
+      await act(uuid, 'return');
+      await until(states, { new: '"rented"' }, { new: '"available"' });
+      // The writer goes on for longer than a state that was left is waited for.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await takeOver();
+      await goesOn(scene);
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await until(states, { new: '"rented"' }, { new: '"available"' });
+    });
+  });
+
   test('--standby of one that slept, and was replaced meanwhile, waits again', async () => {
     await withScene(await newText(), async (scene) => {
       const running = scene.run('--standby');

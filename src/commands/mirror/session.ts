@@ -264,7 +264,8 @@ function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, 
   }
   counters.messages++;
   if (!isObject(message) || uuid === undefined) return;
-  if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
+  // What the writer before has written it also knew to have left a state, and come back to it since.
+  if (sender === 'bicycle_leaving_state' && event.atMs >= heldUntilMs) ledger.leave(uuid, message['state'], event.atMs);
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
   if (kind !== 'late' || !follower.known.isWhole || event.atMs < heldUntilMs) return;
