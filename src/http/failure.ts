@@ -230,11 +230,6 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   ],
 };
 
-/** What a code of Node or undici says; the code itself where it is not known. */
-export function networkWords(code: string): string {
-  return NETWORK_WORDS[code]?.[0] ?? code;
-}
-
 /** How OpenSSL and BoringSSL report an answer that is no TLS, for the most part plain HTTP. */
 const WRONG_SCHEME = /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long|:http[ _]request/i;
 const LONGEST_TLS_MESSAGE = 1000;
