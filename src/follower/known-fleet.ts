@@ -26,6 +26,11 @@ export interface Change {
   readonly fields: readonly string[];
 }
 
+/** Whether a message was sent again: a state that the bicycle was said to leave before it was left, and settled, long ago. */
+export function isResent({ kind }: Pick<Change, 'kind'>): boolean {
+  return kind === 'late' || kind === 'repeat';
+}
+
 /** What was known when the stream went silent. */
 export interface Mark {
   /** When the stream went silent, on the monotonic clock. */

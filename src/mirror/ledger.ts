@@ -152,6 +152,11 @@ export class Ledger implements FleetStore {
       this.#leaving.set(uuid, { uuid, state, leftMs, isRecorded: false });
   }
 
+  /** What was said to leave its state had come to another before: the message was sent again. */
+  settle(uuid: string) {
+    if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
+  }
+
   /** Those that left a state and of which nothing more was said, the latest: the next writer goes on with them. */
   leaving(): readonly Leaving[] {
     return [...this.#leaving.values()].slice(-MOST_LEAVING);

@@ -14,6 +14,13 @@ export interface FaultScope {
   only?: (request: FaultTarget) => boolean;
 }
 
+/**
+ * `noreplay`: what came while a subscription was down is not sent again, whatever Last-Event-ID says; `resend`: all that is kept is sent again,
+ * seen or not. `norented`: what a bicycle is while it is rented is told to its rider alone; to others, that it left the state before.
+ */
+const HABITS = ['noreplay', 'resend', 'norented'] as const;
+type Habit = (typeof HABITS)[number];
+
 export type Fault =
   /** Every answer, and every opening of a stream, comes that much later. */
   | ({ kind: 'latency'; milliseconds: number } & FaultScope)
@@ -25,17 +32,14 @@ export type Fault =
   | { kind: 'drop'; milliseconds: number }
   /** A push connection goes silent, no heartbeat either, that long after it was opened. */
   | { kind: 'stall'; milliseconds: number }
-  /** What came while a subscription was down is not sent again, whatever Last-Event-ID says. */
-  | { kind: 'noreplay' }
-  /** What a bicycle is while it is rented is told to its rider alone; to others, that it left the state before. */
-  | { kind: 'norented' }
+  | { kind: Habit }
   /** The same user may act on the same bicycle so often only; else 429. */
   | { kind: 'throttle'; milliseconds: number }
   /** A token counts as expired that long after it was handed out; its push connections are closed then. */
   | { kind: 'expire'; milliseconds: number };
 
 const FORMS =
-  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, norented, throttle=5s or expire=60s (times in ms, s, m or h)';
+  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, throttle=5s or expire=60s (times in ms, s, m or h)';
 
 /** What takes a time. */
 const TIMED = ['latency', 'drop', 'stall', 'throttle', 'expire'] as const;
@@ -44,7 +48,7 @@ const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_6
 
 /**
  * Reads a fault as the command line writes it: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next two),
- * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `norented`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
+ * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
  */
 export function parseFault(text: string): Fault {
   const [kind = '', value = ''] = text.split(/=(.*)/s);
@@ -53,7 +57,7 @@ export function parseFault(text: string): Fault {
   const [, percent, times] = /^(?:(\d+(?:\.\d+)?)%|(\d+)x)$/.exec(amount) ?? [];
   const milliseconds = Number(time) * (UNITS_MS[unit] ?? 1);
   const often = times === undefined ? { share: Number(percent) / 100 } : { share: 1, times: Number(times) };
-  if (text === 'noreplay' || text === 'norented') return { kind: text };
+  if (HABITS.some((name) => name === text)) return { kind: text as Habit };
   if (TIMED.some((name) => name === kind) && time !== undefined) return { kind: kind as 'drop', milliseconds };
   if (kind === 'error' && status !== '' && often.share <= 1) return { kind, status: Number(status), ...often };
   if (kind === 'cut' && status === '' && often.share <= 1) return { kind, ...often };
@@ -71,10 +75,7 @@ export interface Faults {
   cuts: (request: FaultTarget) => boolean;
   /** The time of a fault in milliseconds, if there is one. */
   durationMs: (kind: 'drop' | 'stall' | 'throttle' | 'expire') => number | undefined;
-  /** Whether events are sent again after Last-Event-ID. */
-  replays: () => boolean;
-  /** Whether operators hear of a rented bicycle. */
-  tellsRented: () => boolean;
+  has: (habit: Habit) => boolean;
 }
 
 /** Keeps the faults of the moment; which request a share strikes follows from the seed. */
@@ -104,8 +105,7 @@ export function createFaults(random: Random, initial: readonly Fault[]): Faults 
       ),
     errorStatus: (request) => ofKind('error').find((fault) => strikes(fault, request))?.status,
     cuts: (request) => ofKind('cut').some((fault) => strikes(fault, request)),
-    tellsRented: () => ofKind('norented').length === 0,
-    replays: () => ofKind('noreplay').length === 0,
+    has: (habit) => current.some(({ kind }) => kind === habit),
     durationMs: (kind) => ofKind(kind)[0]?.milliseconds,
   };
 }

@@ -67,7 +67,7 @@ export class PushChannel {
 
   /** Returns the id of the event. */
   readonly publish = (publication: Publication): number => {
-    if (isRented(publication) && !this.#options.faults.tellsRented()) return this.#lastId;
+    if (isRented(publication) && this.#options.faults.has('norented')) return this.#lastId;
     const line = { id: this.#lastId + 1, ...publication };
     this.#options.keep(line);
     for (const connection of this.#connections) {
@@ -135,9 +135,10 @@ export class PushChannel {
   /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
   #missedEvents(asked: Topic, lastEventId: string | string[] | undefined): string {
     const { faults, replay, log } = this.#options;
-    if (!faults.replays() || typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
-    const seen = Number(lastEventId);
-    if (seen >= this.#lastId || seen < this.#lastId - Math.min(replay, log.length)) return '';
+    if (faults.has('noreplay') || typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
+    const oldest = this.#lastId - Math.min(replay, log.length);
+    const seen = faults.has('resend') ? oldest : Number(lastEventId);
+    if (seen >= this.#lastId || seen < oldest) return '';
     const missed = log.filter((line) => line.id > seen && line.topics.includes(asked.topic));
     return missed.map((line) => eventText(line, asked)).join('');
   }

@@ -3,7 +3,9 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { type Machine, runLoop } from '../../src/commands/shared/follow/loop.js';
+import { openStderr } from '../../src/commands/shared/follow/stderr.js';
 import type { Context } from '../../src/context.js';
+import { FleetError } from '../../src/errors.js';
 import { openQueue } from '../../src/http/stream/queue.js';
 
 type Step = { readonly type: 'add'; readonly number: number };
@@ -44,4 +46,23 @@ test('a batch is loaded in parts, stepped and committed before anything it asks 
     ...['load 2', 'load 1', 'commit 3', 'ask 1', 'ask 2', 'ask 3'],
     ...['load 2', 'commit 2 at the end', 'ask 4'],
   ]);
+});
+
+test('a loss is said again when its pause has grown long, once a minute at most', () => {
+  const said: string[] = [];
+  const stderr = { isTerminal: false, write: async (text: string) => void said.push(text) };
+  const context = { io: { stderr }, flags: {}, clock: systemClock() } as unknown as Context;
+  const { stream } = openStderr(context, { isJson: false, namesTopic: false });
+  const error = new FleetError('network', 'connection refused');
+  const lost = (monotonicMs: number, retryInMs: number, attempt: number) =>
+    stream({
+      ...{ type: 'lost', topic: 't', cause: 'network', error, atMs: monotonicMs, monotonicMs },
+      ...{ lastLifeWallMs: 0, blindMs: 0, downMs: 0, attempt, retryInMs },
+    });
+  lost(0, 155, 1);
+  lost(200, 20_000, 2);
+  lost(61_000, 300, 3);
+  lost(62_000, 20_000, 4);
+  for (let minute = 3; minute < 60; minute++) lost(minute * 60_000, 30_000, minute);
+  expect(said.map((line) => /again in (.*)\n/.exec(line)?.[1])).toEqual(['155 ms', '20 s']);
 });

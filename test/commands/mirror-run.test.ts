@@ -51,6 +51,26 @@ describe.each(engines)('%s', (_kind, newText) => {
     });
   });
 
+  test('what is resent of a bicycle that left its state, and came back, is no ride', async () => {
+    await withScene(await newText(), async (scene) => {
+      const { sandbox, run, until, act } = scene;
+      run();
+      const { uuid = '' } = sandbox.bicycles(scene.organization).find(({ state }) => state === 'available') ?? {};
+      await scene.isWhole();
+      const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
+      await act(uuid, 'rent');
+      await act(uuid, 'return');
+      const ride = [{ new: '"rented"' }, { new: '"available"' }];
+      await until(states, ...ride);
+      sandbox.setFaults([{ kind: 'resend' }]);
+      sandbox.dropStreams();
+      await until('select count(*) as n from gaps where ended is not null', { n: 1 });
+      // Longer than a state that was left is waited for.
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await until(states, ...ride);
+    });
+  });
+
   test('a ride that is told to its rider alone is a state that nobody knows, and gives another ID to the feed', async () => {
     await withScene(await newText(), async (scene) => {
       const { sandbox, run, until, env, act } = scene;

@@ -1,7 +1,7 @@
 // One bicycle at its own address: only what says that there is none is taken for none.
 
 import { expect, test } from 'vitest';
-import { readBicycle } from '../../src/commands/shared/follow/read-bicycle.js';
+import { readBicycle } from '../../src/commands/shared/follow/requests.js';
 import { openTestClient } from '../support/client.js';
 import { type Answer, sendJson, withServer } from '../support/server.js';
 

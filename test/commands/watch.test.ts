@@ -337,6 +337,25 @@ describe('after a gap', () => {
     });
   });
 
+  test('what is resent of a bicycle that left its state for another is nothing new', async () => {
+    await withSandbox({ bicycles: 20, faults: [{ kind: 'resend' }] }, async (from) => {
+      const { organization, uuid } = find('available', from);
+      const got = await watch([organization, '--for', '4s'], {
+        from,
+        onRead: {
+          pages: 1,
+          action() {
+            from.act(uuid, 'rent');
+            setTimeout(from.dropStreams, 200);
+          },
+        },
+      });
+      expect(got.stderr).toContain('1 reconnect');
+      const changes = got.stdout.split('\n').filter(Boolean);
+      expect(changes.map((line) => /\w+ -> \w+|leaves \w+/.exec(line)?.[0])).toEqual(['available -> rented']);
+    });
+  });
+
   test('--until that a caught-up change meets prints that bicycle, with --json as an envelope on stdout', async () => {
     const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
     let subscriptions = 0;

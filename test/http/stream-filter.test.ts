@@ -1,4 +1,4 @@
-// The filter between socket and EventSource: every line end, every split, ids, retry, names, halves and giants.
+// The filter between socket and EventSource: every line end, every split, ids, retry, halves and giants.
 
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
@@ -8,8 +8,8 @@ import { often } from '../support/often.js';
 
 const LIMIT_BYTES = 1_000;
 
-function openFilter(limitBytes: number, onTooBig: (bytes: number) => void = () => {}, onName = (_name: string) => {}) {
-  const filter = filterEvents({ lastEventId: '', limitBytes, onTooBig, onName });
+function openFilter(limitBytes: number, onTooBig: (bytes: number) => void = () => {}) {
+  const filter = filterEvents('', limitBytes, onTooBig);
   return { ...filter, take: (chunk: Buffer) => Buffer.from(filter.take(chunk), 'latin1').toString('utf8') };
 }
 
@@ -21,9 +21,9 @@ function feed(chunks: readonly (string | Buffer)[], limitBytes = LIMIT_BYTES) {
   return { text: eventsAlone(text), tooBig, id, firstId, retryMs, partialBytes };
 }
 
-/** What makes up events: comments and `retry:` may be left out or not, depending on where they are cut. */
+/** What makes up events: names are left out, comments and `retry:` may be left out or not, depending on where they are cut. */
 function eventsAlone(text: string): string {
-  return text.replaceAll(/^(?::|retry).*\n/gm, '').replaceAll(/\n{2,}/g, '\n\n');
+  return text.replaceAll(/^(?::|retry|event).*\n/gm, '').replaceAll(/\n{2,}/g, '\n\n');
 }
 
 describe('a stream of events in any split', () => {
@@ -165,7 +165,7 @@ test.each([
 test('any stream in any pieces gives the events of the whole', () => {
   const eventsOf = (text: string): unknown[] => {
     const events: unknown[] = [];
-    createParser({ onEvent: ({ data, event }) => events.push({ data, event }) }).feed(text);
+    createParser({ onEvent: ({ data }) => events.push(data) }).feed(text);
     return events;
   };
   const line = fc.constantFrom('', '', 'data: a', 'data', 'event: e', 'id: 1', ':', ': beat', 'retry: 5', 'x: y');
@@ -192,19 +192,8 @@ test('the first id is kept beside the last one', () => {
   expect(feed(['data: x\n\n']).firstId).toBeUndefined();
 });
 
-test('the name of an event is told when the event is handed on', () => {
-  const told: string[] = [];
-  const filter = openFilter(LIMIT_BYTES, undefined, (name) => told.push(name));
-  filter.take(Buffer.from('event: Zoë\ndata: x\n'));
-  expect(told).toEqual([]);
-  filter.take(Buffer.from('\nevent: a\nevent: b\ndata: event: no\n\nevent\ndata: y\n\ndata: z\n\n'));
-  expect(told).toEqual(['Zoë', 'b']);
-});
-
-test('fields that the grammar does not know are left out', () => {
-  expect(feed(['a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n\n']).text).toBe(
-    'data: x\nid: 1\nevent: e\n\n',
-  );
+test('names of events, and fields that the grammar does not know, are left out', () => {
+  expect(feed(['a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n\n']).text).toBe('data: x\nid: 1\n\n');
 });
 
 describe('time grows with the bytes, not with their square', () => {

@@ -64,7 +64,7 @@ const TABLE: [string, Line[]][] = [
     'a loss, a pause, a return with the last id, what is replayed, and the resync',
     [
       ...STANDING,
-      [500, received({ messages: [{ data: 'x', name: 'message' }], lastEventId: '7' }), 'message'],
+      [500, received({ messages: ['x'], lastEventId: '7' }), 'message'],
       [600, { type: 'ended', ending: ended }, 'lost ended 250'],
       [700, { type: 'tick' }, ''],
       [850, { type: 'tick' }, 'try after 7'],
@@ -160,10 +160,7 @@ function happening(life: Life, random: () => number): ConnectionEvent {
       life.connection = undefined;
       return { type: 'ended', run, ending: ended };
     }
-    const messages = Array.from({ length: Math.floor(random() * 3) }, () => ({
-      data: String(++life.id),
-      name: 'message',
-    }));
+    const messages = Array.from({ length: Math.floor(random() * 3) }, () => String(++life.id));
     const firstId = messages.length === 0 ? undefined : String(life.id);
     const tooBigBytes = random() < 0.05 ? [2_000_000] : [];
     const partialBytes = random() < 0.3 ? 10 : 0;

@@ -18,6 +18,7 @@ test.each<[string, Fault]>([
   ['drop=30s', { kind: 'drop', milliseconds: 30_000 }],
   ['stall=2m', { kind: 'stall', milliseconds: 120_000 }],
   ['noreplay', { kind: 'noreplay' }],
+  ['resend', { kind: 'resend' }],
   ['norented', { kind: 'norented' }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],

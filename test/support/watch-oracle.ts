@@ -310,7 +310,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     const { message } = JSON.parse(data);
     told.set(message.uuid, message.state_of_charge);
     toldState.set(message.uuid, message.state);
-    step({ type: 'message', topic, atMs: moment().wallMs, monotonicMs: nowMs, data, name: 'message' });
+    step({ type: 'message', topic, atMs: moment().wallMs, monotonicMs: nowMs, data });
   };
   const cut = (topic: string, link: Link) => {
     if (!link.isUp) return;

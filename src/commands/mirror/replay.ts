@@ -93,7 +93,7 @@ async function play(
     }
     const organization = past.get(happening.bicycle)?.organization ?? organizations[0] ?? '';
     const data = envelopeOf(happening, organization);
-    emit({ type: 'message', topic: first, atMs, monotonicMs, data, name: 'message' }, data.length);
+    emit({ type: 'message', topic: first, atMs, monotonicMs, data }, data.length);
     await room();
     signal.throwIfAborted();
   }

@@ -8,6 +8,7 @@ import { type Clock, every, type Moment, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
+import { isResent } from '../../follower/known-fleet.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
 import type { Message } from '../../http/stream/events.js';
@@ -264,10 +265,10 @@ function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, 
   }
   counters.messages++;
   if (!isObject(message) || uuid === undefined) return;
-  // What the writer before has written it also knew to have left a state, and come back to it since.
-  if (sender === 'bicycle_leaving_state' && event.atMs >= heldUntilMs) ledger.leave(uuid, message['state'], event.atMs);
+  if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
+  if (isResent({ kind })) ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole || event.atMs < heldUntilMs) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;

@@ -14,9 +14,8 @@ import { readSpeed } from '../shared/follow/flags.js';
 const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 
 /** Each kind of fault, as it is written. */
-const FAULTS = 'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay norented throttle=5s expire=60s'.split(
-  ' ',
-);
+const FAULTS =
+  'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay resend norented throttle=5s expire=60s'.split(' ');
 
 export function addSandbox(program: Command, run: Run): void {
   const sandbox = program

@@ -33,13 +33,13 @@ export class ConnectionLog {
     if (isReturn) this.counts.reconnects++;
   }
 
-  #lose({ topic, cause, blindMs, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
+  #lose({ topic, cause, blindMs, retryInMs, monotonicMs, error: { message } }: Lost) {
     const { hasStood = false, blind: before } = this.topics.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - blindMs;
     // Keep the first cause; of a topic that was never connected, the latest error.
     const blind = hasStood && before !== undefined ? before : { fromMs, cause, message };
-    const [sinceMs, retryAtMs] = [monotonicMs - downMs, monotonicMs + retryInMs];
-    this.topics.set(topic, { state: 'lost', sinceMs, message, retryAtMs, hasStood, blind });
+    const retryAtMs = monotonicMs + retryInMs;
+    this.topics.set(topic, { state: 'lost', sinceMs: fromMs, message, retryAtMs, hasStood, blind });
   }
 
   add(gap: Gap) {

@@ -9,7 +9,7 @@ import type { Moment } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { FollowerAnswer, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
-import type { Change, KnownFleet } from '../../follower/known-fleet.js';
+import { type Change, isResent, type KnownFleet } from '../../follower/known-fleet.js';
 import { MemoryStore } from '../../follower/store.js';
 import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
@@ -129,10 +129,7 @@ export class Watch {
   // Messages
 
   #takeMessage(event: Message) {
-    if (event.data === '') {
-      const name = event.name === 'message' ? '' : ` (${event.name})`;
-      return this.#add({ type: 'detail', text: `an event without data came${name}` });
-    }
+    if (event.data === '') return this.#add({ type: 'detail', text: 'an event without data came' });
     let parsed: unknown;
     try {
       parsed = parseJson(event.data);
@@ -153,6 +150,7 @@ export class Watch {
     const { isWanted, isMet } = judge(plan, value, envelope?.sender ?? undefined, this.#now);
     if (!isWanted) return;
     const isFinal = isMet && kind !== 'late';
+    if (kind !== undefined && entry.type === 'bicycle' && isResent({ kind })) this.#leaving.delete(entry.uuid ?? '');
     // A line says something.
     const isSilent = kind === 'repeat' || (entry.type === 'bicycle' && kind === 'update' && !namesChange(entry));
     if (plan.form === 'json' || isMet) return this.#show(entry, event, isFinal);

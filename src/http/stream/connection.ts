@@ -53,7 +53,7 @@ export interface ConnectionOptions extends ConnectionContext {
 
 /** What came together, and where the connection stands after it. */
 export interface Received extends StreamPosition {
-  messages: readonly { data: string; name: string }[];
+  messages: readonly string[];
   /** The sizes of events above the limit, which were passed over before the messages came. */
   tooBigBytes: readonly number[];
 }
@@ -86,9 +86,6 @@ const ERROR_BODY_LIMIT_MS = 5_000;
 /** What a header value may consist of; an id that cannot be sent is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What EventSource always says, and what a service may call its events as well. */
-const OWN_NAMES: readonly string[] = ['open', 'message', 'error'];
-
 /** Opens a connection and resolves when it has ended, whatever the reason; never rejects. */
 export async function connectOnce(options: ConnectionOptions): Promise<ConnectionEnd> {
   const { url, signal, clock, timeoutMs, idleMs } = options;
@@ -98,7 +95,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
     let answer: OpenAnswer | undefined;
     /** What our fetch threw; the `error` event has its words alone. */
     let failure: unknown;
-    const messages: { data: string; name: string }[] = [];
+    const messages: string[] = [];
 
     const end = (ending: ConnectionEnd) => {
       cancelTimeout();
@@ -120,24 +117,10 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       throw thrown;
     };
 
-    const onEvent = (event: Event) => {
-      if (event instanceof MessageEvent) messages.push({ data: event.data, name: event.type });
-      else if (event.type === 'open') options.onOpen(answer?.headers ?? {});
-      else end(endingOf(failure, url));
-    };
     const source = new EventSource(url, {
       async fetch(_url, { signal: closed }) {
         answer = await openStream(options, closed, cancelTimeout).catch(noteFailure);
-        const events = readEvents(
-          answer.body,
-          closed,
-          { ...options, silence },
-          {
-            listen: (name) => source.addEventListener(name, onEvent),
-            ignore: (name) => source.removeEventListener(name, onEvent),
-            taken: () => messages.splice(0),
-          },
-        );
+        const events = readEvents(answer.body, closed, { ...options, silence }, () => messages.splice(0));
         const read = () => events.next().catch(noteFailure);
         const cancel = async () => void (await events.return());
         // The library compares the content type as it stands; which one it is was looked at above.
@@ -145,7 +128,9 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
         return { ...head, body: { getReader: () => ({ read, cancel }) } };
       },
     });
-    for (const name of OWN_NAMES) source.addEventListener(name, onEvent);
+    source.onopen = () => options.onOpen(answer?.headers ?? {});
+    source.onmessage = ({ data }) => messages.push(data);
+    source.onerror = () => end(endingOf(failure, url));
     signal.addEventListener('abort', onAbort);
   });
 }
@@ -155,28 +140,18 @@ async function* readEvents(
   body: Readable,
   closed: AbortSignal,
   { lastEventId, room, silence, onReceived }: ConnectionOptions & { silence: ReturnType<typeof openSilence> },
-  source: { listen(name: string): void; ignore(name: string): void; taken(): Received['messages'] },
+  takeMessages: () => Received['messages'],
 ): AsyncGenerator<Uint8Array, void> {
   const tooBigBytes: number[] = [];
-  const names = new Set<string>();
-  const filter = filterEvents({
-    lastEventId,
-    limitBytes: EVENT_LIMIT_BYTES,
-    onTooBig: (bytes) => tooBigBytes.push(bytes),
-    onName: (name) => names.add(name),
-  });
+  const filter = filterEvents(lastEventId, EVENT_LIMIT_BYTES, (bytes) => tooBigBytes.push(bytes));
   await room();
   silence.begin();
   for await (const chunk of body as AsyncIterable<Buffer>) {
     silence.end();
     const events = filter.take(chunk);
-    for (const name of names) source.listen(name);
     if (events !== '') yield Buffer.from(events, 'latin1');
     if (closed.aborted) return;
-    onReceived({ messages: source.taken(), tooBigBytes: tooBigBytes.splice(0), ...filter.known() });
-    // A service may give its events new names without end.
-    for (const name of names) if (!OWN_NAMES.includes(name)) source.ignore(name);
-    names.clear();
+    onReceived({ messages: takeMessages(), tooBigBytes: tooBigBytes.splice(0), ...filter.known() });
     await room();
     silence.begin();
   }

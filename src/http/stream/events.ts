@@ -53,8 +53,6 @@ export interface Message extends Happened {
   readonly type: 'message';
   /** The event's data as it came, lines joined with newlines; '' for an event with empty data. */
   readonly data: string;
-  /** The event's name; `message` when it had none. */
-  readonly name: string;
 }
 
 /** A try that failed, or a connection that ended; another one follows. */

@@ -1,7 +1,7 @@
 // Filters the bytes between socket and EventSource: passes whole events on, skips those that are too big, notes ids and `retry:`.
 //
-// The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". Not reported are the id of an event without data, `retry:`, an
-// event that was cut off, one too big, and names that nobody listens for. Every byte is looked at a fixed number of times, whatever the
+// The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". It does not report the id of an event without
+// data, `retry:`, an event that was cut off, nor one too big; and names of events count for nothing here: all are messages. Every byte is looked at a fixed number of times, whatever the
 // pieces it comes in. Texts hold the bytes as they came, a character each (latin1): line ends are found faster, and lengths are bytes.
 
 /** What the whole events and lines of a connection have said beside their data. */
@@ -16,24 +16,17 @@ export interface StreamPosition {
   partialBytes: number;
 }
 
-export interface FilterOptions {
-  lastEventId: string;
-  /** An event of more is not kept. */
-  limitBytes: number;
-  /** Called with the size of an event that was passed over. */
-  onTooBig(bytes: number): void;
-  /** Called with the name of an event before the event is handed on. */
-  onName(name: string): void;
-}
-
 /** `retry:` beyond this is a number that a clock can still work with. */
 const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
-/** Makes a filter for one connection. Comments count for nothing, however long they are. */
-export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: FilterOptions) {
+/**
+ * Makes a filter for one connection; an event of more than the limit is not kept, and `onTooBig` is called with its size. Comments count for
+ * nothing, however long they are.
+ */
+export function filterEvents(lastEventId: string, limitBytes: number, onTooBig: (bytes: number) => void) {
   const known = { lastEventId, firstId: undefined as string | undefined, retryMs: undefined as number | undefined };
   const read = openReader();
   let event = newEvent();
@@ -43,9 +36,8 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
   let isComment = false;
 
   const endEvent = (): string => {
-    const { text, bytes, name, id } = event;
+    const { text, bytes, id } = event;
     if (bytes > limitBytes) onTooBig(bytes + 1);
-    else if (name !== '') onName(Buffer.from(name, 'latin1').toString('utf8'));
     // The id of what is passed over counts all the same, or a service that repeats from there would send it for ever.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
@@ -62,11 +54,10 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
     if (name === 'retry' || name === '') return '';
     // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
     if (name === 'id' && !value.includes('\0')) event.id = value;
-    if (name === 'event') event.name = value;
     event.bytes += text.length;
     if (event.bytes > limitBytes) event.text = '';
-    // Unknown names are left out: the parser makes an error of each.
-    else if (name === 'data' || name === 'event' || name === 'id') event.text += text;
+    // Other fields are left out: the parser makes an error of each that it does not know.
+    else if (name === 'data' || name === 'id') event.text += text;
     return '';
   };
 
@@ -102,7 +93,7 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
 
 /** An event whose end has not come: the lines that are handed on, none of them once it is too big. */
 function newEvent() {
-  return { text: '', bytes: 0, name: '', id: undefined as string | undefined };
+  return { text: '', bytes: 0, id: undefined as string | undefined };
 }
 
 /** A line without its end as name and value; a comment has no name. */

@@ -183,7 +183,7 @@ export class TopicMachine {
       this.#emit(eventGap(at, 'too-big', message));
       this.#wantResync(at);
     }
-    for (const { data, name } of messages) this.#emit({ type: 'message', ...at, data, name });
+    for (const data of messages) this.#emit({ type: 'message', ...at, data });
     this.#said = { lastEventId, partialBytes, retryMs: received.retryMs ?? this.#said.retryMs };
   }
 

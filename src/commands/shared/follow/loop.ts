@@ -1,17 +1,19 @@
 // The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
 
+import { readTopic } from '../../../api/push.js';
 import { type Moment, momentOf, sleep } from '../../../clock.js';
 import type { ClientOverrides, Context } from '../../../context.js';
 import type { FleetError } from '../../../errors.js';
 import type { Client, HttpLog } from '../../../http/client.js';
 import type { StreamEvent } from '../../../http/stream/events.js';
 import { openQueue, type Queue } from '../../../http/stream/queue.js';
+import { ID_DIGITS } from '../../../views/bicycle.js';
 import { openHttpLog } from '../../../views/exchange.js';
 import type { WatchEnd } from '../../../views/stream.js';
+import { showOrganizations } from '../../named/find.js';
 import { type Ending, type EndPlan, OVER, openEnding, type Stop, whatStopped } from './ending.js';
 import type { Form } from './print.js';
 import { openStderr, type Stderr } from './stderr.js';
-import { titleTopics } from './titles.js';
 
 /** The last effect of a machine. */
 export interface End {
@@ -208,4 +210,17 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
       await Promise.race([sleep(clock, hooks.gatherMs, ending.over.signal).catch(() => {}), queue.filled()]);
   }
   return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
+}
+
+/** Asks once for the names of the organizations. A topic that is not of section 6.1 is called as it is. */
+async function titleTopics(context: Context, topics: readonly string[]): Promise<(topic: string) => string> {
+  const organizations = topics.flatMap((topic) => readTopic(topic)?.organization ?? []);
+  const names = await showOrganizations(context, organizations);
+  return (topic) => {
+    const about = readTopic(topic);
+    if (about === undefined) return topic;
+    const { organization, role, bicycle } = about;
+    const one = bicycle === undefined ? '' : `bicycle ${bicycle.slice(0, ID_DIGITS)} of `;
+    return `${one}${names.get(organization) ?? organization}${role === 'admin' ? '' : ` as ${role}`}`;
+  };
 }

@@ -1,14 +1,15 @@
 // Sends the requests of a follower: a page of the list, the whole list, or one bicycle.
 
 import { BICYCLE, type Bicycle } from '../../../api/bicycle.js';
-import { asFleetError } from '../../../errors.js';
+import { asFleetError, FleetError } from '../../../errors.js';
 import type { FollowerAnswer, FollowerRequest } from '../../../follower/events.js';
 import type { Follower } from '../../../follower/follower.js';
 import type { Client } from '../../../http/client.js';
 import { openRecent } from '../../../http/distinct.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
+import { readJson, unexpected } from '../../../http/json.js';
 import type { Item, Query } from '../../../http/types.js';
-import { readBicycle } from './read-bicycle.js';
+import { isObject } from '../../../json/parse.js';
 
 /** Where answers go, and what the reading of a whole list has to know. */
 export interface AnswerSink {
@@ -81,5 +82,22 @@ async function readWhole(
     }
   } catch (thrown) {
     if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown) }, 0);
+  }
+}
+
+/**
+ * Assumed: alerts link to a bicycle by URL (section 2.2), so it can be read there; undefined where the service knows no such address. What is
+ * no bicycle, such as a login page, is a failure: nothing is gone because of it.
+ */
+export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
+  try {
+    const answer = await client.send({ path: `${BICYCLE.listPath}${uuid}/`, subject: `the bicycle ${uuid}` });
+    const value = readJson(answer);
+    if (!isObject(value)) throw unexpected(answer, 'something that is no bicycle');
+    return value as Bicycle;
+  } catch (thrown) {
+    const status = thrown instanceof FleetError ? thrown.status : undefined;
+    if (status === 404 || status === 405 || status === 410) return undefined;
+    throw thrown;
   }
 }

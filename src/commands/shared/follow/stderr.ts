@@ -2,7 +2,7 @@
 
 import type { Context } from '../../../context.js';
 import type { FleetError } from '../../../errors.js';
-import type { StreamEvent } from '../../../http/stream/events.js';
+import type { Lost, StreamEvent } from '../../../http/stream/events.js';
 import { wrap } from '../../../terminal/cells.js';
 import { clean, escapeJson } from '../../../terminal/clean.js';
 import { showClock } from '../../../views/change.js';
@@ -27,6 +27,9 @@ const KEPT_CHARACTERS = 1_000;
 const DETAIL_CHARACTERS = 200;
 /** A line that is too wide for the terminal continues behind its time. */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
+/** A loss is said again, once a minute at most, when its pause has grown so much. */
+const SAID_MS = 60_000;
+const LONGER_PAUSE = 4;
 /** What a reader of stderr may be behind; what goes beyond it is counted and left out. */
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
@@ -35,7 +38,7 @@ export function openStderr(context: Context, options: StderrOptions) {
   const { wallMs } = context.clock;
   const { isJson, isMuted = false, namesTopic, titleOf = (topic) => topic } = options;
   const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
-  let lastLoss: string | undefined;
+  let lastLoss: Lost | undefined;
   const leftOut = (lines: number) => {
     const message = `${lines} lines were dropped here: the reader of stderr is too slow`;
     return isJson ? record({ event: 'left-out', message }) : message;
@@ -64,9 +67,8 @@ export function openStderr(context: Context, options: StderrOptions) {
       if (event.type === 'open') lastLoss = undefined;
       // A night without network is one loss and a new line for each new reason, not a thousand lines.
       if (event.type === 'lost') {
-        const isSame = lastLoss === event.error.message && event.attempt > 1;
-        lastLoss = event.error.message;
-        if (isSame && !isJson) return;
+        if (!isJson && lastLoss !== undefined && isSaid(event, lastLoss)) return;
+        lastLoss = event;
       }
       print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic, titleOf));
       if (event.type !== 'gap' || event.text === undefined || isJson || flags.verbose !== true) return;
@@ -93,6 +95,12 @@ export function openStderr(context: Context, options: StderrOptions) {
       await io.stderr.write(`${(isJson ? [record(fields)] : lines).join('\n')}\n`);
     },
   };
+}
+
+/** Whether a loss need not be said again: it is for the same reason, and its pause not much longer than was said, or was said just now. */
+function isSaid({ error, attempt, retryInMs, monotonicMs }: Lost, said: Lost): boolean {
+  const isLonger = retryInMs >= LONGER_PAUSE * said.retryInMs && monotonicMs - said.monotonicMs >= SAID_MS;
+  return attempt > 1 && error.message === said.error.message && !isLonger;
 }
 
 /** Writes lines; those that come while the reader is too far behind are counted, and said to be left out. */
