@@ -221,7 +221,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/alerts': 1_711,
   'src/commands/api': 311,
   'src/commands/auth': 572,
-  'src/commands/bicycles': 1_880,
+  'src/commands/bicycles': 1_754,
   'src/commands/completion': 279,
   'src/commands/config': 298,
   'src/commands/demo': 103,

@@ -21,7 +21,6 @@ import {
   type FieldFlags,
   furtherProblems,
   keyOfRow,
-  type NewBicycles,
   type NewBicyclesInput,
   readFlags,
   readNewBicycles,
@@ -90,22 +89,9 @@ async function createFrom(context: Context, from: string, baseUrl: URL, options:
     requireOrganization(context, undefined).then(
       (uuid) => readFlags(baseUrl, { organization: uuid }).organization ?? uuid,
     );
-  const rows = await readOrComplain(context, { lines, source, baseUrl, defaults, findOrganization });
-  const tasks = {
-    length: rows.length,
-    async *[Symbol.asyncIterator]() {
-      for await (const row of rows.rows()) yield taskOf(row);
-    },
-  };
-  try {
-    await carryOut(
-      context,
-      { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) },
-      options,
-    );
-  } finally {
-    rows.close();
-  }
+  const creations = await readOrComplain(context, { lines, source, baseUrl, defaults, findOrganization });
+  const tasks = creations.map(taskOf);
+  await carryOut(context, { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) }, options);
 }
 
 function taskOf(creation: Creation): Task {
@@ -113,7 +99,7 @@ function taskOf(creation: Creation): Task {
 }
 
 /** Reads the rows; people see every problem on a line of its own, programs find them in the detail of the error. */
-async function readOrComplain(context: Context, input: NewBicyclesInput): Promise<NewBicycles> {
+async function readOrComplain(context: Context, input: NewBicyclesInput): Promise<Creation[]> {
   try {
     return await readNewBicycles(input);
   } catch (error) {
@@ -145,15 +131,14 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
 }
 
 /** Refuses a file of which rows were changed since the journal was begun: they would be created anew, or never. */
-async function checkRows(tasks: AsyncIterable<Task>, keys: Iterable<string>, source: string): Promise<void> {
+function checkRows(tasks: readonly Task[], keys: Iterable<string>, source: string): void {
   const left = new Map(Array.from(keys, (key) => [key.split(':', 1)[0], key]));
   const refuse = (row: string | undefined, what: string) =>
     usageError(
       `row ${row} of ${source} ${what} since the journal was started`,
       'restore the file, or use a new file and a new journal for the remaining rows',
     );
-  if (left.size === 0) return;
-  for await (const { key } of tasks) {
+  for (const { key } of left.size === 0 ? [] : tasks) {
     const [row] = key.split(':', 1);
     if ((left.get(row) ?? key) !== key) throw refuse(row, 'has changed');
     left.delete(row);

@@ -7,7 +7,6 @@ import { nearest } from '../../cli/nearest.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Creation } from '../shared/bulk/plan.js';
 import { readRows, Unreadable } from '../shared/bulk/rows.js';
-import { openSpool, type Spool } from './spool.js';
 
 /** The flags that give the fields of a bicycle. */
 export interface FieldFlags {
@@ -72,49 +71,18 @@ export interface NewBicyclesInput {
   findOrganization(): Promise<string>;
 }
 
-/** Bicycles that were checked; they are read again as often as they are asked for, and not kept in memory. */
-export interface NewBicycles {
-  length: number;
-  rows(): AsyncGenerator<Creation, void, undefined>;
-  close(): void;
-}
-
 /**
- * Reads bicycles line by line from a JSON array, JSON lines or CSV with a header. Throws a FleetError of kind `usage` with everything that
- * is wrong and where, as its detail: unreadable text, unknown fields, missing names, bad links, duplicates.
+ * Reads bicycles from a JSON array, JSON lines or CSV with a header; all of them are kept. Throws a FleetError of kind `usage` with everything
+ * that is wrong and where, as its detail: unreadable text, unknown fields, missing names, bad links, duplicates.
  */
-export async function readNewBicycles(input: NewBicyclesInput): Promise<NewBicycles> {
-  const checked = openSpool();
-  try {
-    const { length, problems } = await check(input, checked);
-    if (problems.length > 0) throw complain(input.source, problems);
-    return {
-      length,
-      close: checked.close,
-      async *rows() {
-        let row = 0;
-        for await (const text of checked.lines()) {
-          row += 1;
-          yield { row, body: readChecked(text).body };
-        }
-      },
-    };
-  } catch (error) {
-    checked.close();
-    throw error;
-  }
-}
-
-/** Checks the input, puts what is right with it into the spool, and gives how much that is and what is wrong, in the order of the lines. */
-async function check(
-  { lines, source, baseUrl, findOrganization, ...input }: NewBicyclesInput,
-  checked: Spool,
-): Promise<{ length: number; problems: Problem[] }> {
-  const problems: Problem[] = [];
-  const fingerprints = openFingerprints(source);
-  let length = 0;
+export async function readNewBicycles(input: NewBicyclesInput): Promise<Creation[]> {
+  const { lines, source, baseUrl, findOrganization } = input;
   let { defaults } = input;
   let isNamed = defaults.organization !== undefined;
+  let characters = 0;
+  const creations: Creation[] = [];
+  const problems: Problem[] = [];
+  const findTwin = openTwins();
   const isHeader = (names: readonly string[], line: number) => {
     checkHeader(names, line);
     isNamed ||= names.includes('organization');
@@ -132,25 +100,25 @@ async function check(
       const body = readRow(value, { line, baseUrl, defaults, problems });
       if (problems.length > MOST_PROBLEMS) break;
       if (problems.length > found) continue;
-      length += 1;
-      checked.add(`${line} ${JSON.stringify(body)}`);
-      for (const { value: unique } of uniquesOf(body)) fingerprints.add(unique);
+      const text = JSON.stringify(body);
+      characters += text.length;
+      if (characters > MOST_CHARACTERS)
+        throw usageError(`${source} is larger than 64 MB`, 'nothing was sent; split the file');
+      const twin = findTwin(text, body, line);
+      if (twin === undefined) creations.push({ row: creations.length + 1, body });
+      else problems.push({ line, message: twin });
     }
-    if (problems.length === 0 && length === 0) throw new Unreadable('no bicycles found', 1);
+    if (problems.length === 0 && creations.length === 0) throw new Unreadable('no bicycles found', 1);
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     problems.push(error);
   }
-  const suspects = fingerprints.repeated();
-  if (suspects.size > 0) problems.push(...(await findDuplicates(checked, suspects)));
-  return { length, problems: problems.sort((one, other) => one.line - other.line) };
+  if (problems.length > 0) throw complain(source, problems);
+  return creations;
 }
 
-/** A line of the spool. */
-function readChecked(text: string): { line: number; body: NewBicycle } {
-  const at = text.indexOf(' ');
-  return { line: Number(text.slice(0, at)), body: JSON.parse(text.slice(at)) };
-}
+/** What is kept of a file. */
+const MOST_CHARACTERS = 64 * 1024 * 1024;
 
 /** A file of which every line is wrong is wrong as a whole. */
 const MOST_PROBLEMS = 1000;
@@ -205,60 +173,22 @@ function unknownField(name: string): string {
   return `unknown field "${name}": ${hint}`;
 }
 
-/** What no two bicycles of a file may share: all of what is sent, and what only one of them can have. */
-function uniquesOf(body: NewBicycle): { field?: string; value: string }[] {
-  const fields = UNIQUE_FIELDS.filter((field) => body[field] !== undefined);
-  return [{ value: JSON.stringify(body) }, ...fields.map((field) => ({ field, value: `${field} ${body[field]}` }))];
-}
-
-/** What is kept of every row, 8 bytes for each of its values: 64 MB, which are two to eight million rows. */
-const MOST_FINGERPRINTS = 8 * 1024 * 1024;
-
-const fingerprintOf = (value: string): number => hashOf(value).readUIntBE(0, 6);
-
-/** Finds out which values may come more than once, with little memory for each. */
-function openFingerprints(source: string): { add(value: string): void; repeated(): Set<number> } {
-  let kept = new Float64Array(1024);
-  let count = 0;
-  return {
-    add(value) {
-      if (count === MOST_FINGERPRINTS)
-        throw usageError(`${source} has too many rows to be checked as one`, 'nothing was sent; split the file');
-      if (count === kept.length) {
-        const grown = new Float64Array(2 * count);
-        grown.set(kept);
-        kept = grown;
-      }
-      kept[count] = fingerprintOf(value);
-      count += 1;
-    },
-    repeated() {
-      const sorted = kept.subarray(0, count).sort();
-      return new Set(sorted.filter((one, index) => one === sorted[index - 1]));
-    },
-  };
-}
-
-/** Says of each bicycle which earlier one it is the same as, or has something of that no two can have. */
-async function findDuplicates(checked: Spool, suspects: ReadonlySet<number>): Promise<Problem[]> {
+/** Says of a bicycle which earlier one it is the same as, or has something of that no two can have. */
+function openTwins(): (text: string, body: NewBicycle, line: number) => string | undefined {
   const firsts = new Map<string, number>();
-  const problems: Problem[] = [];
-  for await (const text of checked.lines()) {
-    const { line, body } = readChecked(text);
-    for (const { field, value } of uniquesOf(body).filter(({ value }) => suspects.has(fingerprintOf(value)))) {
-      const before = firsts.get(value);
-      if (before === undefined) firsts.set(value, line);
-      else {
-        const shown = field === undefined ? undefined : `${field} "${value.slice(field.length + 1)}"`;
-        const message =
-          shown === undefined ? `the same bicycle as in line ${before}` : `${shown} is already that of line ${before}`;
-        problems.push({ line, message });
-        break;
-      }
+  return (text, body, line) => {
+    const uniques = [{ unique: text, words: 'the same bicycle as in' }];
+    for (const field of UNIQUE_FIELDS) {
+      const unique = `${field} "${body[field]}"`;
+      if (body[field] !== undefined) uniques.push({ unique, words: `${unique} is already that of` });
     }
-    if (problems.length > MOST_PROBLEMS) break;
-  }
-  return problems;
+    for (const { unique, words } of uniques) {
+      const first = firsts.get(unique);
+      if (first !== undefined) return `${words} line ${first}`;
+      firsts.set(unique, line);
+    }
+    return undefined;
+  };
 }
 
 function complain(source: string, problems: readonly Problem[]): FleetError {

@@ -39,7 +39,7 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
   const states = openStates(context);
   let run: BulkRun | undefined;
   try {
-    await plan.checkKeys?.(journal?.before.keys() ?? []);
+    plan.checkKeys?.(journal?.before.keys() ?? []);
     const reporter = await openReporter(context, plan);
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     await journal?.begin(await readStart(context, plan.change));
@@ -79,7 +79,7 @@ async function askWhereNeeded(context: Context, plan: BulkPlan, journal: OpenJou
   const { isGrave, isDryRun, isAlwaysAsked, isNeedless } = plan.change;
   const examples: Task[] = [];
   let count = 0;
-  for await (const task of plan.tasks) {
+  for (const task of plan.tasks) {
     if (!['open', 'doubt'].includes(judgeEntry(journal?.before.get(task.key)))) continue;
     if (isNeedless?.(task) === true) continue;
     count += 1;

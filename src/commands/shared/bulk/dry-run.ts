@@ -18,9 +18,9 @@ export async function showRequests(
   const format = chooseListFormat((await context.settings()).output);
   const wallMs = unknown === 'resend' ? undefined : context.clock.wallMs();
   const { entries } = journal === undefined ? emptyJournal() : await peekJournal(journal, binding, wallMs);
-  await checkKeys?.(entries.keys());
+  checkKeys?.(entries.keys());
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
-  for await (const task of tasks) {
+  for (const task of tasks) {
     const known = judgeEntry(entries.get(task.key));
     if (known === 'open' && change.isNeedless?.(task) === true) continue;
     counts[known] += 1;

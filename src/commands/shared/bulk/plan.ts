@@ -83,8 +83,7 @@ export interface BulkChange extends ChangeKind {
 
 export interface BulkPlan {
   change: BulkChange;
-  /** They can be read again. */
-  tasks: readonly Task[] | (AsyncIterable<Task> & { length: number });
+  tasks: readonly Task[];
   /** Whether stdin is the input, so that questions need the terminal behind it. */
   isStdin: boolean;
   /** How results look. A `single` one is the command's, and its failure the command's failure. */
@@ -94,7 +93,7 @@ export interface BulkPlan {
   /** What tells its journal from others, beside command, profile and address. */
   identity: { readonly [name: string]: string };
   /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
-  checkKeys?(keys: Iterable<string>): Promise<void>;
+  checkKeys?(keys: Iterable<string>): void;
 }
 
 /** A task that an earlier run sent and of which no answer proves what became. */

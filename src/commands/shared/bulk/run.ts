@@ -119,7 +119,7 @@ function learn(
 
 /** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
 export async function* openTasks(run: BulkRun): AsyncGenerator<Task, void, undefined> {
-  for await (const task of run.plan.tasks) {
+  for (const task of run.plan.tasks) {
     const entry = run.journal?.before.get(task.key);
     const known = judgeEntry(entry);
     if (entry === undefined || known === 'open') {
