@@ -1,14 +1,14 @@
 // A live stream: keeps one connection per topic up, and reports what happens to them in order.
 //
-// What a connection does next is decided in stream/machine.ts; this is the loop around it, which carries it out.
+// What a connection does next is decided in stream/machine.ts; this is the loop around it, which makes them.
 
-import { openTimer } from '../clock.js';
+import { sleep } from '../clock.js';
 import { asFleetError, FleetError } from '../errors.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
 import { type ConnectionContext, type ConnectionEnd, connectOnce } from './stream/connection.js';
 import type { StreamEvent } from './stream/events.js';
-import { type ConnectionEffect, type ConnectionEvent, TopicMachine } from './stream/machine.js';
+import { TopicMachine } from './stream/machine.js';
 import type { Tokens } from './types.js';
 
 export interface TopicTarget {
@@ -52,85 +52,63 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
  * is waited for. Final are 204, 401 with a renewed token, 403, 404 and other 4xx (but see the machine: not right after a healthy
  * minute, nor with an old event id), and at the start a token that can never be had; everything else is tried again: end of
  * stream, reset, refused, DNS, TLS, 408, 429, 5xx, a wrong content type, silence beyond the idle limit, a token that cannot be
- * had. Every connection asks for the token anew. Rejects only for a mistake in this program.
+ * had. Every connection asks for the token anew.
  */
-export function followStream(options: StreamOptions): Promise<void> {
+export async function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;
-  return new Promise((resolve, reject) => {
-    const stops: (() => void)[] = [];
-    const end = (mistake?: { thrown: unknown }) => {
-      signal.removeEventListener('abort', onAbort);
-      for (const stop of stops.splice(0)) stop();
-      if (mistake === undefined) resolve();
-      else reject(mistake.thrown);
-    };
-    // One listener for all topics: with one each Node would warn of a leak from the eleventh on.
-    const onAbort = () => end();
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', onAbort, { once: true });
-    // One topic that is gone for good ends them all: a watch on half of what was asked for would be silent on the rest.
-    for (const subscription of subscriptions) stops.push(follow(options, subscription, end));
+  if (signal.aborted) return;
+  const over = new AbortController();
+  const end = () => over.abort(new FleetError('interrupted', 'the stream is over'));
+  const ended = new Promise((resolve) => over.signal.addEventListener('abort', resolve));
+  signal.addEventListener('abort', end, { once: true });
+  // A signal for each topic: of many listeners on one Node would warn.
+  const topics = subscriptions.map((each) => followTopic({ ...options, signal: AbortSignal.any([over.signal]) }, each));
+  // One topic that is gone for good ends them all: a watch on half of what was asked for would be silent on the rest.
+  await Promise.race([ended, ...topics]).finally(() => {
+    signal.removeEventListener('abort', end);
+    end();
   });
 }
 
-/** Keeps one topic's connection up, from the next turn of the event loop on. Returns what stops it for good, at once. */
-function follow(
-  options: StreamOptions,
-  subscription: Subscription,
-  onEnd: (mistake?: { thrown: unknown }) => void,
-): () => void {
-  const { clock, emit, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
-  let present = new AbortController();
-  let isStopped = false;
-  const ticker = openTimer(clock, () => step({ type: 'tick' }));
-  const stop = () => {
-    isStopped = true;
-    ticker.cancel();
-    present.abort(new FleetError('interrupted', 'the stream is over'));
-  };
-  const carryOut = (effect: ConnectionEffect) => {
-    if (effect.type !== 'try') return emit(effect, effect.type === 'message' ? effect.data.length : 0);
-    const { run } = effect;
-    present = new AbortController();
-    const ended = attempt(options, subscription, { ...effect, signal: present.signal, report: step });
-    void ended.then((ending) => step({ type: 'ended', run, ending }));
-  };
-  const settings = { topic: subscription.topic, origin: subscription.url.origin, giveUpAfterMs };
-  const machine = new TopicMachine(settings, carryOut);
-  const step = (event: ConnectionEvent) => {
-    if (isStopped) return;
-    const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs(), random: clock.random() };
-    try {
-      machine.take(event, now);
-    } catch (thrown) {
-      stop();
-      return onEnd({ thrown });
-    }
-    if (!machine.isClosed) return ticker.want(machine.nextTickInMs(now.monotonicMs));
-    stop();
-    onEnd();
-  };
-  queueMicrotask(() => step({ type: 'start' }));
-  return stop;
-}
-
-/** One try of the machine's: ended by its signal, and reported as it goes. */
-interface Try {
-  run: number;
-  lastEventId: string;
-  signal: AbortSignal;
-  report(event: ConnectionEvent): void;
+/** Makes one connection of the topic after the other, until it is closed for good or the signal is aborted. */
+function followTopic(options: StreamOptions, subscription: Subscription): Promise<void> {
+  const { clock, emit, signal, giveUpAfterMs } = options;
+  const { topic, url } = subscription;
+  return new Promise((resolve, reject) => {
+    const machine = new TopicMachine({ topic, origin: url.origin, giveUpAfterMs }, clock, (event) => {
+      if (signal.aborted) return;
+      emit(event, event.type === 'message' ? event.data.length : 0);
+      if (event.type === 'closed') resolve();
+    });
+    signal.addEventListener('abort', () => machine.stop());
+    const follow = async () => {
+      for (let lastEventId = ''; ; ) {
+        const ending = await attempt(options, subscription, machine, lastEventId);
+        const next = signal.aborted ? undefined : machine.ended(lastEventId, ending);
+        if (next === undefined) return;
+        await sleep(clock, next.inMs, signal).catch(() => {});
+        if (signal.aborted) return;
+        lastEventId = next.lastEventId;
+      }
+    };
+    follow().catch(reject);
+  });
 }
 
 /** A connection with the token of the moment; after a 401 with a newer one, once, where the source has one. */
-async function attempt(options: StreamOptions, subscription: Subscription, one: Try): Promise<ConnectionEnd> {
-  const { signal } = one;
+async function attempt(
+  options: StreamOptions,
+  subscription: Subscription,
+  machine: TopicMachine,
+  lastEventId: string,
+): Promise<ConnectionEnd> {
+  const { signal, tokens } = options;
   try {
-    const token = await options.tokens.get();
-    const ending = await connect(options, subscription, one, token);
+    const token = await tokens.get();
+    const ending = await connect(options, subscription, machine, { token, lastEventId });
     if (ending.answer?.status !== 401 || signal.aborted) return ending;
-    const newer = await options.tokens.renew(token);
-    return newer === undefined ? ending : await connect(options, subscription, one, newer);
+    const newer = await tokens.renew(token);
+    return newer === undefined ? ending : await connect(options, subscription, machine, { token: newer, lastEventId });
   } catch (thrown) {
     return { cause: 'token', error: asFleetError(thrown) };
   }
@@ -139,25 +117,23 @@ async function attempt(options: StreamOptions, subscription: Subscription, one: 
 /** A connection to what the token may subscribe to: the next of it after a 403. */
 async function connect(
   options: StreamOptions,
-  subscription: Subscription,
-  { run, lastEventId, signal, report }: Try,
-  token: string,
+  { topic, url, targets }: Subscription,
+  machine: TopicMachine,
+  { token, lastEventId }: { token: string; lastEventId: string },
 ): Promise<ConnectionEnd> {
+  const { signal } = options;
   const headers = streamHeaders(options.apiVersion, token);
   const open = (target: TopicTarget) =>
     connectOnce({
-      ...{ ...options, headers, lastEventId, signal, url: target.url },
+      ...{ ...options, headers, lastEventId, url: target.url },
       subject: `the subscription to ${target.topic}`,
-      onOpen(answered) {
-        const other = target.topic === subscription.topic ? {} : { as: target.topic };
-        report({ type: 'opened', run, headers: answered, ...other });
-      },
+      onOpen: (answered) => machine.opened(lastEventId, answered, target.topic === topic ? undefined : target.topic),
       onReceived(received) {
-        report({ type: 'received', run, received });
-        options.onLife?.(subscription.topic);
+        machine.received(received);
+        options.onLife?.(topic);
       },
     });
-  const [first = subscription, ...others] = subscription.targets?.(token) ?? [];
+  const [first = { topic, url }, ...others] = targets?.(token) ?? [];
   let ending = await open(first);
   for (const target of others) if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
   return ending;

@@ -41,7 +41,6 @@ test.each([
       cause: 'network',
       lastLifeWallMs: undefined,
       blindMs: 0,
-      downMs: 0,
       attempt: 1,
       retryInMs: 1000,
     } as const;

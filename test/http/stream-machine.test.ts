@@ -1,18 +1,14 @@
 // The machine of a connection alone: its steps as a table, and random lives of it against what must always hold.
 
 import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/clock.js';
 import { FleetError, lastingError } from '../../src/errors.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import type { ConnectionEnd } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
-import { type ConnectionEffect, type ConnectionEvent, type Now, TopicMachine } from '../../src/http/stream/machine.js';
+import { type NextTry, TopicMachine } from '../../src/http/stream/machine.js';
 import { isLong } from '../support/often.js';
 
-const SETTINGS = {
-  topic: 't',
-  origin: 'https://push.example',
-  giveUpAfterMs: Number.POSITIVE_INFINITY,
-};
 const START_WALL_MS = Date.UTC(2026, 10, 21);
 
 const ended: ConnectionEnd = { cause: 'ended', error: new FleetError('network', 'closed') };
@@ -25,12 +21,48 @@ const late: ConnectionEnd = { cause: 'timeout', error: new FleetError('network',
 const noToken: ConnectionEnd = { cause: 'token', error: lastingError('no token') };
 const NOTHING = { messages: [], tooBigBytes: [], lastEventId: '', firstId: undefined, retryMs: undefined };
 
-/** The present run, so that a table need not count. */
-type Line = [ms: number, event: Record<string, unknown> & { type: string }, effects: string];
+/** A clock that stands still until it is set; timers run when they are due. */
+function openSteeredClock(random: () => number) {
+  const timers = new Set<{ dueMs: number; action: () => void }>();
+  let ms = 0;
+  let offsetMs = START_WALL_MS;
+  const clock: Clock = {
+    monotonicMs: () => ms,
+    wallMs: () => ms + offsetMs,
+    random,
+    after(inMs, action) {
+      const timer = { dueMs: ms + inMs, action };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+  };
+  return {
+    ...clock,
+    dueMs: () => Math.min(...[...timers].map(({ dueMs }) => dueMs)),
+    setBack(milliseconds: number) {
+      offsetMs -= milliseconds;
+    },
+    goTo(toMs: number) {
+      for (;;) {
+        const due = [...timers].filter(({ dueMs }) => dueMs <= toMs).sort((one, other) => one.dueMs - other.dueMs)[0];
+        if (due === undefined) break;
+        ms = Math.max(ms, due.dueMs);
+        timers.delete(due);
+        due.action();
+      }
+      ms = toMs;
+    },
+  };
+}
 
-function describeEffect(effect: ConnectionEffect): string {
-  if (effect.type === 'try') return `try${effect.lastEventId === '' ? '' : ` after ${effect.lastEventId}`}`;
-  const event = effect;
+type Happening =
+  | { opened: string }
+  | { received: Parameters<TopicMachine['received']>[0] }
+  | { ended: ConnectionEnd }
+  | 'nothing';
+type Line = [ms: number, happens: Happening, effects: string];
+
+function describeEvent(event: StreamEvent): string {
   if (event.type === 'lost') return `lost ${event.cause} ${event.retryInMs}`;
   if (event.type === 'gap')
     return `gap ${event.cause} ${event.durationMs}${event.replayed ? ' replayed' : ''} -${event.droppedEvents}`;
@@ -38,24 +70,30 @@ function describeEffect(effect: ConnectionEffect): string {
   return event.type;
 }
 
-function run(lines: readonly Line[], settings = SETTINGS): { got: string[]; wanted: string[] } {
+function run(lines: readonly Line[]): { got: string[]; wanted: string[] } {
   const effects: string[] = [];
-  const machine = new TopicMachine(settings, (effect) => effects.push(describeEffect(effect)));
-  const got: string[] = [];
-  for (const [ms, event] of lines) {
-    const whole = { run: machine.run, ...event } as ConnectionEvent;
-    machine.take(whole, { wallMs: START_WALL_MS + ms, monotonicMs: ms, random: 0.5 });
-    got.push(`${ms} ${event.type}: ${effects.splice(0).join(', ')}`);
-  }
-  return { got, wanted: lines.map(([ms, event, effects]) => `${ms} ${event.type}: ${effects}`) };
+  const clock = openSteeredClock(() => 0.5);
+  const machine = new TopicMachine({ topic: 't', origin: 'https://push.example' }, clock, (event) =>
+    effects.push(describeEvent(event)),
+  );
+  let lastEventId = '';
+  const got = lines.map(([ms, happens]) => {
+    clock.goTo(ms);
+    if (happens !== 'nothing') {
+      if ('opened' in happens) machine.opened(happens.opened, {});
+      else if ('received' in happens) machine.received(happens.received);
+      else {
+        lastEventId = machine.ended(lastEventId, happens.ended)?.lastEventId ?? '';
+        effects.push(`try after ${lastEventId}`);
+      }
+    }
+    return `${ms}: ${effects.splice(0).join(', ')}`;
+  });
+  return { got, wanted: lines.map(([ms, , wanted]) => `${ms}: ${wanted}`) };
 }
 
-const STANDING: Line[] = [
-  [0, { type: 'start' }, 'try'],
-  [2, { type: 'opened', headers: {} }, 'open, resync 0'],
-];
-const received = (more: Record<string, unknown> = {}) => ({
-  type: 'received',
+const STANDING: Line = [2, { opened: '' }, 'open, resync 0'];
+const received = (more: Partial<Parameters<TopicMachine['received']>[0]> = {}) => ({
   received: { ...NOTHING, partialBytes: 0, ...more },
 });
 
@@ -63,40 +101,25 @@ const TABLE: [string, Line[]][] = [
   [
     'a loss, a pause, a return with the last id, what is replayed, and the resync',
     [
-      ...STANDING,
+      STANDING,
       [500, received({ messages: ['x'], lastEventId: '7' }), 'message'],
-      [600, { type: 'ended', ending: ended }, 'lost ended 250'],
-      [700, { type: 'tick' }, ''],
-      [850, { type: 'tick' }, 'try after 7'],
-      [900, { type: 'opened', headers: {} }, 'open'],
+      [600, { ended }, 'lost ended 250, try after 7'],
+      [900, { opened: '7' }, 'open'],
       [910, received({ firstId: '8', lastEventId: '8' }), 'gap ended 400 replayed -0'],
-      [1_900, { type: 'tick' }, 'resync 1400'],
-      [1_901, { type: 'tick' }, ''],
+      [1_900, 'nothing', 'resync 1400'],
+      [3_000, 'nothing', ''],
     ],
   ],
   [
     'lost again before it is known whether it was replayed: two gaps that do not overlap',
     [
-      ...STANDING,
+      STANDING,
       [500, received({ lastEventId: '7', partialBytes: 9 }), ''],
-      [600, { type: 'ended', ending: ended }, 'lost cut-off 250'],
-      [850, { type: 'tick' }, 'try after 7'],
-      [900, { type: 'opened', headers: {} }, 'open'],
-      [950, { type: 'ended', ending: ended }, 'gap cut-off 400 -1, lost ended 500'],
-      [1_450, { type: 'tick' }, 'try after 7'],
-      [1_500, { type: 'opened', headers: {} }, 'open'],
-      [2_500, { type: 'tick' }, 'gap ended 600 -0, resync 2000'],
-    ],
-  ],
-  [
-    'a try is over: what it says later counts for nothing',
-    [
-      [0, { type: 'start' }, 'try'],
-      [30_000, { type: 'ended', ending: late }, 'lost timeout 250'],
-      [30_001, { type: 'opened', headers: {}, run: 1 }, ''],
-      [30_001, { type: 'ended', ending: ended, run: 1 }, ''],
-      [30_250, { type: 'tick' }, 'try'],
-      [30_251, { type: 'ended', ending: ended, run: 1 }, ''],
+      [600, { ended }, 'lost cut-off 250, try after 7'],
+      [900, { opened: '7' }, 'open'],
+      [950, { ended }, 'gap cut-off 400 -1, lost ended 500, try after 7'],
+      [1_500, { opened: '7' }, 'open'],
+      [2_500, 'nothing', 'gap ended 600 -0, resync 2000'],
     ],
   ],
 ];
@@ -118,107 +141,68 @@ function luck(seed: number): () => number {
 }
 
 interface Life {
-  machine: TopicMachine;
-  /** The wall clock's distance from the monotonic one; it is set back, never forward. */
-  offsetMs: number;
-  monotonicMs: number;
   events: { event: StreamEvent; ms: number }[];
-  /** Until when the world does nothing at all. */
-  stalledToMs: number;
-  /** The run of the connection that is made or stands, as the world sees it. */
-  connection: { run: number; isOpen: boolean } | undefined;
-  id: number;
-  faults: string[];
+  isClosed: boolean;
 }
 
-/** What the world may do next, in the phase it is in; undefined where that is impossible. */
-function happening(life: Life, random: () => number): ConnectionEvent {
-  const { connection } = life;
-  if (life.monotonicMs < life.stalledToMs) return { type: 'tick' };
-  if (random() < 0.02) life.stalledToMs = life.monotonicMs + random() * 150_000;
-  const dice = random();
-  // A report that comes too late, of something that was given up.
-  if (dice < 0.03) return { type: 'ended', run: Math.floor(random() * (life.machine.run + 1)) - 1, ending: ended };
-  if (connection !== undefined && !connection.isOpen && dice < 0.7) {
-    if (random() < 0.6) {
-      connection.isOpen = true;
-      return { type: 'opened', run: connection.run, headers: {} };
-    }
-    life.connection = undefined;
-    const statuses = [503, 503, 429, 500, 401, 403, 404, 400];
-    const headers: Record<string, string> =
-      random() < 0.2 ? { 'retry-after': String(Math.floor(random() * 4_000)) } : {};
-    const status = statuses[Math.floor(random() * statuses.length)] ?? 503;
-    // Refusals would end most lives early.
-    const ending = status < 500 && random() < 0.7 ? (random() < 0.5 ? late : ended) : refused(status, headers);
-    if (random() < 0.1 && connection.run > 1) return { type: 'ended', run: connection.run, ending: noToken };
-    return { type: 'ended', run: connection.run, ending };
-  }
-  if (connection?.isOpen === true && dice < 0.8) {
-    const { run } = connection;
-    if (random() < 0.12) {
-      life.connection = undefined;
-      return { type: 'ended', run, ending: ended };
-    }
-    const messages = Array.from({ length: Math.floor(random() * 3) }, () => String(++life.id));
-    const firstId = messages.length === 0 ? undefined : String(life.id);
-    const tooBigBytes = random() < 0.05 ? [2_000_000] : [];
-    const partialBytes = random() < 0.3 ? 10 : 0;
-    const retryMs = random() < 0.02 ? Math.floor(random() * 1e9) : undefined;
-    const lastEventId = random() < 0.5 ? String(life.id) : '';
-    return { type: 'received', run, received: { messages, tooBigBytes, firstId, lastEventId, retryMs, partialBytes } };
-  }
-  return { type: 'tick' };
-}
-
-/** How far the clocks go before the next thing happens: mostly no further than the machine asked for. */
-function passTime(life: Life, random: () => number): void {
-  const wantedMs = Math.min(1_000, life.machine.nextTickInMs(life.monotonicMs));
-  life.monotonicMs += random() < 0.02 ? random() * 100_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
-  if (random() < 0.01) life.offsetMs -= random() * 7_200_000;
-}
-
-function takeEffect(life: Life, effect: ConnectionEffect): void {
-  if (effect.type !== 'try') {
-    life.events.push({ event: effect, ms: life.monotonicMs });
-    if (effect.type === 'closed') life.connection = undefined;
-    return;
-  }
-  if (life.connection !== undefined) life.faults.push('two tries at once');
-  life.connection = { run: effect.run, isOpen: false };
+/** How a connection that is made, or one that stands, ends. */
+function endingOf(isOpen: boolean, random: () => number): ConnectionEnd {
+  if (isOpen) return ended;
+  const statuses = [503, 503, 429, 500, 401, 403, 404, 400];
+  const headers: Record<string, string> = random() < 0.2 ? { 'retry-after': String(Math.floor(random() * 4_000)) } : {};
+  const status = statuses[Math.floor(random() * statuses.length)] ?? 503;
+  if (random() < 0.1) return noToken;
+  // Refusals would end most lives early.
+  return status < 500 && random() < 0.7 ? (random() < 0.5 ? late : ended) : refused(status, headers);
 }
 
 function live(seed: number, steps: number): Life {
   const random = luck(seed);
-  const giveUpAfterMs = random() < 0.3 ? 600_000 : Number.POSITIVE_INFINITY;
-  const settings = { ...SETTINGS, giveUpAfterMs };
-  const life: Life = {
-    machine: new TopicMachine(settings, (effect) => takeEffect(life, effect)),
-    offsetMs: START_WALL_MS,
-    monotonicMs: 1_000,
-    events: [],
-    stalledToMs: 0,
-    connection: undefined,
-    id: 0,
-    faults: [],
+  const clock = openSteeredClock(random);
+  const life: Life = { events: [], isClosed: false };
+  const giveUp = random() < 0.3 ? { giveUpAfterMs: 600_000 } : {};
+  clock.goTo(1_000);
+  const machine = new TopicMachine({ topic: 't', origin: 'https://push.example', ...giveUp }, clock, (event) => {
+    if (life.isClosed) return;
+    life.events.push({ event, ms: clock.monotonicMs() });
+    life.isClosed = event.type === 'closed';
+  });
+  /** Mostly no further than the machine asked for. */
+  const passTime = () => {
+    const wantedMs = Math.min(1_000, Math.max(0, clock.dueMs() - clock.monotonicMs()));
+    const ms = random() < 0.02 ? random() * 150_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
+    clock.goTo(clock.monotonicMs() + ms);
+    if (random() < 0.01) clock.setBack(random() * 7_200_000);
   };
-  const step = (event: ConnectionEvent) => {
-    const { monotonicMs } = life;
-    const now: Now = { monotonicMs, wallMs: monotonicMs + life.offsetMs, random: random() };
-    life.machine.take(event, now);
-  };
-  step({ type: 'start' });
-  for (let count = 0; count < steps && !life.machine.isClosed; count++) {
-    passTime(life, random);
-    const event = happening(life, random);
-    step(event);
+  let id = 0;
+  let next: NextTry | undefined = { inMs: 0, lastEventId: '' };
+  for (let count = 0; count < steps && next !== undefined && !life.isClosed; ) {
+    clock.goTo(clock.monotonicMs() + next.inMs);
+    passTime();
+    const isOpen: boolean = random() < 0.6;
+    if (isOpen && !life.isClosed) machine.opened(next.lastEventId, {});
+    while (isOpen && !life.isClosed && random() >= 0.12 && count++ < steps) {
+      passTime();
+      const messages = Array.from({ length: Math.floor(random() * 3) }, () => String(++id));
+      machine.received({
+        messages,
+        tooBigBytes: random() < 0.05 ? [2_000_000] : [],
+        firstId: messages.length === 0 ? undefined : String(id),
+        lastEventId: random() < 0.5 ? String(id) : '',
+        retryMs: random() < 0.02 ? Math.floor(random() * 1e9) : undefined,
+        partialBytes: random() < 0.3 ? 10 : 0,
+      });
+    }
+    passTime();
+    count++;
+    if (!life.isClosed) next = machine.ended(next.lastEventId, endingOf(isOpen, random));
   }
   return life;
 }
 
 /** What must hold whatever happened; each is a sentence about the events alone. */
-function check({ events, faults, machine }: Life): string[] {
-  const wrong = [...faults];
+function check({ events, isClosed }: Life): string[] {
+  const wrong: string[] = [];
   let isUp = false;
   let hasStood = false;
   let coveredToMs = Number.NEGATIVE_INFINITY;
@@ -263,7 +247,6 @@ function check({ events, faults, machine }: Life): string[] {
         if (isUp && owed > 0) wrong.push(`${at}: lost before the gap was reported`);
         if (isUp) blindFromMs = ms;
         if (isUp) lifeBeforeMs = lastLifeMs;
-        if (isUp && event.downMs !== 0) wrong.push(`${at}: down for ${event.downMs} at the loss itself`);
         if (hasStood !== (event.lastLifeWallMs !== undefined)) wrong.push(`${at}: last life`);
         isUp = false;
         break;
@@ -275,7 +258,7 @@ function check({ events, faults, machine }: Life): string[] {
         if (index !== events.length - 1) wrong.push(`${at}: something follows`);
     }
   }
-  if (machine.isClosed !== (events.at(-1)?.event.type === 'closed')) wrong.push('closed and not reported');
+  if (isClosed !== (events.at(-1)?.event.type === 'closed')) wrong.push('closed and not reported');
   return wrong;
 }
 

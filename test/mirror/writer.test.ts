@@ -23,7 +23,6 @@ const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'] };
 const LOST = {
   cause: 'network',
   error: new FleetError('network', 'other side closed'),
-  downMs: 0,
   attempt: 1,
   retryInMs: 0,
 };

@@ -322,7 +322,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     const at = { topic, atMs: moment().wallMs, monotonicMs: nowMs };
     const blindMs = nowMs - link.lastLifeMs;
     const lastLifeWallMs = at.atMs - blindMs;
-    step({ type: 'lost', ...at, cause, error: CUT, lastLifeWallMs, blindMs, downMs: 0, attempt: 1, retryInMs: 500 });
+    step({ type: 'lost', ...at, cause, error: CUT, lastLifeWallMs, blindMs, attempt: 1, retryInMs: 500 });
     after(200 + luck.below(30_000), () => open(topic, link));
   };
   const open = (topic: string, link: Link) => {

@@ -64,8 +64,6 @@ export interface Lost extends Happened {
   readonly lastLifeWallMs: number | undefined;
   /** How long ago that was: since then nothing is known. 0 while the connection has never stood. */
   readonly blindMs: number;
-  /** How long the topic has been without a connection; 0 at the loss itself. */
-  readonly downMs: number;
   /** 1 for the first failure since the connection stood. */
   readonly attempt: number;
   readonly retryInMs: number;

@@ -1,8 +1,8 @@
 // Decides what the connection of one topic does next. No I/O.
 //
-// trying -> open -> (lost) -> pausing -> trying …, until it is closed. The loop around it (../stream.ts) carries out the effects
-// and reports what came of them; `run` numbers the tries, so that a late report counts for nothing.
+// The loop around it (../stream.ts) makes one connection after the other, reports what came of each, and asks when to make the next one.
 
+import type { Clock } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
@@ -11,46 +11,18 @@ import type { ConnectionEnd, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
 /** What is the same for as long as the topic is followed. */
-export interface ConnectionSettings {
+export interface TopicSettings {
   topic: string;
   /** Where the push channel is, for messages. */
   origin: string;
-  /** How long the stream may be down before it is given up; infinite is for ever. */
-  giveUpAfterMs: number;
+  /** How long the stream may be down before it is given up; undefined is for ever. */
+  giveUpAfterMs?: number | undefined;
 }
 
-export interface Now {
-  /** The machine's date in milliseconds since the epoch: printed, and what shows that the machine slept. */
-  readonly wallMs: number;
-  readonly monotonicMs: number;
-  /** From 0 up to, not including, 1; drawn anew for each event. Spreads the pauses. */
-  readonly random: number;
-}
-
-/** What happened. Those with a `run` answer the try of that number. */
-export type ConnectionEvent =
-  | { type: 'start' }
-  /** Nothing happened, but time has passed. */
-  | { type: 'tick' }
-  | { type: 'opened'; run: number; headers: Headers; as?: string }
-  | { type: 'received'; run: number; received: Received }
-  /** The try failed, or the connection ended. */
-  | { type: 'ended'; run: number; ending: ConnectionEnd };
-
-/** An event to be emitted, or a connection to be made: `lastEventId` is '' for none. */
-export type ConnectionEffect = StreamEvent | { type: 'try'; run: number; lastEventId: string };
-
-type Phase =
-  /** `lastEventId`: the one that the request names. */
-  | { name: 'trying'; lastEventId: string }
-  | { name: 'open'; lastEventId: string; since: Happened }
-  | { name: 'pausing'; untilMs: number }
-  | { name: 'closed' };
-
-/** Since when there is no connection, on the monotonic clock, and the last failure. */
-interface Down {
-  readonly sinceMs: number;
-  readonly error?: FleetError;
+/** A connection to be made: when, and with which last id; '' for none. */
+export interface NextTry {
+  readonly inMs: number;
+  readonly lastEventId: string;
 }
 
 interface Blindness {
@@ -70,199 +42,148 @@ const REFUSED_AGAIN_MS = 60_000;
 const REPLAY_CHANCE_MS = 1_000;
 
 export class TopicMachine {
-  readonly #settings: ConnectionSettings;
-  readonly #emit: (effect: ConnectionEffect) => void;
-  #phase: Phase = { name: 'pausing', untilMs: Number.POSITIVE_INFINITY };
-  #run = 0;
+  readonly #settings: TopicSettings;
+  readonly #clock: Clock;
+  readonly #emit: (event: StreamEvent) => void;
   /** Failures since the connection last stood for a while. */
   #failures = 0;
   /** How long connections have stood, all together. */
   #stoodMs = 0;
+  /** The connection that stands: since when, and the id that it was asked to go on after. */
+  #open: { readonly since: Happened; readonly lastEventId: string } | undefined;
+  /** Since when there is no connection, on the monotonic clock, and the last failure. */
+  #down: { readonly sinceMs: number; readonly error?: FleetError };
   /** The last sign of life; undefined while the connection has never stood. */
   #life: Happened | undefined;
   /** What the connections have said; `retryMs` is 0 when they asked for no pause. */
   #said = { lastEventId: '', retryMs: 0, partialBytes: 0 };
-  /** Since when there is no connection, and the last failure; undefined while there is one. */
-  #down: Down | undefined;
   /** Begins with a loss, and is reported as a gap as soon as it is known whether it was replayed. */
   #blind: Blindness | undefined;
-  /** Since when the next resync has to look, and when it is due: never while there is no connection. */
-  #resync: { readonly since: Happened; readonly dueMs: number } | undefined;
-  #now: Now = { wallMs: 0, monotonicMs: 0, random: 0 };
+  /** Since when the next resync has to look. */
+  #resyncSince: Happened | undefined;
+  #cancelResync = () => {};
+  #cancelGiveUp = () => {};
 
-  constructor(settings: ConnectionSettings, emit: (effect: ConnectionEffect) => void) {
+  /** `emit` takes each event; `closed` is the last one. */
+  constructor(settings: TopicSettings, clock: Clock, emit: (event: StreamEvent) => void) {
     this.#settings = settings;
+    this.#clock = clock;
     this.#emit = emit;
+    this.#down = this.#beginDown();
   }
 
-  /** The number of the last try. */
-  get run(): number {
-    return this.#run;
+  /** Ends its timers. */
+  stop() {
+    this.#cancelResync();
+    this.#cancelGiveUp();
   }
 
-  get isClosed(): boolean {
-    return this.#phase.name === 'closed';
-  }
+  // While there is a connection
 
-  /** In how many whole milliseconds it wants a tick, if nothing else happens before; infinite for never. */
-  nextTickInMs(monotonicMs: number): number {
-    // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would tick for ever.
-    return Math.max(0, Math.ceil(this.#deadline() - monotonicMs));
-  }
-
-  take(event: ConnectionEvent, now: Now) {
-    const phase = this.#phase;
-    if (phase.name === 'closed' || ('run' in event && event.run !== this.#run)) return;
-    this.#now = now;
-    if (event.type === 'tick') this.#passTime();
-    else if (event.type === 'start') {
-      this.#down = { sinceMs: now.monotonicMs };
-      this.#try('');
-    } else if (event.type === 'received') {
-      if (phase.name === 'open') this.#receive(event.received, phase);
-    } else if (phase.name === 'trying') {
-      if (event.type === 'opened') this.#open(phase.lastEventId, event);
-      else this.#refuse(phase.lastEventId, event.ending);
-    } else if (phase.name === 'open' && event.type === 'ended') this.#fail(event.ending);
-  }
-
-  // Time
-
-  /** The time at which something is to be done though nothing happens. */
-  #deadline(): number {
-    const phase = this.#phase;
-    const giveUpMs = (this.#down?.sinceMs ?? Number.POSITIVE_INFINITY) + this.#settings.giveUpAfterMs;
-    if (phase.name === 'pausing') return Math.min(giveUpMs, phase.untilMs);
-    if (phase.name === 'trying') return giveUpMs;
-    return (phase.name === 'open' ? this.#resync?.dueMs : undefined) ?? Number.POSITIVE_INFINITY;
-  }
-
-  #passTime() {
-    const { monotonicMs } = this.#now;
-    if (monotonicMs < this.#deadline()) return;
-    const phase = this.#phase;
-    const down = this.#down;
-    if (down !== undefined && monotonicMs >= down.sinceMs + this.#settings.giveUpAfterMs) this.#giveUp(down);
-    else if (phase.name === 'pausing') this.#try(this.#said.lastEventId);
-    else if (phase.name === 'open') this.#resyncNow(phase.since);
-  }
-
-  // Towards a connection
-
-  #try(lastEventId: string) {
-    this.#run++;
-    this.#phase = { name: 'trying', lastEventId };
-    this.#emit({ type: 'try', run: this.#run, lastEventId });
-  }
-
-  #open(lastEventId: string, { headers, as }: ConnectionEvent & { type: 'opened' }) {
+  /** The connection stands that was to go on after the last id; `as` is the topic that was subscribed to, where it is another one. */
+  opened(lastEventId: string, headers: Headers, as?: string) {
     const isReturn = this.#life !== undefined;
     const since = this.#stamp();
     const answer = { serviceMs: answeredAtMs(headers), trace: traceOf(headers), ...(as === undefined ? {} : { as }) };
+    this.#cancelGiveUp();
     this.#emit({ type: 'open', ...since, isReturn, ...answer });
-    this.#phase = { name: 'open', lastEventId, since };
+    this.#open = { since, lastEventId };
     this.#said = { ...this.#said, lastEventId, partialBytes: 0 };
     this.#life = since;
-    this.#down = undefined;
     if (!isReturn) this.#emit({ type: 'resync', ...since, sinceWallMs: undefined });
     if (this.#blind === undefined) return;
     this.#wantResync(this.#blind.from);
-    if (lastEventId === '') this.#settleGap(since, false);
+    if (lastEventId === '') this.#settleGap(false);
   }
 
-  // While it stands
-
-  #receive(received: Received, phase: Phase & { name: 'open' }) {
-    const { messages, tooBigBytes, firstId, lastEventId, partialBytes } = received;
+  received({ messages, tooBigBytes, firstId, lastEventId, partialBytes, retryMs }: Received) {
     const at = this.#stamp();
     this.#life = at;
     if (firstId !== undefined || messages.length > 0)
-      this.#settleGap(phase.since, firstId !== undefined && isNextId(phase.lastEventId, firstId));
+      this.#settleGap(firstId !== undefined && isNextId(this.#open?.lastEventId ?? '', firstId));
     for (const bytes of tooBigBytes) {
       const message = `an event of ${bytes} bytes was skipped: it is larger than the limit for one event`;
       this.#emit(eventGap(at, 'too-big', message));
       this.#wantResync(at);
     }
     for (const data of messages) this.#emit({ type: 'message', ...at, data });
-    this.#said = { lastEventId, partialBytes, retryMs: received.retryMs ?? this.#said.retryMs };
+    this.#said = { lastEventId, partialBytes, retryMs: retryMs ?? this.#said.retryMs };
   }
 
   // What was missed
 
   /** Reports the blindness that ended when the connection came to stand, if there was one. */
-  #settleGap(opened: Happened, replayed: boolean) {
-    if (this.#blind === undefined) return;
+  #settleGap(replayed: boolean) {
+    if (this.#blind === undefined || this.#open === undefined) return;
     const { cause, message, isCutOff, from } = this.#blind;
+    const { since } = this.#open;
     this.#blind = undefined;
-    const durationMs = elapsedMs(from, opened);
-    const span = { ...opened, fromWallMs: opened.atMs - durationMs, durationMs };
+    const durationMs = elapsedMs(from, since);
+    const span = { ...since, fromWallMs: since.atMs - durationMs, durationMs };
     const droppedEvents = isCutOff && !replayed ? 1 : 0;
     this.#emit({ type: 'gap', ...span, cause, message, replayed, droppedEvents });
   }
 
+  /** Soon, so that a replay has its chance; not while there is no connection. */
   #wantResync(since: Happened) {
-    this.#resync = { since: this.#resync?.since ?? since, dueMs: this.#now.monotonicMs + REPLAY_CHANCE_MS };
-  }
-
-  #resyncNow(opened: Happened) {
-    this.#settleGap(opened, false);
-    if (this.#resync === undefined) return;
-    const at = this.#stamp();
-    this.#emit({ type: 'resync', ...at, sinceWallMs: at.atMs - elapsedMs(this.#resync.since, at) });
-    this.#resync = undefined;
+    this.#resyncSince ??= since;
+    this.#cancelResync();
+    this.#cancelResync = this.#clock.after(REPLAY_CHANCE_MS, () => {
+      this.#settleGap(false);
+      const at = this.#stamp();
+      this.#emit({ type: 'resync', ...at, sinceWallMs: at.atMs - elapsedMs(this.#resyncSince ?? at, at) });
+      this.#resyncSince = undefined;
+    });
   }
 
   // Ends
 
-  /** A connection was not made: a 4xx is tried without the last id before it counts. */
-  #refuse(lastEventId: string, ending: ConnectionEnd) {
-    if (isRefusal(ending) && ending.answer?.status !== 401 && lastEventId !== '') this.#try('');
-    else this.#fail(ending);
-  }
-
-  /** What every failure leads to: the end, or a pause and another try. */
-  #fail(ending: ConnectionEnd) {
-    const { cause, error } = this.#phase.name === 'open' ? this.#lose(this.#phase, ending) : ending;
-    const { monotonicMs } = this.#now;
-    const down = { sinceMs: this.#down?.sinceMs ?? monotonicMs, error };
-    this.#down = down;
-    const downMs = monotonicMs - down.sinceMs;
-    const leftMs = this.#settings.giveUpAfterMs - downMs;
-    if (this.#isFinal(cause, ending, downMs)) return this.#close(error);
-    if (leftMs <= 0) return this.#giveUp(down);
-    const attempt = ++this.#failures;
-    const { pauseMs, ...capped } = pauseBeforeReturn(attempt, this.#said.retryMs, ending.answer?.headers, this.#now);
-    const retryInMs = Math.min(leftMs, pauseMs);
+  /** The connection ended, or was not made: when to try again; undefined: never. */
+  ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
+    // A 4xx is tried without the last id before it counts.
+    const isRefused = this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
+    if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
+    const { cause, error } = this.#open === undefined ? ending : this.#lose(this.#open.since, ending);
     const at = this.#stamp();
+    const { sinceMs } = this.#down;
+    this.#down = { sinceMs, error };
+    const downMs = at.monotonicMs - sinceMs;
+    if (this.#isFinal(cause, ending, downMs)) return this.#close(error);
+    const attempt = ++this.#failures;
+    const now = { wallMs: at.atMs, random: this.#clock.random() };
+    const { pauseMs, ...capped } = pauseBeforeReturn(attempt, this.#said.retryMs, ending.answer?.headers, now);
+    const leftMs = (this.#settings.giveUpAfterMs ?? Number.POSITIVE_INFINITY) - downMs;
+    const retryInMs = Math.min(Math.max(0, leftMs), pauseMs);
     const from = this.#blind?.from ?? this.#life;
     const blindMs = elapsedMs(from ?? at, at);
     const lastLifeWallMs = from === undefined ? undefined : at.atMs - blindMs;
-    const times = { lastLifeWallMs, blindMs, downMs, retryInMs, ...capped };
+    const times = { lastLifeWallMs, blindMs, retryInMs, ...capped };
     this.#emit({ type: 'lost', ...at, cause, error, attempt, ...times });
-    this.#phase = { name: 'pausing', untilMs: monotonicMs + retryInMs };
+    return { inMs: pauseMs, lastEventId: this.#said.lastEventId };
   }
 
   /** An open connection is lost: the blindness begins at the last sign of life. */
-  #lose({ since }: Phase & { name: 'open' }, ending: ConnectionEnd): Pick<ConnectionEnd, 'cause' | 'error'> {
-    const { monotonicMs } = this.#now;
-    const stoodMs = monotonicMs - since.monotonicMs;
+  #lose(since: Happened, ending: ConnectionEnd): Pick<ConnectionEnd, 'cause' | 'error'> {
+    const stoodMs = this.#clock.monotonicMs() - since.monotonicMs;
     this.#stoodMs += stoodMs;
     if (stoodMs >= STEADY_MS) this.#failures = 0;
-    this.#settleGap(since, false);
+    this.#settleGap(false);
+    this.#cancelResync();
+    this.#open = undefined;
+    this.#down = this.#beginDown();
     const { partialBytes } = this.#said;
     const isCutOff = partialBytes > 0;
     const message = `the connection ended in the middle of an event, after ${partialBytes} bytes of it`;
     const isCut = isCutOff && (ending.cause === 'ended' || ending.cause === 'network');
     const { cause, error } = isCut ? { cause: 'cut-off' as const, error: new FleetError('network', message) } : ending;
     this.#blind = { from: this.#life ?? since, cause, message: error.message, isCutOff };
-    this.#down = { sinceMs: monotonicMs };
     return { cause, error };
   }
 
-  /** "Ends that are final": nothing that happens later can change the answer. */
+  /** Nothing that happens later can change the answer. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
     // A file that is not there at the start is a wrong setting; later somebody is writing it anew.
-    if (cause === 'token') return this.#run === 1 && ending.error.isLasting;
+    if (cause === 'token') return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;
     if (cause === 'status' && status === 204) return true;
     if (!isRefusal(ending)) return false;
@@ -270,8 +191,16 @@ export class TopicMachine {
     return !(mayPass && this.#stoodMs >= HEALTHY_MS && downMs < REFUSED_AGAIN_MS);
   }
 
-  #giveUp({ sinceMs, error: last = new FleetError('network', `no answer from ${this.#settings.origin}`) }: Down) {
-    const seconds = Math.round((this.#now.monotonicMs - sinceMs) / 1000);
+  #beginDown() {
+    const { giveUpAfterMs } = this.#settings;
+    const sinceMs = this.#clock.monotonicMs();
+    if (giveUpAfterMs !== undefined) this.#cancelGiveUp = this.#clock.after(giveUpAfterMs, () => this.#giveUp());
+    return { sinceMs };
+  }
+
+  #giveUp() {
+    const { sinceMs, error: last = new FleetError('network', `no answer from ${this.#settings.origin}`) } = this.#down;
+    const seconds = Math.round((this.#clock.monotonicMs() - sinceMs) / 1000);
     const { status, trace } = last;
     const hint = 'leave out --give-up-after to retry forever';
     const message = `gave up after ${seconds} s without a connection: ${last.message}`;
@@ -279,13 +208,13 @@ export class TopicMachine {
     this.#close(new FleetError(kind, message, { status, trace, cause: last, hint }));
   }
 
-  #close(error: FleetError) {
-    this.#phase = { name: 'closed' };
+  #close(error: FleetError): undefined {
     this.#emit({ type: 'closed', ...this.#stamp(), error });
   }
 
   #stamp(): Happened {
-    return { topic: this.#settings.topic, atMs: this.#now.wallMs, monotonicMs: this.#now.monotonicMs };
+    const { topic } = this.#settings;
+    return { topic, atMs: this.#clock.wallMs(), monotonicMs: this.#clock.monotonicMs() };
   }
 }
 

@@ -76,7 +76,7 @@ async function waitForToken(context: Context, source: TokenSource, limits: Limit
       const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
       const retryInMs = Math.round(Math.min(limitMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs));
       const at = { topic: '', atMs: clock.wallMs(), monotonicMs, lastLifeWallMs: undefined, blindMs: 0 };
-      stderr.stream({ type: 'lost', cause: 'token', error, ...at, downMs, attempt, retryInMs });
+      stderr.stream({ type: 'lost', cause: 'token', error, ...at, attempt, retryInMs });
       await sleep(clock, retryInMs, signal);
     }
   }
