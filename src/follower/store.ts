@@ -57,7 +57,7 @@ export interface ListPass {
   readonly started: Moment;
   /** The same moment by the service's time, in milliseconds since the epoch. */
   readonly serviceMs: number;
-  /** Each time that the pages are read has its own number, from 1 on. */
+  /** Each time that the pages are read has a number of its own, the reading that confirms another one too. */
   readonly pass: number;
   /**
    * Whether the list shows every bicycle to this token. Observed: one with fewer rights is listed available bicycles and its own, and hears
@@ -103,9 +103,8 @@ export class MemoryStore implements FleetStore {
   readonly isTable = false;
   readonly #known = new Map<string, KnownBicycle>();
   readonly #limit: number;
-  /** The pass in which each bicycle was met last, and how many each pass has met. */
+  /** The pass in which each bicycle was met last. */
   readonly #listed = new Map<string, number>();
-  #metIn = new Map<number, number>();
   /** What was touched or evicted since it was asked for last; undefined before somebody asks. */
   #touched: Set<string> | undefined;
 
@@ -161,19 +160,15 @@ export class MemoryStore implements FleetStore {
 
   beginList() {
     this.#listed.clear();
-    this.#metIn = new Map();
   }
 
   addListed(uuids: readonly string[], { pass }: ListPass) {
-    for (const uuid of uuids) {
-      if (this.#listed.get(uuid) === pass) continue;
-      this.#listed.set(uuid, pass);
-      this.#metIn.set(pass, (this.#metIn.get(pass) ?? 0) + 1);
-    }
+    for (const uuid of uuids) this.#listed.set(uuid, pass);
   }
 
   meet(reading: ListPass): Meeting {
-    const met = this.#metIn.get(reading.pass) ?? 0;
+    let met = 0;
+    for (const pass of this.#listed.values()) if (pass === reading.pass) met++;
     return { met, missing: this.#missing(reading).length, known: this.size() };
   }
 

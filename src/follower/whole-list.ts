@@ -31,12 +31,13 @@ interface Reading {
   readonly startedAt: Moment;
   /** When the reading began that this one confirms; undefined for the first of the two. */
   readonly confirms: Moment | undefined;
+  /** How often the pages were read. */
+  tries: number;
   pass: Pass;
 }
 
 /** One time through the lists; changes in place. */
 interface Pass {
-  /** 1 for the first time that the pages are read, more when they brought too little. */
   readonly number: number;
   /** Which organization's list is read, and how many pages and bicycles of it came. */
   organization: number;
@@ -71,6 +72,7 @@ export class WholeList {
   #reading: Reading | undefined;
   #wanted: Wanted | undefined;
   #readings = 0;
+  #passes = 0;
   /** Requests in a row that failed, and readings that proved nothing. */
   #failures = 0;
   #unproven = 0;
@@ -127,7 +129,7 @@ export class WholeList {
     // What a second reading shows counts beside what the first one showed.
     if (confirms === undefined) this.#known.store.beginList();
     this.#wanted = undefined;
-    this.#reading = { id: ++this.#readings, startedAt: now, confirms, pass: newPass(1) };
+    this.#reading = { id: ++this.#readings, startedAt: now, confirms, tries: 1, pass: this.#newPass() };
     this.#readOn(this.#reading, now);
   }
 
@@ -137,6 +139,11 @@ export class WholeList {
     if (answer.type === 'whole-page') this.#takePage(reading, answer, now);
     else if (answer.type === 'whole-met') this.#takeMeeting(reading, answer, now);
     else this.#takeFailure(reading, answer, now);
+  }
+
+  #newPass(): Pass {
+    const number = ++this.#passes;
+    return { number, organization: 0, pagesHere: 0, metHere: 0, read: 0, counts: [], isStale: false };
   }
 
   #readOn(reading: Reading, now: Moment) {
@@ -207,8 +214,9 @@ export class WholeList {
     const total = this.#total(pass);
     const isShort = total !== undefined && met < total;
     const isUnproven = isShort || pass.isStale;
-    if (isUnproven && pass.number < MOST_PASSES) {
-      reading.pass = newPass(pass.number + 1);
+    if (isUnproven && reading.tries < MOST_PASSES) {
+      reading.tries++;
+      reading.pass = this.#newPass();
       return this.#readOn(reading, now);
     }
     this.#reading = undefined;
@@ -261,8 +269,4 @@ export class WholeList {
 /** The sum of counts; undefined where one of them is not known. */
 export function totalOf(counts: readonly (number | undefined)[]): number | undefined {
   return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
-}
-
-function newPass(number: number): Pass {
-  return { number, organization: 0, pagesHere: 0, metHere: 0, read: 0, counts: [], isStale: false };
 }

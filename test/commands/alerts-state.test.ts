@@ -15,7 +15,6 @@ const PLAN: AlertsPlan = {
   types: undefined,
   states: undefined,
   until: undefined,
-  forMs: undefined,
   maxEvents: undefined,
   everyMs: 15_000,
   isBackfill: false,

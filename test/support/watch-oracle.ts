@@ -174,12 +174,8 @@ function planOf(
     bicycles: named,
     senders: undefined,
     where: [],
-    until: undefined,
-    forMs: undefined,
-    maxEvents: undefined,
-    idleMs: 90_000,
+    idle: 90_000,
     resyncPages: mostPages,
-    giveUpAfterMs: undefined,
   };
 }
 

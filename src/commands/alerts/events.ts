@@ -4,14 +4,14 @@ import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Page, Query } from '../../http/types.js';
-import type { EndPlan, Stop } from '../shared/follow/ending.js';
+import type { EndOptions, Stop } from '../shared/follow/ending.js';
 import type { End } from '../shared/follow/loop.js';
 import type { AlertItem, Version } from './known.js';
 import type { Marks } from './memory.js';
 import type { Webhook } from './receiver.js';
 
 /** What following alerts is asked to do. */
-export interface AlertsPlan extends EndPlan {
+export interface AlertsPlan extends EndOptions {
   readonly form: 'lines' | 'json';
   /** What the list is asked for, besides order and page. */
   readonly query: Query;

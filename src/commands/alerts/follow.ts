@@ -73,7 +73,7 @@ async function openAlerts(
   if (receiver !== undefined) session.atEnd(receiver.close);
   if (topics.length > 0) {
     const sseUrl = requireSseUrl(await context.settings());
-    session.runBeside(followTopics(context, { topics, sseUrl, idleMs: IDLE_MS, signal, log, emit, room }));
+    session.runBeside(followTopics(context, { topics, sseUrl, idle: IDLE_MS, signal, log, emit, room }));
   }
   const done = { executed: 0, execFailed: 0 };
   const show = await openDelivery(context, input, session, done, report);

@@ -8,7 +8,7 @@ import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { isOwnName } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/folder.js';
 import { count } from '../../views/stream.js';
-import { type EndOptions, endPlan } from '../shared/follow/ending.js';
+import type { EndOptions } from '../shared/follow/ending.js';
 import type { Session } from '../shared/follow/loop.js';
 import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
@@ -44,13 +44,13 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
     );
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
-  const patient = baseUrl === undefined ? context : await beginFollowing(context, { forMs: options.for });
+  const patient = baseUrl === undefined ? context : await beginFollowing(context, options);
   const organization = await chosenOrganization(patient);
   const base = settings.baseUrl.value?.href ?? '';
   const memory = await openMemory(context, await statePath(context, options, base), base);
   const plan = {
     form,
-    ...endPlan(options),
+    ...options,
     query: organization === undefined ? [] : [['organization', organization] as const],
     everyMs: baseUrl === undefined ? undefined : options.backfill,
     isBackfill: true,

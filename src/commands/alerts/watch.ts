@@ -3,7 +3,7 @@
 import type { Context } from '../../context.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { showOrganizations } from '../named/find.js';
-import { type EndOptions, endPlan } from '../shared/follow/ending.js';
+import type { EndOptions } from '../shared/follow/ending.js';
 import { readSince } from '../shared/follow/flags.js';
 import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
@@ -27,14 +27,14 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const form = await chooseLines(context, 'alerts watch');
   const sinceMs = options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
   const baseUrl = requireBaseUrl(settings);
-  const patient = await beginFollowing(context, { forMs: options.for });
+  const patient = await beginFollowing(context, options);
   const organization = await chosenOrganization(patient, options.organization);
   const types = options.type ?? [];
   const { stateFile, exec, topic: topics = [] } = options;
   const memory = stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
   const plan = {
     form,
-    ...endPlan(options),
+    ...options,
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
       ...types.map((type) => ['alert_type', type] as const),

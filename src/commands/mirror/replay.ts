@@ -51,7 +51,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     if (!(await hasChanges(mirror.database, range))) return context.notice('No changes are recorded in that time');
     const topics = mirror.organizations.map((each) => organizationTopic(each));
     const { where = [], maxEvents, speed } = options;
-    const shown = { form, where, maxEvents, topics, organizations: [], idleMs: IDLE_MS, resyncPages: 0 };
+    const shown = { form, where, maxEvents, topics, organizations: [], idle: IDLE_MS, resyncPages: 0 };
     const plan: WatchPlan = { ...shown, sseUrl: new URL('http://localhost/') };
     const source = async (sink: EventSink<WatchEvent>) => {
       await play({ ...context, speed }, mirror, topics, range, sink);

@@ -38,14 +38,12 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
   await withMirrorSession(context, options, true, async (session, client) => {
     const { signal, log, room, life } = session;
     if (options.metrics !== undefined) session.atEnd((await serveCounters(options.metrics, session)).close);
-    const { idle: idleMs, role } = options;
+    const { idle, role } = options;
     const topics = [...session.topics.keys()];
     const emit: MirrorSession['emit'] = (event, size) => session.emit(event, size);
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
     const onToken = (token: string) => learnRights(session, token);
-    session.runBeside(
-      followTopics(context, { topics, sseUrl, idleMs, role, signal, log, emit, room, onLife, onToken }),
-    );
+    session.runBeside(followTopics(context, { topics, sseUrl, idle, role, signal, log, emit, room, onLife, onToken }));
     await becomeWriter(session);
     announce(session);
     session.runBeside(mirrorAlerts(session, client));

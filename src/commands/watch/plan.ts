@@ -8,10 +8,9 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { findBicycle } from '../bicycles/find.js';
-import { type EndOptions, type EndPlan, endPlan } from '../shared/follow/ending.js';
+import type { EndOptions } from '../shared/follow/ending.js';
 import { chooseLines, type Form } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
-import type { TopicOptions } from '../shared/follow/stream.js';
 import type { Meant } from '../shared/list/pick-one.js';
 import { type Condition, checkCondition } from '../shared/list/where.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
@@ -36,10 +35,10 @@ export interface MapPlan {
   keep(bicycle: Bicycle): boolean;
 }
 
-export interface WatchPlan
-  extends EndPlan,
-    Pick<TopicOptions, 'topics' | 'sseUrl' | 'role' | 'idleMs' | 'giveUpAfterMs'> {
+export interface WatchPlan extends Omit<WatchOptions, 'where'> {
   form: Form;
+  topics: readonly string[];
+  sseUrl: URL;
   /** Undefined: the board comes first. */
   map?: MapPlan;
   /** Organizations whose list can tell what was missed. */
@@ -48,7 +47,6 @@ export interface WatchPlan
   bicycles?: ReadonlySet<string> | undefined;
   senders?: ReadonlySet<string> | undefined;
   where: readonly Condition[];
-  resyncPages: number;
 }
 
 /** Messages are of bicycles and of alerts; both have a `state`. */
@@ -70,24 +68,19 @@ export async function makePlan(
   for (const condition of conditions) checkCondition(condition, VOCABULARY);
   const form = await chooseForm(context, options);
   const sseUrl = requireSseUrl(settings);
-  const { for: forMs, giveUpAfter: giveUpAfterMs } = options;
-  const patient = await beginFollowing(context, { forMs, giveUpAfterMs });
+  const patient = await beginFollowing(context, options);
   const topics = await chooseTopics(patient, organization, options);
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
   const bicycles = known.map(({ bicycle }) => bicycle);
   return {
+    ...options,
     form,
     sseUrl,
     topics,
-    role: options.role,
     organizations: [...new Set(known.map(({ organization: owner }) => owner))],
     bicycles: bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined)),
     senders: options.sender === undefined ? undefined : new Set(options.sender),
     where: options.where ?? [],
-    ...endPlan(options),
-    idleMs: options.idle,
-    resyncPages: options.resyncPages,
-    giveUpAfterMs,
   };
 }
 

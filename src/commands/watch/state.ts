@@ -129,7 +129,7 @@ export class Watch {
   // Messages
 
   #takeMessage(event: Message) {
-    if (event.data === '') return this.#add({ type: 'detail', text: 'an event without data came' });
+    if (event.data === '') return;
     let parsed: unknown;
     try {
       parsed = parseJson(event.data);

@@ -160,11 +160,10 @@ async function* readEvents(
 /** Calls back when nothing came for so long; what is not read while the reader is behind is no silence. */
 function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   let cancel = () => {};
-  const end = () => cancel();
   return {
-    end,
+    end: () => cancel(),
     begin() {
-      end();
+      cancel();
       cancel = clock.after(limitMs, onLimit);
     },
   };

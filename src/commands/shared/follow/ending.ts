@@ -18,27 +18,15 @@ export interface Stop {
 
 /** The flags that say when it ends; `for` is in milliseconds. */
 export interface EndOptions {
-  until?: Condition[];
-  for?: number;
-  maxEvents?: number;
-}
-
-/** When it ends by itself. */
-export interface EndPlan {
-  /** All must hold at once; undefined when nothing is waited for. */
   readonly until?: readonly Condition[] | undefined;
-  readonly forMs?: number | undefined;
+  readonly for?: number | undefined;
   readonly maxEvents?: number | undefined;
-}
-
-export function endPlan({ until, for: forMs, maxEvents }: EndOptions): EndPlan {
-  return { until, forMs, maxEvents };
 }
 
 export type Ending = ReturnType<typeof openEnding>;
 
 /** Listens for what ends it, and pushes that as an event. */
-export function openEnding(context: Context, push: (event: Stop) => void, { forMs, until }: EndPlan) {
+export function openEnding(context: Context, push: (event: Stop) => void, { for: forMs, until }: EndOptions) {
   const { clock, signal, io } = context;
   const over = new AbortController();
   const cut = new AbortController();

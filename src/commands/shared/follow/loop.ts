@@ -11,7 +11,7 @@ import { ID_DIGITS } from '../../../views/bicycle.js';
 import { openHttpLog } from '../../../views/exchange.js';
 import type { WatchEnd } from '../../../views/stream.js';
 import { showOrganizations } from '../../named/find.js';
-import { type Ending, type EndPlan, OVER, openEnding, type Stop, whatStopped } from './ending.js';
+import { type Ending, type EndOptions, OVER, openEnding, type Stop, whatStopped } from './ending.js';
 import type { Form } from './print.js';
 import { openStderr, type Stderr } from './stderr.js';
 
@@ -93,7 +93,7 @@ export interface SessionOptions {
   /** The terminal is drawn on by something else. */
   isMuted?: boolean;
   topics: readonly string[];
-  ends: EndPlan;
+  ends: EndOptions;
   /** How much may wait in the queue. */
   limitCharacters?: number;
 }

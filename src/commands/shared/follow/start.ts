@@ -9,8 +9,8 @@ import { openStderr } from './stderr.js';
 
 /** When it ends by itself, in milliseconds; undefined is never. */
 interface Limits {
-  forMs?: number | undefined;
-  giveUpAfterMs?: number | undefined;
+  for?: number | undefined;
+  giveUpAfter?: number | undefined;
 }
 
 /** The pauses between two tries for a token; each is twice as long as the one before. */
@@ -47,7 +47,11 @@ export function seesAllOf(token: string, organizations: readonly string[]): bool
   return roles.every((held) => held.length === 0 || held.includes('admin') || held.includes('fleet_operator'));
 }
 
-async function warnOfEnd({ clock, notice }: Context, source: TokenSource, { forMs = SOON_MS }: Limits): Promise<void> {
+async function warnOfEnd(
+  { clock, notice }: Context,
+  source: TokenSource,
+  { for: forMs = SOON_MS }: Limits,
+): Promise<void> {
   const { endsAtMs = Number.POSITIVE_INFINITY } = await lifeOf(source);
   const leftMs = endsAtMs - clock.wallMs();
   if (leftMs <= 0 || leftMs >= forMs) return;
@@ -60,7 +64,7 @@ async function warnOfEnd({ clock, notice }: Context, source: TokenSource, { forM
 /** Asks until there is a token, the time is up, or no waiting can help. */
 async function waitForToken(context: Context, source: TokenSource, limits: Limits): Promise<string> {
   const { clock, signal, io } = context;
-  const limitMs = Math.min(limits.forMs ?? Number.POSITIVE_INFINITY, limits.giveUpAfterMs ?? Number.POSITIVE_INFINITY);
+  const limitMs = Math.min(limits.for ?? Number.POSITIVE_INFINITY, limits.giveUpAfter ?? Number.POSITIVE_INFINITY);
   const startMs = clock.monotonicMs();
   const stderr = openStderr(context, { isJson: io.isJson, namesTopic: false });
   for (let attempt = 1; ; attempt++) {

@@ -6,9 +6,11 @@ import { type HttpLog, joinUrl } from '../../../http/client.js';
 import { followStream, type StreamOptions, type TopicTarget } from '../../../http/stream.js';
 import { affiliationsOf } from '../../../settings/token.js';
 
-export interface TopicOptions
-  extends Pick<StreamOptions, 'idleMs' | 'giveUpAfterMs' | 'signal' | 'emit' | 'room' | 'onLife'> {
+export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'room' | 'onLife'> {
   topics: readonly string[];
+  /** In milliseconds, as `--idle` and `--give-up-after` are read. */
+  idle: number;
+  giveUpAfter?: number | undefined;
   sseUrl: URL;
   /** The role of `--role`; undefined: as the token says. */
   role?: TopicRole | undefined;
@@ -31,6 +33,8 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
   };
   await followStream({
     ...options,
+    idleMs: options.idle,
+    giveUpAfterMs: options.giveUpAfter,
     subscriptions: topics.map((topic) => ({
       ...targetOf(sseUrl, topic),
       targets(token) {
