@@ -46,7 +46,11 @@ describe.each(engines)('%s', (_kind, newText) => {
       expect(row).toMatchObject({ description: 'two', state_of_charge_text: '12.5' });
       const alert = sandbox.raiseAlert(uuid, 'lock.bat.low');
       await until(`select bicycle_uuid from alerts where uuid = '${alert.uuid}'`, { bicycle_uuid: uuid });
-      expect((await running.stop('SIGTERM')).code).toBe(143);
+      const { code, stderr } = await running.stop('SIGTERM');
+      expect(code).toBe(143);
+      expect(stderr).toMatch(
+        /"event":"closed","message":"mirrored for .*: \d+ messages, \d+ field changes, 0 gaps; run it again to resume"/,
+      );
       expect(await ask(CURRENT)).toEqual([{ n: 0 }]);
     });
   });

@@ -56,7 +56,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
           writers: both.map((organization) => ({ organization, pid: process.pid, alive: true })),
         });
         await second.stop('SIGTERM');
-        const unwritten = `${two} is not being updated`;
+        const unwritten = `no writer is running for ${two}`;
         expect(await status()).toMatchObject({ code: 9, stderr: expect.stringContaining(unwritten) });
         // What was of another writer is nobody's fault, and stays.
         await nobodyIsGone();

@@ -6,6 +6,8 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { Replaced } from '../../mirror/writers.js';
 import { requireSseUrl } from '../../settings/resolve.js';
+import { showDuration } from '../../terminal/time.js';
+import { count } from '../../views/stream.js';
 import { seesAllOf } from '../shared/follow/start.js';
 import { followTopics } from '../shared/follow/stream.js';
 import { mirrorAlerts, readAlertPages } from './alerts.js';
@@ -47,8 +49,18 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
     await becomeWriter(session);
     announce(session);
     session.runBeside(mirrorAlerts(session, client));
-    await runSession(session, client, () => {});
+    await runSession(session, client, () => {}).finally(() => sumUp(session));
   });
+}
+
+/** The last line: what this run brought. */
+function sumUp({ report, counters, startedAt, context }: MirrorSession): void {
+  const { messages, changes, gone, gaps, alerts, reconnects } = counters;
+  const ranMs = context.clock.monotonicMs() - startedAt.monotonicMs;
+  const facts = `${count(messages, 'message')}, ${count(changes, 'field change')}, ${count(gaps, 'gap')}`;
+  const line = `mirrored for ${showDuration(ranMs)}: ${facts}; run it again to resume`;
+  const seconds = Math.round(ranMs) / 1000;
+  report.print(false, 'closed', line, { seconds, messages, changes, gone, gaps, alerts, reconnects });
 }
 
 /** Brings the mirror up to date and ends. Throws a FleetError of kind `partial` where something could not be read. */

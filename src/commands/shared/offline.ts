@@ -60,13 +60,13 @@ export function describeAge(status: MirrorStatus): string {
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
     ...(isBehind ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
     ...(isStarting ? ['its writer has just started'] : []),
-    ...(isWritten ? [] : [`${unwritten(status)} not being updated (start fleet mirror run)`]),
+    ...(isWritten ? [] : [`no writer is running${unwritten(status)} (start fleet mirror run)`]),
   ];
   return `! from the mirror, ${age}: ${reasons.join(', ')}`;
 }
 
-/** What nobody writes: all of it, or the organizations of the writers that are gone. */
+/** The organizations whose writers are gone, where others run. */
 function unwritten({ writers }: MirrorStatus): string {
   const silent = writers.flatMap(({ isWritten, organization }) => (isWritten ? [] : [organization]));
-  return silent.length === writers.length ? 'it is' : `${silent.join(', ')} ${silent.length === 1 ? 'is' : 'are'}`;
+  return silent.length === writers.length ? '' : ` for ${silent.join(', ')}`;
 }
