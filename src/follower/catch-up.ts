@@ -18,9 +18,8 @@ import { isHidden } from './store.js';
 export interface EndedReading {
   readonly report: Report;
   readonly mark: Mark | undefined;
-  /** The service's count of each organization whose list was read, and what `introduced` was when the last page was asked for. */
+  /** The service's count of each organization whose list was read. */
   readonly totals: ReadonlyMap<string, number | undefined>;
-  readonly introducedBefore: number;
   /** The counts alone were read. */
   readonly isCount: boolean;
 }
@@ -54,8 +53,8 @@ interface Reading {
   /** How often the lists were read from their beginning. */
   attempt: number;
   pass: Pass;
-  /** What was known when the request in flight was made. */
-  asked: Pick<KnownFleet, 'heard' | 'introduced'>;
+  /** How many messages had been merged when the request in flight was made. */
+  heardBefore: number;
   /** Why it is not complete, however often it is read. */
   incomplete: string | undefined;
 }
@@ -179,7 +178,7 @@ export class CatchUp {
       pass: this.#beginPass(mark),
       found: { pages: 0, changes: 0, unknown: 0 },
       totals: new Map(),
-      asked: { heard: 0, introduced: 0 },
+      heardBefore: 0,
       incomplete: undefined,
     };
     this.#reading = next;
@@ -208,8 +207,7 @@ export class CatchUp {
     const { id, pass } = reading;
     const [uuid] = pass.names;
     const [organization] = pass.organizations;
-    const { heard, introduced } = this.#known;
-    reading.asked = { heard, introduced };
+    reading.heardBefore = this.#known.heard;
     if (uuid !== undefined) return this.#emit({ type: 'read-bicycle', id, uuid });
     if (organization !== undefined && pass.missing?.size !== 0)
       return this.#emit({ type: 'read-page', id, organization, next, isCount: reading.mostPages === 0 });
@@ -218,10 +216,10 @@ export class CatchUp {
 
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
   #takeItem(reading: Reading, item: Bicycle, now: Moment) {
-    const { mark, asked, pass } = reading;
+    const { mark, heardBefore, pass } = reading;
     const [followed = ''] = pass.organizations;
     if (mark === undefined) return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, now, { followed }) });
-    const comparison = this.#known.compare(item, mark, asked.heard, now, { followed });
+    const comparison = this.#known.compare(item, mark, heardBefore, now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) reading.found.unknown++;
     if (isUncertain) reading.incomplete ??= 'for some bicycles it is unclear whether they changed';
@@ -325,7 +323,7 @@ export class CatchUp {
   }
 
   #end(reading: Reading, now: Moment) {
-    const { mark, sinceWallMs, attempt, pass, totals, asked, found, mostPages } = reading;
+    const { mark, sinceWallMs, attempt, pass, totals, found, mostPages } = reading;
     const absent = this.#absent(reading);
     const isAgain = pass.unsound !== undefined || (mark !== undefined && absent.length > 0);
     const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
@@ -345,7 +343,7 @@ export class CatchUp {
     const isWhole = pass.missing === undefined && pass.isToTheEnd && pass.unsound === undefined;
     if (isWhole && !this.#known.store.isTable) this.#known.setWhole();
     const report = { sinceWallMs, ...found, gone: gone.length, isComplete: reason === undefined, reason, missing };
-    this.#onEnd({ report, mark, totals, introducedBefore: asked.introduced, isCount: mostPages === 0 }, now);
+    this.#onEnd({ report, mark, totals, isCount: mostPages === 0 }, now);
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */

@@ -273,9 +273,9 @@ export class Follower {
   }
 
   /** Why the service's count does not fit what is known; undefined where it does, or does not say. */
-  #misfit({ totals, introducedBefore }: EndedReading): string | undefined {
+  #misfit({ totals }: EndedReading): string | undefined {
     const total = totalOf(this.#options.organizations.map((organization) => totals.get(organization)));
-    const { store, isWhole, introduced } = this.known;
+    const { store, isWhole } = this.known;
     const hidden = (this.#options.seesAll?.() ?? true) ? 0 : store.hidden();
     const before = this.#lastTotal;
     this.#lastTotal = total;
@@ -286,7 +286,7 @@ export class Follower {
         : `the service counted ${before} bicycles, and ${total} now`;
     }
     const most = store.size() - hidden;
-    if (total <= most && total >= most - (introduced - introducedBefore)) return undefined;
+    if (total === most) return undefined;
     return `the service counts ${total} bicycles, and ${most} are known`;
   }
 

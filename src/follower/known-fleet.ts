@@ -147,7 +147,6 @@ export class KnownFleet {
   readonly store: FleetStore;
   readonly #time: ServiceTime;
   #heard = 0;
-  #introduced = 0;
   #isWhole = false;
 
   constructor(store: FleetStore, time: ServiceTime) {
@@ -158,11 +157,6 @@ export class KnownFleet {
   /** How many messages were merged so far. */
   get heard(): number {
     return this.#heard;
-  }
-
-  /** How many bicycles messages have told of that were not known, so far. */
-  get introduced(): number {
-    return this.#introduced;
   }
 
   /** Whether every bicycle of the service is known. */
@@ -208,7 +202,6 @@ export class KnownFleet {
       const isRepeat = entry.caughtUp.some((item) => saysAgain(message, item));
       return { kind: isRepeat ? 'repeat' : 'late', uuid, before, after, fields };
     }
-    if (before === undefined) this.#introduced++;
     const version = versionOf(message);
     const isUnversioned = version === undefined && modifiedMs === undefined;
     this.#keep(

@@ -10,7 +10,6 @@ import { connectOnce, EVENT_LIMIT_BYTES } from '../../src/http/stream/connection
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
-import { NO_SECRETS } from '../../src/secrets.js';
 import { openFastClock } from '../support/fast-clock.js';
 import {
   type Behaviour,
@@ -31,13 +30,13 @@ import {
   lossesOf,
   resyncsOf,
   standing,
+  streamOptions,
   told,
   withPush,
 } from '../support/stream.js';
 
 const isClosed = () => false;
 const never = <T>() => new Promise<T>(() => {});
-const token = async () => 'token';
 const noToken = () => Promise.reject(new FleetError('config', 'no token'));
 
 describe('a stream of events that is dropped at every byte', () => {
@@ -351,19 +350,13 @@ test('EventSource itself never connects again, and leaves no timer behind that w
       const set = vi.spyOn(globalThis, 'setTimeout');
       const cleared = vi.spyOn(globalThis, 'clearTimeout');
       const ending = await connectOnce({
-        network,
-        tokens: {},
+        ...streamOptions(network),
         clock: openFastClock(),
-        secrets: NO_SECRETS,
-        timeoutMs: 30_000,
-        idleMs: 90_000,
         url: new URL('/subscribe/topic/', server.url),
         headers: {},
         lastEventId: '',
         signal: new AbortController().signal,
         subject: 'the subscription',
-        room: () => undefined,
-        log: { request() {}, response() {} },
         onOpen() {},
         onReceived() {},
       });
@@ -394,17 +387,10 @@ describe('the end comes at once', () => {
       const events: StreamEvent[] = [];
       const following = followStream({
         subscriptions: [{ topic: 't', url: new URL('/subscribe/t/', url ?? server.url) }],
-        apiVersion: '1.0',
-        timeoutMs: 30_000,
-        idleMs: 90_000,
-        network,
-        tokens: { get: token, renew: async () => undefined },
-        secrets: NO_SECRETS,
+        ...streamOptions(network),
         clock: systemClock(),
         signal: stop.signal,
         emit: (event) => events.push(event),
-        room: () => undefined,
-        log: { request() {}, response() {} },
         ...options,
       });
       await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,9 +1,10 @@
 // Follows a push server in a test and keeps what happens.
 
-import { openNetwork } from '../../src/http/network.js';
+import { type Network, openNetwork } from '../../src/http/network.js';
 import type { Closed, Gap, Lost, Resync, StreamEvent } from '../../src/http/stream/events.js';
 import { openQueue } from '../../src/http/stream/queue.js';
 import { followStream, type StreamOptions } from '../../src/http/stream.js';
+import type { Tokens } from '../../src/http/types.js';
 import { NO_SECRETS } from '../../src/secrets.js';
 import { type FastClock, openFastClock } from './fast-clock.js';
 import { type Behaviour, inTurn, type MisbehavingServer, sendStream, startMisbehaving } from './misbehaving.js';
@@ -24,6 +25,18 @@ export type FollowOptions = Partial<StreamOptions> & {
   until(followed: Followed): boolean;
 };
 
+/** What a test of a stream need not choose. */
+export const streamOptions = (network: Network) => ({
+  apiVersion: '1.0',
+  timeoutMs: 30_000,
+  idleMs: 90_000,
+  network,
+  tokens: { get: async () => 'token', renew: async () => undefined } as Tokens,
+  secrets: NO_SECRETS,
+  room: (): Promise<void> | undefined => undefined,
+  log: { request() {}, response() {} },
+});
+
 /** Follows the server in fast motion until the test has what it waits for, or the stream is closed for good. */
 export async function follow(url: string, { until, ...options }: FollowOptions): Promise<Followed> {
   const ownClock = options.clock === undefined ? openFastClock() : undefined;
@@ -33,18 +46,12 @@ export async function follow(url: string, { until, ...options }: FollowOptions):
   const stop = new AbortController();
   const queue = openQueue<StreamEvent>();
   const following = followStream({
+    ...streamOptions(network),
     subscriptions: [{ topic: TOPIC, url: new URL('/subscribe/topic/', url) }],
-    apiVersion: '1.0',
-    timeoutMs: 30_000,
-    idleMs: 90_000,
-    network,
-    tokens: { get: async () => 'token', renew: async () => undefined },
-    secrets: NO_SECRETS,
     clock,
     signal: stop.signal,
     emit: queue.push,
     room: queue.room,
-    log: { request() {}, response() {} },
     ...options,
   }).finally(() => queue.close());
   const followed: Followed = { events: [], data: [], story: [] };
