@@ -67,6 +67,8 @@ interface Pass {
   /** The bicycles followed by name that were not met yet; undefined when all are followed. */
   readonly missing: Set<string> | undefined;
   list: ListState;
+  /** What the lists of other organizations showed before. */
+  readonly elsewhere: Set<string>;
   /** Why it is not complete, and may be when it is read again. */
   unsound: string | undefined;
   /** The number of messages when it began: a bicycle with a later message is not gone, whatever the list says. */
@@ -198,7 +200,13 @@ export class CatchUp {
     const { bicycles, organizations } = this.#options;
     const names = [...(bicycles ?? [])];
     const missing = bicycles === undefined ? undefined : new Set(bicycles);
-    const state = { list: newList(mark), unsound: undefined, isToTheEnd: true, againMs: undefined };
+    const state = {
+      list: newList(mark),
+      elsewhere: new Set<string>(),
+      unsound: undefined,
+      isToTheEnd: true,
+      againMs: undefined,
+    };
     return { names, organizations, missing, heardBefore: this.#known.heard, ...state };
   }
 
@@ -243,7 +251,7 @@ export class CatchUp {
   }
 
   #takePage(reading: Reading, page: Page<Bicycle>, now: Moment) {
-    const { list, missing } = reading.pass;
+    const { list, elsewhere, missing } = reading.pass;
     // A bare array has no count, and came in one piece.
     const total = page.count ?? (page.next === undefined ? page.items.length : undefined);
     if (reading.mostPages === 0) {
@@ -264,6 +272,9 @@ export class CatchUp {
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.looks > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
+      // It is counted in both: one that left would not be missed.
+      if (elsewhere.has(uuid ?? ''))
+        reading.pass.unsound ??= 'a bicycle came from another organization while it was read';
       list.headMs ??= modifiedMs;
       // In a list that is out of order once, nothing proves that the rest is older.
       list.lastMs =
@@ -317,6 +328,7 @@ export class CatchUp {
     const [organization, ...organizations] = pass.organizations;
     if (organization !== undefined) totals.set(organization, pass.list.total);
     pass.organizations = organizations;
+    for (const uuid of pass.list.met) pass.elsewhere.add(uuid);
     // Of the last one it says how far it was read.
     if (organizations.length > 0) pass.list = newList(reading.mark);
     this.#ask(reading, undefined, now);

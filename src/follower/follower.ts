@@ -273,8 +273,7 @@ export class Follower {
   }
 
   /** Why the service's count does not fit what is known; undefined where it does, or does not say. */
-  #misfit({ totals }: EndedReading): string | undefined {
-    const total = totalOf(this.#options.organizations.map((organization) => totals.get(organization)));
+  #misfit(total: number | undefined): string | undefined {
     const { store, isWhole } = this.known;
     const hidden = (this.#options.seesAll?.() ?? true) ? 0 : store.hidden();
     const before = this.#lastTotal;
@@ -293,11 +292,13 @@ export class Follower {
   // What readings brought
 
   #endReading(ended: EndedReading, now: Moment) {
-    const { report, mark, isCount } = ended;
+    const { report, mark, totals, isCount } = ended;
+    const { bicycles, organizations } = this.#options;
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    const misfit = this.#options.bicycles === undefined ? this.#misfit(ended) : undefined;
+    const total = totalOf(organizations.map((organization) => totals.get(organization)));
+    const misfit = bicycles === undefined ? this.#misfit(total) : undefined;
     if (isCount) {
       if (misfit !== undefined && this.#whole.isAllowed(now)) this.#whole.want(misfit, now);
       return;
@@ -347,7 +348,7 @@ export class Follower {
     this.#closeGap();
   }
 
-  #endWhole({ gone, reason }: WholeResult, now: Moment) {
+  #endWhole({ gone, reason, total }: WholeResult, now: Moment) {
     const pending = this.#pending;
     this.#pending = undefined;
     const isFirst = this.#isFirstPending;
@@ -358,6 +359,12 @@ export class Follower {
     }
     if (pending === undefined && gone === 0) return;
     const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
+    // One that left between the two readings is missed by the second alone.
+    const misfit = gone > 0 && !this.known.store.isTable ? this.#misfit(total) : undefined;
+    if (misfit !== undefined) {
+      this.#pending = { ...report, gone: report.gone + gone };
+      return this.#whole.want(misfit, now);
+    }
     // Changes of a later gap are not looked up yet.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isComplete = reason === undefined && !isBehind && (report.isComplete || this.#options.isWhole);

@@ -15,6 +15,8 @@ export interface WholeResult {
   readonly gone: number;
   /** Why it does not tell which bicycles there are; undefined where it does. */
   readonly reason: string | undefined;
+  /** The service's count of all lists, where it says one and the reading was proven. */
+  readonly total: number | undefined;
 }
 
 export interface WholeOptions {
@@ -174,7 +176,7 @@ export class WholeList {
     this.#emit({ type: 'counted', total: this.#total(pass) });
     if (!this.#known.store.isFull()) return isLast ? this.#takeListEnd(reading, now) : undefined;
     this.#reading = undefined;
-    this.#options.onEnd({ gone: 0, reason: 'there are too many bicycles to compare' }, now);
+    this.#options.onEnd({ gone: 0, reason: 'there are too many bicycles to compare', total: undefined }, now);
   }
 
   /** Whether the list shows it older than it was known. */
@@ -225,7 +227,7 @@ export class WholeList {
       return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
     }
     this.#options.onProven(startedAt, total, now);
-    if (missing === 0) return this.#endProven(0, now);
+    if (missing === 0) return this.#endProven(0, total, now);
     if (total === undefined || total === 0) {
       const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
       const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
@@ -239,12 +241,12 @@ export class WholeList {
     }
     const gone = this.#known.store.removeMissing(this.#passOf(reading));
     for (const one of gone) this.#emit({ type: 'gone', ...one });
-    this.#endProven(gone.length, now);
+    this.#endProven(gone.length, total, now);
   }
 
-  #endProven(gone: number, now: Moment) {
+  #endProven(gone: number, total: number | undefined, now: Moment) {
     this.#unproven = 0;
-    this.#options.onEnd({ gone, reason: undefined }, now);
+    this.#options.onEnd({ gone, reason: undefined, total }, now);
   }
 
   /** A reading that proved nothing: the next one waits, longer each time. */
@@ -253,7 +255,7 @@ export class WholeList {
     this.#allowedMs = now.monotonicMs + inMs;
     this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
     if (again !== undefined) this.#wanted = { reason, dueMs: this.#allowedMs };
-    this.#options.onEnd({ gone: 0, reason }, now);
+    this.#options.onEnd({ gone: 0, reason, total: undefined }, now);
   }
 
   /** A list that cannot be read is read again from its beginning. */
@@ -262,7 +264,7 @@ export class WholeList {
     this.#reading = undefined;
     this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs, confirms };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
-    this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read' }, now);
+    this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read', total: undefined }, now);
   }
 }
 

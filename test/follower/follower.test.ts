@@ -59,3 +59,67 @@ test.each([
   expect(follower.known.get('a')?.state).toBe('rented');
   expect(log.find(({ type }) => type === 'read')).toMatchObject({ report: { changes: 1, isComplete: true } });
 });
+
+/** A follower that knows these bicycles of `o` and `p`, was cut off for a while, and has asked for what changed. */
+function openAfterGap(uuids: readonly string[]) {
+  const log: FollowerOutput[] = [];
+  const options = { topics: new Map([['t', 'o']]), organizations: ['o', 'p'], bicycles: undefined };
+  const onOutput = (output: FollowerOutput) => void log.push(output);
+  const follower = new Follower({ ...options, mostPages: 5, isWhole: true }, new MemoryStore(), at(0), onOutput);
+  const named = (uuid: string, seconds = -60) => itemOf({ ...bicycle('available', seconds), uuid });
+  follower.remember(
+    uuids.map((uuid) => named(uuid).value),
+    0,
+    at(0),
+  );
+  const happened = (seconds: number) => ({ topic: 't', atMs: at(seconds).wallMs, monotonicMs: seconds * 1000 });
+  follower.take({ type: 'open', ...happened(1), isReturn: false, trace: {} }, at(1));
+  follower.take({ type: 'resync', ...happened(2), sinceWallMs: at(0).wallMs }, at(2));
+  let id = 0;
+  const page = (seconds: number, ...items: readonly string[]) => {
+    const asked = log.findLast((output) => output.type === 'read-page');
+    id = asked?.id ?? id;
+    const answer = { count: items.length, items: items.map((uuid) => named(uuid)), next: undefined, trace: {} };
+    follower.take({ type: 'page', id, page: answer }, at(seconds));
+  };
+  const wholePage = (seconds: number, ...items: readonly string[]) => {
+    const asked = log.findLast((output) => output.type === 'read-whole');
+    const answer = { items: items.map((uuid) => named(uuid)), count: items.length, isLast: true, askedAt: 0 };
+    follower.take({ type: 'whole-page', id: asked?.id ?? 0, ...answer }, at(seconds));
+  };
+  const reports = () => log.flatMap((output) => (output.type === 'read' ? [output.report] : []));
+  const gone = () => log.flatMap((output) => (output.type === 'gone' ? [output.uuid] : []));
+  return { follower, page, wholePage, reports, gone };
+}
+
+test('a bicycle that two organizations list, since it moved between them meanwhile, does not stand for one that left', () => {
+  const { follower, page, wholePage, reports, gone } = openAfterGap(['a', 'b']);
+  // `b` has left; `a` moved from `o` to `p` between the two pages: both count one.
+  page(3, 'a');
+  page(4, 'a');
+  expect(reports()).toEqual([]);
+  follower.take({ type: 'tick' }, at(7));
+  page(8);
+  page(9, 'a');
+  for (const seconds of [10, 12]) {
+    wholePage(seconds);
+    wholePage(seconds + 1, 'a');
+  }
+  expect([gone(), reports()]).toEqual([['b'], [expect.objectContaining({ gone: 1, isComplete: true })]]);
+});
+
+test('a bicycle that leaves between the two readings of the whole list keeps it from being complete', () => {
+  const { page, wholePage, reports, gone } = openAfterGap(['a', 'b', 'c']);
+  page(3, 'a', 'b');
+  page(4);
+  wholePage(5, 'a', 'b');
+  wholePage(6);
+  wholePage(7, 'a');
+  wholePage(8);
+  expect([gone(), reports()]).toEqual([['c'], []]);
+  for (const seconds of [9, 11]) {
+    wholePage(seconds, 'a');
+    wholePage(seconds + 1);
+  }
+  expect([gone(), reports()]).toEqual([['c', 'b'], [expect.objectContaining({ gone: 2, isComplete: true })]]);
+});
