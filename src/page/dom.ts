@@ -1,5 +1,6 @@
 // Elements of the template, drawing at a pace, and how numbers and times are written.
 
+import { h, render } from 'preact';
 import { showElapsed } from '../age.js';
 
 /** The element of the template with this id; the template and the page are built together. */
@@ -7,6 +8,12 @@ export function byId(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no #${id}`);
   return found;
+}
+
+/** Shows in an element that something failed. */
+export function sayFailure(container: HTMLElement, text: string, error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  render(h('p', { class: 'failure', role: 'alert' }, `${text} ${reason}`), container);
 }
 
 /** What fleet put into the page as JSON. */

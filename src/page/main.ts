@@ -1,11 +1,10 @@
 // The page of `fleet map -o html` and `--serve`: reads what fleet put into it, and starts.
 
 import { goLive } from './current.js';
-import { byId, readBlock, showDate } from './dom.js';
+import { byId, readBlock, sayFailure, showDate } from './dom.js';
 import { askForFleet } from './live.js';
 import { openPage, takeNews } from './page.js';
 import type { Payload } from './payload.js';
-import { sayFailure } from './say.js';
 
 async function start(): Promise<void> {
   const block = readBlock<Payload>('fleet');

@@ -2,14 +2,13 @@
 
 import { openCard, type PageCard } from './card.js';
 import { pageFields } from './details.js';
-import { byId, gently, oncePerFrame, showNumber } from './dom.js';
+import { byId, gently, oncePerFrame, sayFailure, showNumber } from './dom.js';
 import { drawFacets } from './facets.js';
 import { EVERYTHING, filterFleet, inView, isEverything, sortBicycles } from './filter.js';
 import { openFleet, type PageBicycle, type PageFleet } from './fleet.js';
 import { drawAlerts, type FeedPanel, openFeedPanel } from './lists.js';
 import { type FleetMap, openMap, type PageMapOptions } from './map.js';
 import type { Alerts, Payload, Update } from './payload.js';
-import { sayFailure } from './say.js';
 import { FIRST_SORT, openPageTable, type PageTable } from './table.js';
 import { openTabs } from './tabs.js';
 

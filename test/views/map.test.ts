@@ -10,7 +10,7 @@ import { readTowns, type Town } from '../../src/globe/towns.js';
 import { canvasLines } from '../../src/terminal/canvas.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { NO_PAINT } from '../../src/terminal/colour.js';
-import { clip, readCoast } from '../../src/views/map/coast.js';
+import { readCoast } from '../../src/views/map/coast.js';
 import type { TerminalInput } from '../../src/views/map/frame.js';
 import { type Grid, type Layout, layOutMap } from '../../src/views/map/layout.js';
 import type { Look } from '../../src/views/map/legend.js';
@@ -185,11 +185,6 @@ describe('the world', () => {
     expect(label).toBe('1 km');
     // At 60 degrees a parallel is half as long as the equator.
     expect(dots).toBeCloseTo((1_000 / (40_030_228 / 2)) * 1_000_000, 0);
-  });
-
-  test('lines are clipped to the drawing', () => {
-    expect(clip([-10, 5, 20, 5], 11, 11)).toEqual([0, 5, 10, 5]);
-    expect(clip([-10, -5, 20, -5], 11, 11)).toBeUndefined();
   });
 });
 

@@ -1,4 +1,4 @@
-// The coastline as lines of the square world, clipped to a view.
+// The coastline as lines of the square world.
 
 import { worldX, worldY } from '../../globe/projection.js';
 
@@ -29,54 +29,30 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
   });
 }
 
-/** A line in dots, within the extent. */
-export type Line = readonly [x1: number, y1: number, x2: number, y2: number];
-
 /** Where the world was cut open is no coast: its eastern and western edge, and the south of Antarctica. */
 function isCut(x1: number, y1: number, x2: number, y2: number): boolean {
   const isEdge = (x: number) => x === 0 || x === 1;
   return (isEdge(x1) && isEdge(x2)) || (y1 >= 0.99 && y2 >= 0.99);
 }
 
-/** Calls for each piece of the coast; points are handed through `project`, which gives dots, and `width` is that of the world. */
+/** Calls for each dot of the coast, also outside of a drawing; `toDots` gives the place of a point, and the world is `worldDots` wide. */
 export function forCoast(
   coast: Coast,
   toDots: (x: number, y: number) => readonly [x: number, y: number],
-  { width, height, worldDots }: { width: number; height: number; worldDots: number },
-  call: (line: Line) => void,
+  worldDots: number,
+  call: (x: number, y: number) => void,
 ): void {
   for (const ring of coast) {
     for (let index = 0; index + 3 < ring.length; index += 2) {
       const [x1 = 0, y1 = 0, x2 = 0, y2 = 0] = ring.subarray(index, index + 4);
       if (isCut(x1, y1, x2, y2)) continue;
-      const [from, to] = [toDots(x1, y1), toDots(x2, y2)];
+      const [[left, top], to] = [toDots(x1, y1), toDots(x2, y2)];
+      const [right, down] = [to[0] - left, to[1] - top];
       // One end on each side of the seam, where the world is wrapped.
-      if (Math.abs(from[0] - to[0]) > worldDots / 2) continue;
-      const line = clip([from[0], from[1], to[0], to[1]], width, height);
-      if (line !== undefined) call(line);
+      if (Math.abs(right) > worldDots / 2) continue;
+      const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
+      for (let step = 0; step <= steps; step++)
+        call(Math.round(left + (right * step) / steps), Math.round(top + (down * step) / steps));
     }
   }
-}
-
-/** The part of a line within a rectangle (Liang and Barsky); undefined when there is none. */
-export function clip([x1, y1, x2, y2]: Line, width: number, height: number): Line | undefined {
-  const [right, down] = [x2 - x1, y2 - y1];
-  let [enter, leave] = [0, 1];
-  const edges = [
-    [-right, x1],
-    [right, width - 1 - x1],
-    [-down, y1],
-    [down, height - 1 - y1],
-  ] as const;
-  for (const [step, distance] of edges) {
-    if (step === 0) {
-      if (distance < 0) return undefined;
-      continue;
-    }
-    const at = distance / step;
-    if (step < 0) enter = Math.max(enter, at);
-    else leave = Math.min(leave, at);
-  }
-  if (enter > leave) return undefined;
-  return [x1 + enter * right, y1 + enter * down, x1 + leave * right, y1 + leave * down];
 }

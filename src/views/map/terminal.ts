@@ -142,14 +142,10 @@ function drawCoast(frame: Frame): void {
   const { input, look, area, view, extent } = frame;
   const bits = new Uint8Array(area.columns * area.rows);
   const project = (x: number, y: number) => toDots(view, extent, { x, y });
-  forCoast(input.coast, project, { ...extent, worldDots: view.worldDots }, ([x1, y1, x2, y2]) => {
-    const steps = Math.max(1, Math.ceil(Math.max(Math.abs(x2 - x1), Math.abs(y2 - y1))));
-    for (let step = 0; step <= steps; step++) {
-      const x = Math.round(x1 + ((x2 - x1) * step) / steps);
-      const y = Math.round(y1 + ((y2 - y1) * step) / steps);
-      const cell = Math.floor(y / BRAILLE.down) * area.columns + Math.floor(x / BRAILLE.across);
-      bits[cell] = (bits[cell] ?? 0) | brailleBit(x, y);
-    }
+  forCoast(input.coast, project, view.worldDots, (x, y) => {
+    if (x < 0 || y < 0 || x >= extent.width || y >= extent.height) return;
+    const cell = Math.floor(y / BRAILLE.down) * area.columns + Math.floor(x / BRAILLE.across);
+    bits[cell] = (bits[cell] ?? 0) | brailleBit(x, y);
   });
   for (const [cell, value] of bits.entries())
     if (value !== 0) putCell(frame, cell, look.hasUnicode ? braille(value) : '.', 'dim');
