@@ -230,7 +230,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/help': 294,
   'src/commands/journal': 97,
   'src/commands/map': 838,
-  'src/commands/mirror': 1_146,
+  'src/commands/mirror': 1_143,
   'src/commands/named': 175,
   'src/commands/profile': 143,
   'src/commands/sandbox': 271,

@@ -4,8 +4,7 @@ import { type Clock, doublingPauseMs, sleep } from '../../clock.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
 import { showDuration } from '../../terminal/time.js';
-import type { Counters } from './counters.js';
-import type { MirrorReport } from './messages.js';
+import type { Counters, MirrorReport } from './messages.js';
 
 type Work<T> = (database: Database, isRetry: boolean) => Promise<T>;
 

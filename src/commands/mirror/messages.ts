@@ -1,4 +1,4 @@
-// What the mirror's writer prints on stderr: lines for people, JSON lines for programs, one status line on a terminal.
+// What the mirror's writer counts, and what it prints on stderr: lines for people, JSON lines for programs, one status line on a terminal.
 
 import type { Context } from '../../context.js';
 import type { FollowerOutput } from '../../follower/events.js';
@@ -7,7 +7,19 @@ import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { count, errorFields } from '../../views/stream.js';
 import type { LogFields, Stderr } from '../shared/follow/stderr.js';
-import type { Counters } from './counters.js';
+
+export type Counters = ReturnType<typeof openCounters>;
+
+/** Changed in place by the writer; times in milliseconds. */
+export function openCounters() {
+  return {
+    ...{ messages: 0, unreadable: 0, changes: 0, batches: 0, gaps: 0, found: 0 },
+    ...{ gone: 0, alerts: 0, pages: 0, reconnects: 0, databaseErrors: 0 },
+    /** How far what is written is behind the service, by the messages' own times; from the arrival of the oldest to its commit at least. */
+    lagMs: 0,
+    ...{ lastCommitWallMs: 0, lastHeardWallMs: 0 },
+  };
+}
 
 export type MirrorReport = ReturnType<typeof openMirrorReport>;
 

@@ -37,11 +37,10 @@ import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js
 import { beginFollowing } from '../shared/follow/start.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
-import { type Counters, openCounters } from './counters.js';
 import { type Heard, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
 import { openHeld } from './held.js';
 import { type Keeper, openKeeper } from './keeper.js';
-import { type MirrorReport, openMirrorReport } from './messages.js';
+import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './messages.js';
 
 export interface OnceOptions {
   to?: MirrorAddress;
