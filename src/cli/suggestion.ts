@@ -2,7 +2,8 @@
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { wholeUuid } from '../api/links.js';
-import { guessLine, isAction, quoteLine } from './guesses.js';
+import { quoteForShell } from '../shell-words.js';
+import { guessLine, isAction } from './guesses.js';
 import { pathOf } from './help.js';
 import { flagsOf, followLine, namesBelow, readFlag } from './line.js';
 import { nearest } from './nearest.js';
@@ -26,6 +27,11 @@ export function hintOfGuess(program: Command, argv: readonly string[]): string |
   // `get -o uuid d238` is not a list of all: words after the flags count, too.
   const isKnown = command.commands.length === 0 && hasRoom && guess.every((word) => isKnownFlag(command, word));
   return isKnown ? `did you mean: ${quoteLine(['fleet', ...guess])}` : undefined;
+}
+
+/** Words as a shell takes them. */
+export function quoteLine(words: readonly string[]): string {
+  return words.map((word) => quoteForShell(word)).join(' ');
 }
 
 function isKnownFlag(command: Command, word: string): boolean {

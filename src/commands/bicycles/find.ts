@@ -2,7 +2,7 @@
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
-import { quoteLine } from '../../cli/guesses.js';
+import { quoteLine } from '../../cli/suggestion.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
