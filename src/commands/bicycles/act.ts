@@ -1,8 +1,8 @@
 // `fleet bicycles act`: runs one transition on one bicycle or many, each at most once.
 
-import { BICYCLE, type Bicycle, TRANSITIONS } from '../../api/bicycle.js';
+import { BICYCLE, TRANSITIONS } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
+import { type FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { pointOf, textOf } from '../../terminal/values.js';
 import {
@@ -54,8 +54,7 @@ export async function actOnBicycles(
     fields: fieldsOf(options),
     texts,
     find: (text) => findBicycle(context, text),
-    nameOf: (uuid) => readName(context, uuid),
-    detailOf: (uuid) => readDetail(context, uuid),
+    lookAt: (uuid) => lookAt(context, uuid),
     isGrave: GRAVE_TRANSITIONS.includes(transition),
     target: NAMED_TARGETS[transition],
     explain: (error, { key }) => explainUnknown(error, key, transition),
@@ -81,26 +80,11 @@ function explainUnknown(error: FleetError, uuid: string, transition: string): Fl
   return withHint(error, hint, `bicycle ${uuid} was not found, or you have no access: ${reason}`);
 }
 
-/** Its state and where it is; undefined where the service does not show it. Throws when it is out of reach. */
-async function readDetail(context: Context, uuid: string): Promise<string | undefined> {
-  const { state, latitude, longitude } = (await readIfShown(context, uuid)) ?? {};
-  const [east, north] = pointOf(longitude, latitude) ?? [];
+/** Its name, and its state and where it is. Throws where the service does not show it, and when it is out of reach. */
+async function lookAt(context: Context, uuid: string) {
+  const { value } = await fetchBicycle(context, await context.client({ retries: 0 }), uuid);
+  const [east, north] = pointOf(value.longitude, value.latitude) ?? [];
   const where = east === undefined ? undefined : `at ${textOf(north)},${textOf(east)}`;
-  const parts = [textOf(state), where].filter((part) => part !== undefined);
-  return parts.length === 0 ? undefined : parts.join(', ');
-}
-
-/** The name of a bicycle; undefined where the service does not say. Throws when it is out of reach. */
-async function readName(context: Context, uuid: string): Promise<string | undefined> {
-  const { name } = (await readIfShown(context, uuid)) ?? {};
-  return typeof name === 'string' && name !== '' ? name : undefined;
-}
-
-async function readIfShown(context: Context, uuid: string): Promise<Bicycle | undefined> {
-  try {
-    return (await fetchBicycle(context, await context.client({ retries: 0 }), uuid)).value;
-  } catch (error) {
-    if (error instanceof FleetError && error.kind === 'not-found') return undefined;
-    throw error;
-  }
+  const detail = [textOf(value.state), where].filter((part) => part !== undefined).join(', ');
+  return { name: textOf(value.name) || undefined, detail };
 }

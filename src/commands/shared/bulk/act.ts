@@ -24,8 +24,7 @@ export interface ActOptions extends ChangeOptions {
 export type ActionFields = { readonly [name: string]: string | boolean };
 
 /** What is to be done; `verb` is the `type` of the request. */
-export interface Action
-  extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'target' | 'explain' | 'nameOf' | 'detailOf'> {
+export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'target' | 'explain' | 'lookAt'> {
   fields: ActionFields;
   /** What names the things to act on; undefined when they stand on stdin. */
   texts: readonly string[] | undefined;

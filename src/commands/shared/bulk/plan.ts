@@ -75,10 +75,8 @@ export interface BulkChange extends ChangeKind {
   explain?(error: FleetError, task: Task): FleetError;
   /** Asks the service about those in doubt, and gives what decides them. Throws when it is out of reach. */
   lookUp(client: Client, doubts: readonly Doubt[]): Promise<Decide>;
-  /** Asks for the name of one, for people; undefined where the service does not say. Throws when it is out of reach. */
-  nameOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
-  /** How and where one is now, for the question before a grave change of it: `available, at 52.5,13.4`. */
-  detailOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
+  /** Asks for the name of one, and for how and where it is now (`available, at 52.5,13.4`), for people. Throws where the service does not show it. */
+  lookAt?: ((uuid: string) => Promise<{ name: string | undefined; detail: string }>) | undefined;
 }
 
 export interface BulkPlan {

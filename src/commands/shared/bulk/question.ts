@@ -43,36 +43,25 @@ export async function askBefore(
 }
 
 /** ` (d238dc92-…; available, at 52.5,13.4)`: which one it is, and how and where. */
-async function detailsOf(
-  { io, signal }: Context,
-  { detailOf }: BulkChange,
-  uuid: string,
-  label: string,
-): Promise<string> {
-  const detail = io.stderr.isTerminal
-    ? await detailOf?.(uuid).catch((error: unknown) => {
-        if (signal.aborted || !(error instanceof FleetError)) throw error;
-        return undefined;
-      })
-    : undefined;
-  const parts = [...(label === uuid ? [] : [uuid]), ...(detail === undefined ? [] : [detail])];
+async function detailsOf(context: Context, change: BulkChange, uuid: string, label: string): Promise<string> {
+  const detail = (await lookAt(context, change, uuid))?.detail;
+  const parts = [...(label === uuid ? [] : [uuid]), ...(detail ? [detail] : [])];
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
 /** What a task is called in a question; a name is asked for where somebody reads it. */
-export async function labelOf(
-  { io, signal }: Context,
-  { nameOf }: BulkChange,
-  { uuid, name, key }: Task,
-): Promise<string> {
-  if (name !== null || uuid === null || !io.stderr.isTerminal) return name ?? key;
-  try {
-    return (await nameOf?.(uuid)) ?? uuid;
-  } catch (error) {
-    // The question is asked all the same.
-    if (error instanceof FleetError && !signal.aborted) return uuid;
-    throw error;
-  }
+export async function labelOf(context: Context, change: BulkChange, { uuid, name, key }: Task): Promise<string> {
+  if (name !== null || uuid === null) return name ?? key;
+  return (await lookAt(context, change, uuid))?.name ?? uuid;
+}
+
+/** The bicycle as it is now, where somebody reads it. Without it the question is asked all the same. */
+async function lookAt({ io, signal }: Context, change: BulkChange, uuid: string) {
+  if (!io.stderr.isTerminal) return undefined;
+  return change.lookAt?.(uuid).catch((error: unknown) => {
+    if (signal.aborted || !(error instanceof FleetError)) throw error;
+    return undefined;
+  });
 }
 
 /** Asks whether what is in doubt shall be sent again; no where nobody can be asked. */
