@@ -205,7 +205,7 @@ const FILE_LINES = 350;
 const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_265,
   'src/api': 361,
-  'src/cli': 835,
+  'src/cli': 834,
   'src/follower': 1_378,
   'src/globe': 252,
   'src/http/*.ts': 1_634,
@@ -215,7 +215,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/page': 1_896,
   'src/sandbox': 2_527,
   'src/settings': 1_252,
-  'src/terminal': 2_233,
+  'src/terminal': 2_219,
   'src/views/*.ts': 1_398,
   'src/views/map': 1_047,
   'src/commands/alerts': 1_711,

@@ -5,20 +5,19 @@ import { usageError } from '../errors.js';
 /** `--jq` filters JSON: another format, asked for by flag, contradicts it, and so do columns. */
 export function checkGlobalFlags(flags: { jq?: string; output?: string; columns?: string[]; headers?: boolean }): void {
   const { jq, output, columns, headers } = flags;
-  if (jq === undefined) return;
-  if (output !== undefined && output !== 'json' && output !== 'jsonl') {
-    throw usageError(
-      `--jq filters JSON and cannot make ${output}`,
-      'leave -o out, or give -o jsonl to filter item by item',
-    );
-  }
-  if (headers === false) throw usageError('--jq makes JSON, which has no headers', 'leave --no-headers out');
-  if (columns !== undefined) {
-    throw usageError(
-      '--jq and --columns cannot be used together',
-      "choose the fields in the program: '.[] | {name, state}'",
-    );
-  }
+  const isOther = output !== undefined && output !== 'json' && output !== 'jsonl';
+  const other = isOther
+    ? `-o ${output}`
+    : columns !== undefined
+      ? '--columns'
+      : headers === false
+        ? '--no-headers'
+        : undefined;
+  if (jq === undefined || other === undefined) return;
+  throw usageError(
+    `--jq filters JSON and does not go with ${other}`,
+    "choose fields in the program: '.[] | {name, state}'; -o jsonl filters item by item",
+  );
 }
 
 /** Commands that report while they run, and have no result that a file could hold. */

@@ -81,56 +81,42 @@ export interface Laid<T> {
 }
 
 /** The least a column can be cut to: what it asks for, else its header and a few letters, and never more than it needs. */
-function floorOf<T>(column: Column<T>, wanted: number): number {
-  if (column.isUncut === true) return wanted;
-  return Math.min(wanted, column.minimum ?? Math.max(widthOf(column.header), 8));
+function floorOf<T>({ column, width }: Laid<T>): number {
+  if (column.isUncut === true) return width;
+  return Math.min(width, column.minimum ?? Math.max(widthOf(column.header), 8));
 }
 
-/** The columns that fit at their least width, most useful first, up to the first that does not; the most useful one always does. */
+/** The columns of a line with the gaps between. */
+function lineWidth(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + GAP_COLUMNS, -GAP_COLUMNS);
+}
+
+/** The columns that fit at their least width: the least useful ones go, but the last one and those that were asked for. */
 function choose<T>(wanted: readonly Laid<T>[], width: number): Laid<T>[] {
   const byUse = [...wanted].sort((a, b) => b.column.keep - a.column.keep);
-  const chosen = new Set<Laid<T>>();
-  let used = -GAP_COLUMNS;
-  for (const laid of byUse) {
-    const needed = GAP_COLUMNS + floorOf(laid.column, laid.width);
-    if (used + needed > width && chosen.size > 0 && laid.column.isAsked !== true) {
-      if (byUse.every(({ column }) => column.isAsked !== true)) break;
-      continue;
-    }
-    chosen.add(laid);
-    used += needed;
-  }
-  return wanted.filter((laid) => chosen.has(laid));
+  const mayGo = () => byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true;
+  while (mayGo() && lineWidth(byUse.map(floorOf)) > width) byUse.pop();
+  return wanted.filter((laid) => byUse.includes(laid));
 }
 
-/** Takes the excess from the widest columns, from elastic ones first, until the line fits: down to their floors, then what was asked for further. */
+/** Takes the excess from the widest columns, from elastic ones first, until the line fits: down to their floors, then what was asked for, or stands alone, further. */
 function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
-  let excess = chosen.reduce((sum, laid) => sum + laid.width + GAP_COLUMNS, -GAP_COLUMNS) - width;
-  const take = (from: readonly Laid<T>[], floor: (laid: Laid<T>) => number) => {
+  const isTooWide = () => lineWidth(chosen.map((laid) => laid.width)) > width;
+  const take = (floor: (laid: Laid<T>) => number, from = chosen) => {
     const floors = new Map(from.map((laid) => [laid, floor(laid)]));
-    while (excess > 0) {
+    while (isTooWide()) {
       const able = from.filter((laid) => laid.width > (floors.get(laid) ?? 0)).sort((a, b) => b.width - a.width);
       if (able[0] === undefined) return;
       able[0].width -= 1;
-      excess -= 1;
     }
   };
-  const least = (laid: Laid<T>) => floorOf(laid.column, laid.width);
-  take(
-    chosen.filter(({ column }) => column.isElastic === true),
-    least,
-  );
-  take(chosen, least);
-  for (const laid of chosen)
-    if (excess > 0 && laid.column.shortForm !== undefined && laid.width > laid.column.shortForm) {
-      excess -= laid.width - laid.column.shortForm;
-      laid.width = laid.column.shortForm;
-    }
-  if (chosen.some(({ column }) => column.isAsked === true))
-    take(chosen, ({ column }) => column.shortForm ?? NARROWEST_COLUMNS);
-  // A single column in a terminal narrower than its least width: cut all the same, no line is longer than the width.
-  const [only] = chosen;
-  if (chosen.length === 1 && only !== undefined) only.width = Math.min(only.width, width);
+  const elastic = chosen.filter(({ column }) => column.isElastic === true);
+  take(floorOf, elastic);
+  take(floorOf);
+  for (const laid of chosen) if (isTooWide()) laid.width = Math.min(laid.width, laid.column.shortForm ?? laid.width);
+  if (chosen.length === 1) take(() => 1);
+  else if (chosen.some(({ column }) => column.isAsked === true))
+    take(({ column }) => column.shortForm ?? NARROWEST_COLUMNS);
 }
 
 /**

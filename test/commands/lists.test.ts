@@ -130,8 +130,8 @@ test.each([
   [['--count', '--jq', '.'], '--count prints a number and takes no --jq'],
   [['--where', 'state=availble'], 'did you mean "available"?'],
   [['--jq', '.['], '--jq: syntax error'],
-  [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and cannot make yaml'],
-  [['--jq', '.', '--columns', 'name'], '--jq and --columns cannot be used together'],
+  [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and does not go with -o yaml'],
+  [['--jq', '.', '--columns', 'name'], '--jq filters JSON and does not go with --columns'],
 ])('%j is refused, nothing is sent', async (args, words) => {
   const before = service().requests.length;
   const { code, stdout, stderr } = await fleet('bicycles', 'list', ...args);

@@ -43,7 +43,7 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
  * Finds the columns of an output when its first values are there: those that were typed, else `own` ones. Refuses (exit 2) what can be
  * no column at once, and what the first values do not have either then.
  */
-export function fileColumns<T>(
+function findColumns<T>(
   shape: Shape<T>,
   words: readonly string[] | undefined,
   own: (values: readonly T[]) => Column<T>[],
@@ -63,7 +63,7 @@ export function openLayout<T>(shape: Shape<T>, tools: RendererTools) {
   const columnsOf: (values: readonly T[]) => readonly Column<T>[] =
     words === undefined && shape.columns.length > 0
       ? () => shape.columns
-      : fileColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
+      : findColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
   let hidden: string[] = [];
   return {
     layOut(values: readonly T[]): Laid<T>[] {
@@ -122,7 +122,7 @@ export function hasField(values: readonly unknown[], path: string): boolean {
 }
 
 /** Whether a column is a field of the resource, as it is; one of a view can be made from several. */
-export function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
+function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
   return shape.fields.includes(firstSegment(field)) || shape.columns.every((column) => column.field !== field);
 }
 
@@ -141,10 +141,37 @@ export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): Col
 }
 
 /** The columns of a file: the documented fields, or those that come, the documented first. */
-export function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
+function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
   const { fields, areFieldsOpen } = shape;
   if (fields.length > 0 && areFieldsOpen !== true) return fieldColumns(fields, shape);
   const found = fieldsOf(values);
   const first = fields.filter((field) => found.includes(field));
   return fieldColumns([...first, ...found.filter((field) => !fields.includes(field))], shape);
+}
+
+/** A file of values: the names of its columns, and what it holds of a value, a cell a column; null where there is nothing. */
+interface FileCells<T> {
+  names: readonly string[];
+  read(value: T): unknown[];
+}
+
+/** The cells of a file, whose columns are found when its first values are there. */
+export function openFileCells<T>(shape: Shape<T>, tools: RendererTools): (values: readonly T[]) => FileCells<T> {
+  const columnsOf = findColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
+  const at: CellContext = { now: tools.now, terminal: false };
+  const readerOf = (column: Column<T>) => {
+    if (isField(column, shape)) return (value: T) => readPath(value, column.field);
+    return (value: T) => {
+      const { text } = cellOf(column, value, at);
+      return text === MISSING ? null : text;
+    };
+  };
+  let found: FileCells<T> | undefined;
+  return (values) => {
+    if (found !== undefined) return found;
+    const columns = columnsOf(values);
+    const readers = columns.map(readerOf);
+    found = { names: columns.map(({ field }) => clean(field)), read: (value) => readers.map((read) => read(value)) };
+    return found;
+  };
 }

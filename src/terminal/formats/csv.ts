@@ -2,9 +2,8 @@
 
 import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import { type CellContext, type Column, cellOf } from '../table.js';
-import { MISSING, readPath, textOf } from '../values.js';
-import { fieldsOfFile, fileColumns, isField } from './columns.js';
+import { textOf } from '../values.js';
+import { openFileCells } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
@@ -14,19 +13,15 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
  * A text such as `=1+1` is left as it is, although a spreadsheet may calculate it: data comes out equal.
  */
 export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: string): Renderer<T> {
-  const { excel } = tools;
-  const columnsOf = fileColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
-  const at: CellContext = { now: tools.now, terminal: false };
-  const { hasHeader = true } = tools;
-  /** What each column shows of a value, once the columns are known. */
-  let readers: ((value: T) => string)[] | undefined;
+  const { excel, hasHeader = true } = tools;
+  const cellsOf = openFileCells(shape, tools);
+  let isBegun = false;
 
   // An empty line is no record: a single empty cell needs its quotes. Line breaks need none, for cleaned text has none.
-  const quote = (text: string) =>
-    text.includes('"') || text.includes(delimiter) || (text === '' && readers?.length === 1)
-      ? `"${text.replace(/"/g, '""')}"`
-      : text;
-  const write = (lines: string[][]) => lines.map((cells) => `${cells.map(quote).join(delimiter)}\n`).join('');
+  const quote = (text: string, isAlone: boolean) =>
+    text.includes('"') || text.includes(delimiter) || (text === '' && isAlone) ? `"${text.replace(/"/g, '""')}"` : text;
+  const write = (cells: readonly string[]) =>
+    `${cells.map((text) => quote(text, cells.length === 1)).join(delimiter)}\n`;
 
   /** A spreadsheet calculates what begins like a formula, and reads numbers as its locale writes them. */
   const guard = (text: string) => (excel !== undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
@@ -36,29 +31,18 @@ export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: str
     return excel.separator === ';' && typeof inner === 'number' ? text.replace('.', ',') : text;
   }
 
-  function readerOf(column: Column<T>): (value: T) => string {
-    if (isField(column, shape)) return (value) => showField(readPath(value, column.field));
-    return (value) => {
-      const { text } = cellOf(column, value, at);
-      return text === MISSING ? '' : guard(text);
-    };
-  }
-
-  function begin(values: readonly T[]) {
-    const columns = columnsOf(values);
-    const header = hasHeader && columns.length > 0 ? write([columns.map(({ field }) => clean(field))]) : '';
-    readers = columns.map(readerOf);
-    return { header, readers };
-  }
+  const begin = (names: readonly string[]) => (isBegun || !hasHeader || names.length === 0 ? '' : write(names));
 
   return {
     begin: () => (excel === undefined ? '' : '\uFEFF'),
     rows(rows) {
       if (rows.length === 0) return '';
       const values = rows.map(exactValue);
-      const { header, readers: read } = readers === undefined ? begin(values) : { header: '', readers };
-      return header + write(values.map((value) => read.map((cell) => cell(value))));
+      const { names, read } = cellsOf(values);
+      const header = begin(names);
+      isBegun = true;
+      return header + values.map((value) => write(read(value).map(showField))).join('');
     },
-    end: () => (readers === undefined ? begin([]).header : ''),
+    end: () => begin(cellsOf([]).names),
   };
 }

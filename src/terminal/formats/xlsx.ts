@@ -4,10 +4,9 @@ import type { Cell, CellObject } from 'write-excel-file/node';
 import { usageError } from '../../errors.js';
 import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import { type CellContext, type Column, cellOf } from '../table.js';
 import { readTime } from '../time.js';
-import { MISSING, readPath, textOf } from '../values.js';
-import { fieldsOfFile, fileColumns, isField } from './columns.js';
+import { textOf } from '../values.js';
+import { openFileCells } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /** A sheet has no more, the header included. */
@@ -19,25 +18,22 @@ const TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss';
 
 /** Collects the rows, and makes the file at the end: a spreadsheet cannot be written as it comes. */
 export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
-  const columnsOf = fileColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
-  const at: CellContext = { now: tools.now, terminal: false };
+  const cellsOf = openFileCells(shape, tools);
   const rows: Cell[][] = [];
-  let columns: readonly Column<T>[] | undefined;
   return {
     rows(batch) {
       const values = batch.map(exactValue);
-      columns ??= columnsOf(values);
-      for (const value of values) rows.push(columns.map((column) => cellFor(column, value)));
+      const { read } = cellsOf(values);
+      for (const value of values) rows.push(read(value).map(cellFor));
       if (rows.length >= MOST_ROWS) throw usageError('a sheet holds 1,048,575 rows at most', 'use -o csv, or filter');
       return '';
     },
     async finish() {
       const { default: writeXlsxFile } = await import('write-excel-file/node');
-      const shown = columns ?? columnsOf([]);
-      const header = shown.map(
-        ({ field }): CellObject => ({ value: escapeSheet(clean(field)), type: String, fontWeight: 'bold' }),
+      const header = cellsOf([]).names.map(
+        (name): CellObject => ({ value: escapeSheet(name), type: String, fontWeight: 'bold' }),
       );
-      const widths = shown.map((_, index) => ({
+      const widths = header.map((_, index) => ({
         width: Math.min(
           WIDEST_COLUMN_CHARACTERS,
           2 + [header, ...rows].reduce((most, row) => Math.max(most, lengthOf(row[index])), 0),
@@ -50,25 +46,20 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       }).toBuffer();
     },
   };
+}
 
-  function cellFor(column: Column<T>, value: T): Cell {
-    const inner = isField(column, shape) ? readPath(value, column.field) : textOr(cellOf(column, value, at).text);
-    if (inner === null || inner === undefined) return null;
-    if (typeof inner === 'boolean') return { value: inner, type: Boolean };
-    if (typeof inner === 'number') return { value: inner, type: Number };
-    const time = /^\d{4}-\d{2}-\d{2}T/.test(String(inner)) ? readTime(inner) : undefined;
-    if (time !== undefined) return { value: new Date(time), type: Date, format: TIME_FORMAT };
-    return { value: escapeSheet(clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS)), type: String };
-  }
+function cellFor(inner: unknown): Cell {
+  if (inner === null || inner === undefined) return null;
+  if (typeof inner === 'boolean') return { value: inner, type: Boolean };
+  if (typeof inner === 'number') return { value: inner, type: Number };
+  const time = /^\d{4}-\d{2}-\d{2}T/.test(String(inner)) ? readTime(inner) : undefined;
+  if (time !== undefined) return { value: new Date(time), type: Date, format: TIME_FORMAT };
+  return { value: escapeSheet(clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS)), type: String };
 }
 
 /** A workbook takes `_x0041_` for an A (ECMA-376, ST_Xstring), unless its first sign is written so itself; the library leaves that to us. */
 function escapeSheet(text: string): string {
   return text.replace(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_');
-}
-
-function textOr(text: string): string | null {
-  return text === MISSING ? null : text;
 }
 
 function lengthOf(cell: Cell | undefined): number {
