@@ -11,26 +11,24 @@ export const DEPTH_LIMIT = 500;
  */
 export const VALUE_LIMIT = 4_000_000;
 
+const MESSAGES = {
+  syntax: 'broken JSON',
+  depth: `JSON nested deeper than ${DEPTH_LIMIT} levels`,
+  values: `JSON of more than ${VALUE_LIMIT / 1e6} million values`,
+};
+
 /** Text that is not read as JSON. The message quotes nothing of the text, which may hold a secret. */
 export class JsonError extends Error {
-  /** `depth`: brackets nest deeper than DEPTH_LIMIT; `values`: more than VALUE_LIMIT of them; `syntax`: anything else. */
-  readonly kind: 'syntax' | 'depth' | 'values';
-  /** Whether the text just ends before the value does. */
-  readonly isCutOff: boolean;
-
-  constructor(kind: JsonError['kind'], isCutOff = false) {
-    super(
-      kind === 'depth'
-        ? `JSON nested deeper than ${DEPTH_LIMIT} levels`
-        : kind === 'values'
-          ? `JSON of more than ${VALUE_LIMIT / 1e6} million values`
-          : isCutOff
-            ? 'incomplete JSON'
-            : 'broken JSON',
-    );
+  /**
+   * @param kind `depth`: brackets nest deeper than DEPTH_LIMIT; `values`: more than VALUE_LIMIT of them; `syntax`: anything else
+   * @param isCutOff whether the text just ends before the value does
+   */
+  constructor(
+    readonly kind: keyof typeof MESSAGES,
+    readonly isCutOff = false,
+  ) {
+    super(isCutOff ? 'incomplete JSON' : MESSAGES[kind]);
     this.name = 'JsonError';
-    this.kind = kind;
-    this.isCutOff = isCutOff;
   }
 }
 

@@ -61,14 +61,7 @@ function isAsciiWithoutDelete(text: string): boolean {
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
   if (isAsciiWithoutDelete(text)) return text;
-  // One text for each character, however often it occurs.
-  const made = new Map<string, string>();
-  return text.replace(HIDDEN(), (character) => {
-    if (character < ' ') return character;
-    const escaped = made.get(character) ?? replacement(character);
-    made.set(character, escaped);
-    return escaped;
-  });
+  return text.replace(HIDDEN(), (character) => (character < ' ' ? character : replacement(character)));
 }
 
 /** The escapes of a character in JSON: one for each UTF-16 unit, so that a tag character becomes a surrogate pair. */

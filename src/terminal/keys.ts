@@ -1,19 +1,7 @@
 // Parses the bytes of a terminal in raw mode into keys.
 
-/** A character, or one of these names. */
-export type Key =
-  | 'up'
-  | 'down'
-  | 'left'
-  | 'right'
-  | 'tab'
-  | 'back-tab'
-  | 'page-up'
-  | 'page-down'
-  | 'enter'
-  | 'escape'
-  | 'backspace'
-  | (string & {});
+/** A character, or a name of SEQUENCES such as `page-up`. */
+export type Key = string;
 
 const SEQUENCES: ReadonlyMap<string, Key> = new Map([
   ['\x1b[A', 'up'],

@@ -30,19 +30,11 @@ export function splitMark(line: string): { mark: StateMark | undefined; text: st
 }
 
 /** Signs of our own screens, and their ASCII replacements of the same width. */
-const ASCII: ReadonlyMap<string, string> = new Map([
-  ...[...'█▇▆▅▉▊▋▌'].map((sign) => [sign, '#'] as const),
-  ...[...'▁▂▃▄▍▎▏'].map((sign) => [sign, '-'] as const),
-  ['░', '.'],
-  ['…', '~'],
-  ['✓', '+'],
-  ['✗', 'x'],
-  ['·', '.'],
-  ['→', '>'],
-  ['␊', ' '],
-]);
+const UNICODE = '█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊';
+const ASCII = '########-------.~+x.> ';
+const UNICODE_SIGN = new RegExp(`[${UNICODE}]`, 'g');
 
 /** A screen as the output can show it: without the signs of ours that are no ASCII, where it has no Unicode. */
 export function forScreen(text: string, { hasUnicode }: Pick<Output, 'hasUnicode'>): string {
-  return hasUnicode ? text : text.replace(/[█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊]/g, (sign) => ASCII.get(sign) ?? sign);
+  return hasUnicode ? text : text.replace(UNICODE_SIGN, (sign) => ASCII[UNICODE.indexOf(sign)] ?? sign);
 }

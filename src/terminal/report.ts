@@ -10,26 +10,10 @@ import { openLayout } from './formats/columns.js';
 import type { ListedItem, Renderer, RendererTools, Shape } from './formats/renderer.js';
 import type { Cell } from './table.js';
 
-const GAP = '  ';
-
 /** No boxes: two spaces between columns, nothing else. */
-const CHARS = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: GAP,
-};
+const BORDERS =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
+const CHARS = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };
 
 /** Rows of cells as aligned lines, each ended by a newline. A cell may have several lines, painted or not, and has been cleaned. */
 export function drawRows(rows: readonly (readonly string[])[]): string {
