@@ -28,13 +28,6 @@ export interface World extends Streams {
   clock: Clock;
 }
 
-/** The two signals of a run: asked to end, and asked again. */
-export interface Interruption {
-  readonly signal: AbortSignal;
-  readonly urgentSignal: AbortSignal;
-  stop(): void;
-}
-
 /** The flags every service command takes, as commander parsed them (cli.md section 1). Undefined: not given. */
 export interface GlobalFlags extends OutputFlags, ServiceFlags, TalkFlags {}
 
@@ -92,7 +85,7 @@ export interface TalkFlags {
 /** What a command may replace in a client of its own; `settings` in the place of those of the run. */
 export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & { settings?: Settings };
 
-/** The signals of a run, as a command sees them. */
+/** The signals of a run. */
 export interface Signals {
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a FleetError of kind `interrupted`, `terminated` or `hangup` as its reason. */
   readonly signal: AbortSignal;
@@ -157,12 +150,12 @@ export function openContext(
   world: Pick<World, 'clock' | 'abandon'>,
   io: Io,
   flags: GlobalFlags,
-  interruption: Interruption,
+  signals: Signals,
 ): OpenContext {
   const { clock } = world;
-  const { signal, urgentSignal } = interruption;
+  const { signal } = signals;
   // Every request in flight listens to them, and there can be 64: Node would warn of a leak.
-  setMaxListeners(0, signal, urgentSignal);
+  setMaxListeners(0, signal, signals.urgentSignal);
   const notice = async (line: string) => {
     if (flags.quiet === true) return;
     await io.stderr.write(`${await showNotice(line, io)}\n`);
@@ -192,9 +185,8 @@ export function openContext(
   const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, io, clock, signal, notice)));
   const endings: (() => Promise<void>)[] = [];
   const atEnd = (work: () => Promise<void>) => void endings.push(work);
-  const asked = { io, flags, clock, signal, urgentSignal, leaveSignals: interruption.stop };
   return {
-    context: { ...asked, settings, token, network, client, jq, notice, atEnd },
+    context: { ...signals, io, flags, clock, settings, token, network, client, jq, notice, atEnd },
     close: async () => {
       for (const work of endings) await work();
       over.abort(new FleetError('interrupted', 'the command is over'));

@@ -1,7 +1,7 @@
 // Runs one command line and returns its exit code; the only catch that ends a program.
 
 import { wantsJson } from './cli/wants-json.js';
-import type { Interruption, World } from './context.js';
+import type { Signals, World } from './context.js';
 import { asFleetError, type ErrorKind, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
 import { programVersion } from './program-files.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
@@ -29,24 +29,24 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
     clock: world.clock,
   });
   const isVerbose = argv.includes('--verbose') || argv.includes('-v');
-  const interruption = listenForSignals(world.signals, io.beginEnd);
+  const signals = listenForSignals(world.signals, io.beginEnd);
   const stopWarnings = listenForWarnings(world.signals, io, isVerbose);
   try {
-    const thrown = await run(argv, world, io, interruption);
+    const thrown = await run(argv, world, io, signals);
     await io.stdout.settled();
-    const ending = await closePager(io, interruption);
-    const exitCode = await end(thrown ?? ending, io, interruption, isVerbose);
+    const ending = await closePager(io, signals);
+    const exitCode = await end(thrown ?? ending, io, signals, isVerbose);
     await io.stderr.settled();
     return exitCode;
   } finally {
-    interruption.stop();
+    signals.leaveSignals();
     stopWarnings();
     if (io.stdout.undeliveredBytes() + io.stderr.undeliveredBytes() > 0) world.abandon?.();
   }
 }
 
 /** Waits until the operator closes the pager; resolves with what ended fleet meanwhile. Ctrl-C there is meant for the pager. */
-async function closePager(io: Io, { signal }: Interruption): Promise<unknown> {
+async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   const wasAborted = signal.aborted;
   await io.closePager();
   const isEnded = signal.aborted && !wasAborted && asFleetError(signal.reason).kind !== 'interrupted';
@@ -54,7 +54,7 @@ async function closePager(io: Io, { signal }: Interruption): Promise<unknown> {
 }
 
 /** Runs the command; resolves with what was thrown, undefined when nothing was. */
-async function run(argv: readonly string[], world: World, io: Io, interruption: Interruption): Promise<unknown> {
+async function run(argv: readonly string[], world: World, io: Io, signals: Signals): Promise<unknown> {
   const idle = listenForIdle(world.signals);
   const work = async () => {
     // Scripts ask for the version at each start, and need no commander for it.
@@ -62,7 +62,7 @@ async function run(argv: readonly string[], world: World, io: Io, interruption: 
     const isVersion = VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
     const version = programVersion();
     if (isVersion) await io.stdout.write(`${io.isJson ? JSON.stringify({ version }) : version}\n`);
-    else await (await import('./program.js')).runProgram(argv, world, io, interruption);
+    else await (await import('./program.js')).runProgram(argv, world, io, signals);
   };
   try {
     await Promise.race([work(), idle.failure]);
@@ -85,7 +85,7 @@ function listenForIdle(signals: World['signals']): { failure: Promise<never>; st
 }
 
 /** The first signal asks to end, the second urges; a third ends the process by default. */
-function listenForSignals(signals: World['signals'], onFirst: () => void): Interruption {
+function listenForSignals(source: World['signals'], onFirst: () => void): Signals {
   const first = new AbortController();
   const second = new AbortController();
   const listeners = END_SIGNALS.map(([name, kind]) => {
@@ -96,15 +96,15 @@ function listenForSignals(signals: World['signals'], onFirst: () => void): Inter
         return onFirst();
       }
       second.abort(reason);
-      stop();
+      leaveSignals();
     };
-    signals.on(name, listener);
+    source.on(name, listener);
     return [name, listener] as const;
   });
-  function stop(): void {
-    for (const [name, listener] of listeners) signals.off(name, listener);
+  function leaveSignals(): void {
+    for (const [name, listener] of listeners) source.off(name, listener);
   }
-  return { signal: first.signal, urgentSignal: second.signal, stop };
+  return { signal: first.signal, urgentSignal: second.signal, leaveSignals };
 }
 
 /** Node's own warnings, of an experimental feature for instance, are shown with --verbose only. */
@@ -121,7 +121,7 @@ function listenForWarnings(signals: World['signals'], io: Io, isVerbose: boolean
 }
 
 /** Reports what ended the program, as people or programs read it, and what was not delivered; resolves with the exit code. */
-async function end(thrown: unknown, io: Io, interruption: Interruption, isVerbose: boolean): Promise<number> {
+async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean): Promise<number> {
   const undelivered = io.stdout.undeliveredBytes();
   const lost =
     undelivered === 0
@@ -129,7 +129,7 @@ async function end(thrown: unknown, io: Io, interruption: Interruption, isVerbos
       : new FleetError('output', `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`);
   // After a signal an output that failed, or whose reader is gone, is no news.
   const isOutputGone = thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
-  const ending = interruption.signal.aborted && isOutputGone ? interruption.signal.reason : thrown;
+  const ending = signals.signal.aborted && isOutputGone ? signals.signal.reason : thrown;
   if (lost !== undefined) await report(lost, io, isVerbose);
   if (ending === undefined || ending instanceof ReaderStopped) return lost?.exitCode ?? 0;
   if (ending instanceof ReaderLeft) return 0;

@@ -19,10 +19,10 @@ import type { OfflineFlags } from './commands/shared/offline.js';
 import {
   type Context,
   type GlobalFlags,
-  type Interruption,
   type OpenContext,
   openContext,
   type Run,
+  type Signals,
   type World,
 } from './context.js';
 import { FleetError, usageError } from './errors.js';
@@ -78,12 +78,7 @@ const MAP = 'map';
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /** Runs one command line. Throws what ends it, a command line that is not understood as a usage error. */
-export async function runProgram(
-  argv: readonly string[],
-  world: World,
-  io: Io,
-  interruption: Interruption,
-): Promise<void> {
+export async function runProgram(argv: readonly string[], world: World, io: Io, signals: Signals): Promise<void> {
   let opened: OpenContext | undefined;
   let helpText = '';
   const run: Run =
@@ -93,7 +88,7 @@ export async function runProgram(
       const typed: GlobalFlags = command.optsWithGlobals();
       checkGlobalFlags(typed);
       checkFile(typed.file, command.name());
-      opened = openContext(world, io, readOutput(typed, command), interruption);
+      opened = openContext(world, io, readOutput(typed, command), signals);
       // A program of --jq that does not compile is refused before anything is sent.
       await opened.context.jq();
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);

@@ -287,9 +287,9 @@ describe('a renewal', () => {
       };
       const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
       const world = { ...streams, env: { FLEET_CONFIG_DIR: folder }, signals: new EventEmitter(), clock };
-      const interruption = { signal: over.signal, urgentSignal: over.signal, stop() {} };
+      const signals = { signal: over.signal, urgentSignal: over.signal, leaveSignals() {} };
       const io = openIo(world, { noColor: true, isJson: false, clock });
-      const { context, close } = openContext(world, io, {}, interruption);
+      const { context, close } = openContext(world, io, {}, signals);
       const source = await context.token();
       await source.get();
       for (let round = 1; round <= 20; round++) {

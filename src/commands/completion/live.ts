@@ -91,7 +91,7 @@ async function withPatience(
   const both = AbortSignal.any([signal, late.signal]);
   const profile = values.get('--profile')?.at(-1);
   const flags = { quiet: true, mirror: !values.has('--no-mirror'), ...(profile === undefined ? {} : { profile }) };
-  const { context, close } = openContext({ clock }, io, flags, { signal: both, urgentSignal: both, stop() {} });
+  const { context, close } = openContext({ clock }, io, flags, { signal: both, urgentSignal: both, leaveSignals() {} });
   try {
     return (await hasCheapToken(context)) ? await ask(context, await (await context.token()).get()) : NOTHING;
   } finally {
