@@ -203,7 +203,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_265,
+  'src/*.ts': 1_254,
   'src/api': 361,
   'src/cli': 834,
   'src/follower': 1_378,
