@@ -75,26 +75,16 @@ function showsUnicode(env: NodeJS.ProcessEnv): boolean {
   return env['TERM'] !== 'dumb' && (locale === '' || /utf-?8/i.test(locale));
 }
 
-function widthFromEnvironment(env: NodeJS.ProcessEnv): number | undefined {
-  const columns = Number(env['COLUMNS']);
-  return Number.isInteger(columns) && columns > 0 ? columns : undefined;
-}
-
-interface OutputOptions {
-  env: NodeJS.ProcessEnv;
-  noColor: boolean;
-  clock: Clock;
-  /** What a failed write means, where that is not what it means for stdout. */
-  toError?: () => Error;
-}
-
 type EndableOutput = Output & Delivery;
 
+/** `toError` says what a failed write means, where that is not what it means for stdout. */
 function openOutput(
   streams: Streams,
   name: 'stdout' | 'stderr',
-  { env, noColor, clock, toError }: OutputOptions,
+  { noColor, clock }: IoOptions,
+  toError?: () => Error,
 ): EndableOutput {
+  const { env } = streams;
   const { isTerminal, target } = findTarget(streams, name, clock);
   return {
     isTerminal,
@@ -102,7 +92,8 @@ function openOutput(
     hasUnicode: !isTerminal || showsUnicode(env),
     width() {
       if (!isTerminal) return undefined;
-      const columns = widthFromEnvironment(env) ?? streams[name].columns ?? 80;
+      const asked = Number(env['COLUMNS']);
+      const columns = Number.isInteger(asked) && asked > 0 ? asked : (streams[name].columns ?? 80);
       return Math.min(MAXIMUM_WIDTH_COLUMNS, Math.max(MINIMUM_WIDTH_COLUMNS, columns));
     },
     height: () => streams[name].rows ?? 24,
@@ -198,18 +189,17 @@ function openStatus() {
 }
 
 /** Makes the two outputs of the program. */
-export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions): Io {
+export function openIo(streams: Streams, options: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
-  const common = { env, noColor, clock };
   const status = openStatus();
-  const stdout = openOutput(streams, 'stdout', common);
+  const stdout = openOutput(streams, 'stdout', options);
   if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);
-  const paging = openPaging(stdout, { env, clock, hold: status.hold });
+  const paging = openPaging(stdout, env, options.clock, status.hold);
   let isEnding = false;
   // When stderr itself is closed nobody can be told: its text is lost, the work goes on.
   const openStderr = (): EndableOutput & StatusOutput => {
-    const opened = openOutput(streams, 'stderr', { ...common, toError: () => new ReaderLeft() });
+    const opened = openOutput(streams, 'stderr', options, () => new ReaderLeft());
     if (isEnding) opened.beginEnd();
     const write: Output['write'] = (text) => {
       const hidden = typeof text === 'string' ? secrets.hide(text) : text;
@@ -233,7 +223,7 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
       return stderr;
     },
     secrets,
-    isJson,
+    isJson: options.isJson,
     beginEnd() {
       isEnding = true;
       stdout.beginEnd();
@@ -247,10 +237,7 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
 }
 
 /** What it takes to send stdout through the operator's pager. */
-function openPaging(
-  stdout: EndableOutput,
-  { env, clock, hold }: { env: NodeJS.ProcessEnv; clock: Clock; hold(): () => void },
-) {
+function openPaging(stdout: EndableOutput, env: NodeJS.ProcessEnv, clock: Clock, hold: () => () => void) {
   let pager: Pager | undefined;
   const paging = {
     /** What stderr was given while the terminal is the pager's. */

@@ -13,12 +13,6 @@ const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
 const LINE_LIMIT_BYTES = 1024 * 1024;
 const LINE_FEED = 0x0a;
 
-export interface ReadStdinOptions {
-  limitBytes?: number;
-  /** What is wrong with more than that. */
-  tooMuch?: string;
-}
-
 /** What the reading of stdin needs. */
 export interface StdinOptions {
   readonly io: Pick<Io, 'stdin'>;
@@ -33,11 +27,12 @@ export interface InputOptions extends StdinOptions {
 
 /**
  * Reads stdin to its end. Throws a FleetError of kind `usage` where stdin is a directory, unreadable or too big, and the
- * signal's reason as soon as it is aborted.
+ * signal's reason as soon as it is aborted. `tooMuch` says what is wrong with more than the limit.
  */
 export function readStdin(
   options: StdinOptions,
-  { limitBytes = STDIN_LIMIT_BYTES, tooMuch = 'stdin holds more than 64 MB' }: ReadStdinOptions = {},
+  limitBytes = STDIN_LIMIT_BYTES,
+  tooMuch = 'stdin holds more than 64 MB',
 ): Promise<Buffer> {
   return readAll(stdinChunks(options), limitBytes, tooMuch);
 }

@@ -151,8 +151,8 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
       `${flag} reads the ${what} from a pipe or a file`,
       `leave ${flag} out to be asked, or add: < FILE`,
     );
-  const options = { limitBytes: STDIN_LIMIT_BYTES, tooMuch: `stdin holds more than a ${what}` };
-  return (await readStdin(context, options)).toString('utf8');
+  const bytes = await readStdin(context, STDIN_LIMIT_BYTES, `stdin holds more than a ${what}`);
+  return bytes.toString('utf8');
 }
 
 /**

@@ -50,11 +50,11 @@ export async function changeCompletion(
       await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
     }
     const question = {
-      message: changes.length === 1 ? 'Make this change?' : 'Make both changes?',
+      message: 'Make this change?',
       instead: `add --yes to skip the question, or ${byHand}`,
     };
     if (yes !== true && !(await askYesNo(context, question))) return await notice('nothing was changed');
-    for (const [path, text] of changes) await (isWanted ? addLine : removeLine)(path, text, line);
+    for (const [path, text] of changes) await changeFile(path, text, line, isWanted);
   } catch (error) {
     if (error instanceof FleetError || context.signal.aborted) throw error;
     const message = `the completion could not be ${to}: ${reasonOf(error)}`;
@@ -89,17 +89,14 @@ async function documentsFolder(home: string): Promise<string> {
   return isWholePath(found) ? found : join(home, 'Documents');
 }
 
-async function addLine(path: string, text: string, line: string): Promise<void> {
-  await makeFolder(dirname(path));
-  await appendFile(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`);
-}
-
-async function removeLine(path: string, text: string, line: string): Promise<void> {
-  const rest = text
-    .split('\n')
-    .filter((one) => one !== line)
-    .join('\n');
-  await (rest === '' ? rm(path) : writeFile(path, rest));
+async function changeFile(path: string, text: string, line: string, isWanted: boolean): Promise<void> {
+  if (isWanted) {
+    await makeFolder(dirname(path));
+    return appendFile(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`);
+  }
+  const lines = text.split('\n').filter((one) => one !== line);
+  const rest = lines.join('\n');
+  return rest === '' ? rm(path) : writeFile(path, rest);
 }
 
 /** The text of a file; '' where there is none. */

@@ -12,11 +12,10 @@ export function openUuids<T>(shape: Shape<T>): Renderer<T> {
     rows(rows) {
       let text = '';
       for (const row of rows) {
-        const uuid = textOf(readPath(row.value, 'uuid'));
-        if (uuid === undefined || uuid === '') without += 1;
         // A uuid that is a number is nothing the interface knows; should it come, it is not rounded.
-        else
-          text += `${clean(typeof uuid === 'string' ? (textOf(readPath(exactValue(row), 'uuid')) ?? uuid) : uuid)}\n`;
+        const uuid = textOf(readPath(exactValue(row), 'uuid')) ?? '';
+        if (uuid === '') without += 1;
+        else text += `${clean(uuid)}\n`;
       }
       return text;
     },
