@@ -50,6 +50,7 @@ const VERBS = wordsFor(
   ['create', 'create new add make post import apply'],
   ['edit', 'edit update set patch put modify change'],
   ['act', 'act action do run transition'],
+  ['retire', 'delete remove rm destroy'],
   ['history', 'history log logs events changes'],
   ['stats', 'stats summary report'],
   ['use', 'use switch select'],
@@ -107,12 +108,15 @@ function guessWords(words: readonly string[]): readonly string[] {
 
 /** `rent X` and `act rent X` are `act X rent`; kubectl's `get bicycles` is the list of all. */
 function guessVerb(noun: string, [typed = 'list', ...operands]: readonly string[]): string[] {
-  const verb = isAction(typed) ? 'act' : (VERBS.get(typed) ?? typed);
-  if (verb === 'get' && operands.length === 0) return [noun, 'list'];
-  const [action, ...others] = isAction(typed) ? [typed, ...operands] : operands;
-  return verb === 'act' && isAction(action) && others.length > 0
-    ? [noun, verb, ...others, action]
-    : [noun, verb, ...operands];
+  const meant = VERBS.get(typed) ?? typed;
+  // Of alerts none is retired.
+  const word = isAction(meant) && noun !== 'bicycles' ? typed : meant;
+  if (word === 'get' && operands.length === 0) return [noun, 'list'];
+  const isVerb = !isAction(word);
+  const [action, ...others] = isVerb ? operands : [word, ...operands];
+  const isAct = !isVerb || word === 'act';
+  if (isAct && isAction(action) && others.length > 0) return [noun, 'act', ...others, action];
+  return [noun, isAct ? 'act' : word, ...operands];
 }
 
 /** Whether the word is a transition of bicycles or an action on alerts. */

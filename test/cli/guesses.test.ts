@@ -23,6 +23,7 @@ const GUESSES = [
   [`bike take_over ${U} --yes`, `bicycles act ${U} take_over --yes`],
   [`bicycles act rent ${U}`, `bicycles act ${U} rent`],
   [`retire ${U}`, `bicycles act ${U} retire`],
+  [`delete bike ${U}`, `bicycles act ${U} retire`],
   ['context use sandbox', 'profile use sandbox'],
   ['apply -f x.csv', 'bicycles create --from x.csv'],
   [`alerts resolve ${U}`, `alerts act ${U} resolve`],
