@@ -9,6 +9,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
+const PUNCTUATION = new Set([COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE]);
 
 /** Beyond this depth the lines of `indent` start no further to the right: else a deep text would become a thousand times as long. */
 const INDENTED_LEVELS = 60;
@@ -34,27 +35,16 @@ function skipSpace(text: string, at: number): number {
 function skipScalar(text: string, at: number): number {
   for (let index = at; index < text.length; index++) {
     const code = text.charCodeAt(index);
-    if (code <= SPACE || isPunctuation(code) || code === QUOTE) return index;
+    if (code <= SPACE || PUNCTUATION.has(code) || code === QUOTE) return index;
   }
   return text.length;
-}
-
-function isPunctuation(code: number): boolean {
-  return (
-    code === COMMA ||
-    code === COLON ||
-    code === OPEN_BRACKET ||
-    code === CLOSE_BRACKET ||
-    code === OPEN_BRACE ||
-    code === CLOSE_BRACE
-  );
 }
 
 /** The index behind the token that starts at `at`, which is not white space. */
 function skipToken(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === QUOTE) return skipString(text, at);
-  return isPunctuation(code) ? at + 1 : skipScalar(text, at);
+  return PUNCTUATION.has(code) ? at + 1 : skipScalar(text, at);
 }
 
 /** The index behind the value that starts at `at`, which is not white space. */

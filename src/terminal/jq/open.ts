@@ -37,11 +37,10 @@ const SEES_INPUTS = /\b(?:input|halt)/;
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
 
 /**
- * Half a surrogate pair, escaped: valid JSON, no text, and jq gives up the whole input over it. The other escapes are matched to
- * step over them.
+ * Escapes: whole surrogate pairs and others, stepped over, or half a pair, which is valid JSON and no text: jq gives up the whole input
+ * over it.
  */
-const HALF_PAIR = /\\u[dD][89a-fA-F]/;
-const EVERY_ESCAPE = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\(u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
+const ESCAPE = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\(u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
 
 /**
  * Starts jq and compiles the program. Throws a usage error with jq's own message when it does not compile; nothing is run yet.
@@ -177,10 +176,7 @@ function jqError(message: string, item: string | undefined): FleetError {
 }
 
 function replaceHalfPairs(json: string): string {
-  if (!HALF_PAIR.test(json)) return json;
-  return json.replace(EVERY_ESCAPE, (whole, single: string | undefined) =>
-    single !== undefined && single.length > 1 ? '\\ufffd' : whole,
-  );
+  return json.replace(ESCAPE, (whole, single = '') => (single.length > 1 ? '\\ufffd' : whole));
 }
 
 function showAll(lines: readonly string[], options: JqOptions): string {
