@@ -226,7 +226,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/config': 298,
   'src/commands/demo': 103,
   'src/commands/doctor': 448,
-  'src/commands/gbfs': 621,
+  'src/commands/gbfs': 629,
   'src/commands/help': 294,
   'src/commands/journal': 97,
   'src/commands/map': 838,

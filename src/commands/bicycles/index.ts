@@ -22,8 +22,8 @@ import { OFFLINE, readTo, TO } from '../../mirror/address.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addListFlags } from '../shared/list/flags.js';
 import type { EditOptions } from './edit.js';
-import { addFilters, addFleetFilters } from './filters.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './flag-values.js';
+import { addFilters, addFleetFilters } from './list-flags.js';
 
 /** `verb` is the word behind the noun: where it is one of these, the others are left out. */
 export function addBicycles(program: Command, run: Run, verb = ''): void {

@@ -1,6 +1,5 @@
-// Reads the input of a feed: bicycles from a current mirror or else the list, models, zones; makes IDs that change after every rental.
+// Reads the input of a feed: bicycles from a current mirror or else the list, models, zones.
 
-import { createHmac, randomUUID } from 'node:crypto';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED, type Named } from '../../api/named.js';
@@ -15,6 +14,7 @@ import { readList } from '../shared/list/list.js';
 import { readItems } from '../shared/list/read.js';
 import { incompleteError, startTally } from '../shared/list/tally.js';
 import { addVehicle, type FeedSelection, type Vehicles } from './feed.js';
+import { openVehicleIds } from './vehicle-ids.js';
 
 export interface FeedReadOptions extends Omit<FeedSelection, 'rangeOf' | 'nowMs'> {
   /** The secret of the IDs. */
@@ -29,8 +29,7 @@ export async function readVehicles(context: Context, options: FeedReadOptions, r
   const nowMs = context.clock.wallMs();
   const rangeOf = ({ model }: Bicycle) => ranges.get(wholeUuid(String(model ?? '')) ?? '') ?? rangeMetres;
   const selection = { ...options, nowMs, rangeOf };
-  const idOf = (...trace: readonly unknown[]) =>
-    createHmac('sha256', key).update(JSON.stringify(trace)).digest('hex').slice(0, ID_DIGITS);
+  const ids = openVehicleIds(key);
 
   const remembered = await withCurrentMirror(context, async (mirror) => {
     if (!mirror.organizations.includes(organization)) return undefined;
@@ -38,23 +37,19 @@ export async function readVehicles(context: Context, options: FeedReadOptions, r
     const { ageMs = 0, keptSince } = await mirror.status();
     for await (const { bicycle, rental, sinceMs, isAway } of eachWithRental(mirror, organization, keptSince)) {
       const known = isAway ? { ...bicycle, state: null } : bicycle;
-      addVehicle(vehicles, known, selection, { idOf: (uuid) => idOf('mirror', uuid, ...rental), sinceMs });
+      addVehicle(vehicles, known, selection, { idOf: (uuid) => ids.ofRental(uuid, rental), sinceMs });
     }
     return { ...vehicles, source: 'mirror' as const, updatedMs: nowMs - ageMs };
   });
   if (remembered !== undefined) return remembered;
 
   const vehicles: Vehicles = { all: new Map(), leftOut: {} };
-  const once = randomUUID();
   const query = [['organization', organization] as [string, string]];
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
   const incomplete = await readList<Bicycle>(context, { shape: BICYCLES, request }, {}, (items) => {
     for (const { value } of items) {
-      const { rental_session: session, modified, concurrency_version: version } = value;
-      // Assumed: whatever happens to a bicycle changes one of these; where none is there, every feed has other IDs.
-      const rental = [session ?? null, modified ?? version ?? once, version ?? null];
-      const sinceMs = (readTime(modified) ?? 0) - REPORT_MS;
-      addVehicle(vehicles, value, selection, { idOf: (uuid) => idOf('list', uuid, ...rental), sinceMs });
+      const sinceMs = (readTime(value.modified) ?? 0) - REPORT_MS;
+      addVehicle(vehicles, value, selection, { idOf: (uuid) => ids.ofListed(uuid, value), sinceMs });
     }
   });
   if (incomplete !== undefined) throw incomplete;
@@ -63,9 +58,6 @@ export async function readVehicles(context: Context, options: FeedReadOptions, r
 
 /** What a report takes until the service has written it. */
 const REPORT_MS = 60_000;
-
-/** 128 bits. */
-const ID_DIGITS = 32;
 
 /** Assumed: a model that goes so far says so under this name. */
 const RANGE_FIELD = 'max_range_meters';

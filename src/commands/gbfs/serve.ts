@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { openHttpServer, type PreparedText, prepareText, sendText } from '../../http-server.js';
-import { type Metric, serveMetrics } from '../shared/metrics.js';
+import { type Metric, serveMetrics } from '../shared/prometheus.js';
 import { type Age, isOld } from './age.js';
 import type { LeftOut } from './feed.js';
 

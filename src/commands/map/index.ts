@@ -4,7 +4,7 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { examples } from '../../cli/examples.js';
 import { portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addFleetFilters } from '../bicycles/filters.js';
+import { addFleetFilters } from '../bicycles/list-flags.js';
 import { addRoleFlag } from '../shared/follow/flags.js';
 import { readSize } from './size.js';
 import { readTiles } from './tiles.js';

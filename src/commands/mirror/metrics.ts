@@ -4,7 +4,7 @@ import type { OwnServer } from '../../http-server.js';
 import { LEASE_MS } from '../../mirror/engine.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
 import { showDuration } from '../../terminal/time.js';
-import { type Metric, serveMetrics } from '../shared/metrics.js';
+import { type Metric, serveMetrics } from '../shared/prometheus.js';
 import type { MirrorSession } from './session.js';
 
 /** Serves them. Rejects with a FleetError of kind `usage` when the port is taken. */

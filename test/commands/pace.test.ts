@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { sleep } from '../../src/clock.js';
-import { openGate } from '../../src/commands/shared/bulk/gate.js';
+import { openGate } from '../../src/commands/shared/bulk/pace.js';
 import { createRandom } from '../../src/sandbox/random.js';
 import { openFastClock } from '../support/fast-clock.js';
 

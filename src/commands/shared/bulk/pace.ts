@@ -1,4 +1,4 @@
-// The gate that all workers of a bulk run pass before they send: so many at once, fewer after trouble, none while the service asks to wait.
+// The pace of a bulk run: all workers pass one gate before they send, so many at once, fewer after trouble, none while the service asks to wait.
 
 import type { Clock } from '../../../clock.js';
 import { pauseBefore } from '../../../http/retry.js';
