@@ -1,7 +1,7 @@
 // Finds the word nearest to a mistyped one, for "did you mean".
 
 import leven from 'leven';
-import { usageError } from '../errors.js';
+import { type FleetError, usageError } from '../errors.js';
 
 /** More letters than any word has: makes a word that begins as typed nearer than one that is misspelled. */
 const LONGEST_WORD = 1000;
@@ -34,7 +34,7 @@ export function unknownWord(
   word: string,
   words: readonly string[],
   grave: readonly string[] = [],
-): Error {
+): FleetError {
   const near = nearest(word, words);
   const meant = near !== undefined && grave.includes(near) && !isSlip(word.toLowerCase(), near) ? undefined : near;
   return usageError(

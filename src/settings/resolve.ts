@@ -1,6 +1,6 @@
 // Resolves each setting from flag, environment, profile or default, and says where it came from.
 
-import { nearest } from '../cli/nearest.js';
+import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
 import { isTrue, KEYS, type KeyName, type SettingFlags, type SettingKey } from './keys.js';
@@ -75,12 +75,14 @@ export function chooseProfile(
     return chosen;
   }
   if (stored.problem !== undefined) throw stored.problem;
-  const names = [...stored.profiles.keys()];
-  const meant = nearest(name, names);
-  const guess = meant === undefined ? '' : `did you mean "${meant}"? `;
-  const none = `there are no profiles yet: run "fleet auth login --profile ${name}"`;
-  const hint = names.length === 0 ? none : `${guess}profiles: ${names.join(', ')}`;
-  throw configError(`there is no profile "${name}" (${chosen.from})`, hint);
+  throw configError(`there is no profile "${name}" (${chosen.from})`, hintProfiles(name, stored));
+}
+
+/** For a name that no profile has: the nearest one and all of them, or how to make the first. */
+export function hintProfiles(name: string, { profiles }: Stored): string | undefined {
+  if (profiles.size === 0)
+    return 'there are no profiles yet: "fleet sandbox" or "fleet auth login --profile NAME" saves one';
+  return unknownWord('profile', name, [...profiles.keys()]).hint;
 }
 
 /** The profile that is named, whether there is one of that name or not. */

@@ -104,9 +104,9 @@ describe('profile use', () => {
     expect((await fleet('config get profile')).stdout).toBe('default\n');
   });
 
-  it('says how to get one where there is none', async () => {
-    const { code, stderr } = await fleet('profile use sandbox');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('"fleet sandbox" or "fleet auth login" saves one')]);
+  it.each(['use sandbox', 'delete sandbox --yes'])('says how to get one where there is none: %s', async (line) => {
+    const { code, stderr } = await fleet(`profile ${line}`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('there are no profiles yet: "fleet sandbox" or ')]);
   });
 
   it('refuses others and names the nearest', async () => {

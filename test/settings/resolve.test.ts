@@ -135,7 +135,7 @@ describe('the profile in use', () => {
       'did you mean "berlin"? profiles: default, berlin, munich',
     ]);
     expect(refusalOf(() => chooseProfile({}, { FLEET_PROFILE: 'x' }, NOTHING)).hint).toBe(
-      'there are no profiles yet: run "fleet auth login --profile x"',
+      'there are no profiles yet: "fleet sandbox" or "fleet auth login --profile NAME" saves one',
     );
     expect(refusalOf(() => chooseProfile({}, {}, storedWith({}, 'gone'))).message).toBe(
       'there is no profile "gone" (/somewhere/config.json)',

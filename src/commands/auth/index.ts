@@ -35,7 +35,7 @@ token_command of the profile, the token stored by "fleet auth login".`,
       .command('logout')
       .summary('remove the stored token')
       .description('Remove the stored token of the profile in use, or of --profile. Its other settings stay.')
-      .action(run(async () => (await import('./logout.js')).logout)),
+      .action(run(async () => (await import('./status.js')).logout)),
     ['the profile in use', 'fleet auth logout'],
     ['another profile', 'fleet auth logout --profile sandbox'],
   );
@@ -58,7 +58,7 @@ Exit code 0 with a token, 3 without, 4 when it has expired.`,
       .command('token')
       .summary('print the access token')
       .description('Print the access token in use, for another program.')
-      .action(run(async () => (await import('./token.js')).printToken)),
+      .action(run(async () => (await import('./status.js')).printToken)),
     ['with curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
     ['from another profile', 'fleet auth token --profile sandbox'],
   );

@@ -1,10 +1,10 @@
-// `fleet auth status`: profile, address, token source, expiry and claims; never the token, and nothing is sent.
+// The token in use: `fleet auth status`, `token` and `logout`. Nothing is sent.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
-import type { Settings } from '../../settings/resolve.js';
-import { loadStored } from '../../settings/store.js';
+import { resolveSettings, type Settings } from '../../settings/resolve.js';
+import { deleteToken, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
 import { findTokenPlace, loginCommand, missingToken, type TokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -13,8 +13,29 @@ import { age } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
 
+/** `fleet auth token`: prints the access token, for other programs. */
+export async function printToken(context: Context): Promise<void> {
+  const source = await context.token();
+  await writeResult(context, `${await source.get()}\n`);
+}
+
+/** `fleet auth logout`: removes the stored token of a profile. */
+export async function logout({ io, flags, notice }: Context): Promise<void> {
+  const stored = await loadStored(io.env);
+  const settings = resolveSettings(flags, io.env, stored);
+  const profile = settings.profile.value;
+  const removed = await deleteToken(stored, profile);
+  await notice(
+    removed
+      ? `✓ removed the stored token of profile "${profile}" from ${stored.credentialsPath}`
+      : `profile "${profile}" has no stored token`,
+  );
+  const place = await findTokenPlace(io.env, stored, settings);
+  if (place !== undefined) await notice(`a token still comes from: ${place.origin}`);
+}
+
 /**
- * Prints the status, then throws when there is no token (kind `config`, exit 3), when its source fails (the same), or
+ * `fleet auth status`: profile, address, token source, expiry and claims; never the token. Prints the status, then throws when there is no token (kind `config`, exit 3), when its source fails (the same), or
  * when it has expired (Assumed: kind `auth`, exit 4, as the service would answer 401).
  */
 export async function showStatus(context: Context): Promise<void> {

@@ -38,7 +38,7 @@ ${showPairs([...KEY_NAMES.filter((name) => !name.startsWith('gbfs.')).map((name)
       .argument('<key>', 'a key of "fleet config list"', anyText(offerKey))
       .summary('print the value in use')
       .description('Print the value in use of one setting. Exit code 3 when it is not set.')
-      .action(run(async () => (await import('./get.js')).getSetting)),
+      .action(run(async () => (await import('./values.js')).getSetting)),
     ['the address', 'fleet config get base_url'],
     ['from another profile', 'fleet config get organization --profile sandbox'],
   );
@@ -50,7 +50,7 @@ ${showPairs([...KEY_NAMES.filter((name) => !name.startsWith('gbfs.')).map((name)
       .description(
         'Print the path of the settings file, which may not exist yet. Tokens are in credentials.json next to it.',
       )
-      .action(run(async () => (await import('./path.js')).printPath)),
+      .action(run(async () => (await import('./values.js')).printPath)),
     ['show the file', 'cat "$(fleet config path)"'],
     ['with another folder', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
   );
@@ -64,7 +64,7 @@ function addChanges(config: Command, run: Run): void {
       .argument('<value>', 'as "fleet config get" prints it', anyText(offerSetting))
       .summary('set a value in the profile')
       .description('Set a value in the profile in use, or in --profile, which is created if needed.')
-      .action(run(async () => (await import('./set.js')).setSetting)),
+      .action(run(async () => (await import('./values.js')).setSetting)),
     ['the address', 'fleet config set base_url https://bikes.example.com/api'],
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
     ['a longer timeout, in another profile', 'fleet config set timeout 90 --profile slow'],
@@ -76,7 +76,7 @@ function addChanges(config: Command, run: Run): void {
       .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
       .summary('remove a value from the profile')
       .description('Remove a value from the profile in use, or from --profile.')
-      .action(run(async () => (await import('./unset.js')).unsetSetting)),
+      .action(run(async () => (await import('./values.js')).unsetSetting)),
     ['back to the default', 'fleet config unset timeout'],
     ['use the stored token again', 'fleet config unset token_command'],
   );

@@ -40,7 +40,7 @@ With a protected profile every change asks first, or needs --yes: fleet config s
       .argument('<name>', 'a profile of "fleet profile list"', anyText(PROFILES))
       .summary('switch to a profile')
       .description('Switch to a profile, which every command uses from then on.')
-      .action(run(async () => (await import('./use.js')).chooseActive)),
+      .action(run(async () => (await import('./change.js')).chooseActive)),
     ['the sandbox', 'fleet profile use sandbox'],
     ['back again', 'fleet profile use default'],
   );
@@ -51,7 +51,7 @@ With a protected profile every change asks first, or needs --yes: fleet config s
       .option('-y, --yes', 'do not ask')
       .summary('delete a profile and its token')
       .description('Delete a profile and its stored token. Asks first; without a terminal --yes is needed.')
-      .action(run(async () => (await import('./delete.js')).removeProfile)),
+      .action(run(async () => (await import('./change.js')).removeProfile)),
     ['asks first', 'fleet profile delete berlin'],
     ['in a script', 'fleet profile delete berlin --yes'],
   );

@@ -1,0 +1,72 @@
+// `fleet config get`, `set`, `unset` and `path`: one setting of a profile, and the file that holds them all.
+
+import { unknownWord } from '../../cli/nearest.js';
+import type { Context } from '../../context.js';
+import { configError, usageError } from '../../errors.js';
+import { findPlace } from '../../settings/folder.js';
+import { findKey, KEY_NAMES, type KeyName, parseForStore } from '../../settings/keys.js';
+import { chooseProfile, explainSetting, profileFlag, refusePlainHttp } from '../../settings/resolve.js';
+import { loadStored, saveProfile } from '../../settings/store.js';
+import { clean } from '../../terminal/clean.js';
+import { writeResult } from '../shared/list/target.js';
+
+/** Prints the value in use. Throws a FleetError of kind `config` when the setting is not set anywhere, or when its value is refused. */
+export async function getSetting(context: Context, written: string): Promise<void> {
+  const { io, flags } = context;
+  const stored = await loadStored(io.env);
+  const profile = chooseProfile(flags, io.env, stored).value;
+  if (written === 'profile') return writeResult(context, `${profile}\n`);
+  const key = readKey(written);
+  const { shown, problem } = explainSetting(key, flags, io.env, stored);
+  if (problem !== undefined) throw problem;
+  if (shown === null)
+    throw configError(`${key} is not set`, `set it with: fleet config set ${key} VALUE${profileFlag(profile)}`);
+  await writeResult(context, `${shown}\n`);
+}
+
+/** Puts a checked value into a profile. */
+export async function setSetting({ io, flags, notice }: Context, written: string, text: string): Promise<void> {
+  const key = readKey(written);
+  const parsed = parseForStore(key, text);
+  if ('reason' in parsed) throw usageError(`${key}: ${parsed.reason}`, parsed.hint);
+  const { value } = parsed;
+
+  const stored = await loadStored(io.env);
+  const profile = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
+  const values = stored.profiles.get(profile);
+  if (key === 'base_url' || key === 'sse_url') refusePlainHttp(new URL(String(value)), key, stored, profile);
+  await saveProfile(stored, profile, { [key]: value });
+  if (values === undefined) await notice(`✓ created profile "${profile}"`);
+  await notice(`✓ set ${key} to ${value} in profile "${profile}"`);
+  if (key === 'allow_http' && value === true)
+    await notice('warning: over plain http anyone on the network path can read the token and use it');
+
+  const inUse = explainSetting(key, { profile }, io.env, await loadStored(io.env));
+  if (inUse.origin === 'environment') await notice(`warning: ${inUse.from} is set and overrides it`);
+}
+
+/** Removes a value from a profile. */
+export async function unsetSetting({ io, flags, notice }: Context, written: string): Promise<void> {
+  const key = readKey(written);
+  const stored = await loadStored(io.env);
+  const profile = chooseProfile(flags, io.env, stored).value;
+  if (stored.profiles.get(profile)?.[key] === undefined) return notice(`${key} is not set in profile "${profile}"`);
+  await saveProfile(stored, profile, { [key]: undefined });
+  await notice(`✓ removed ${key} from profile "${profile}"`);
+}
+
+/** Prints where the settings file is, whether it exists or not. */
+export async function printPath(context: Context): Promise<void> {
+  const { io, flags } = context;
+  const { configPath, problem } = findPlace(io.env);
+  if (problem !== undefined) throw problem;
+  // It is made of the environment, which may hold anything.
+  await writeResult(context, `${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`);
+}
+
+/** The key of that name, `-` or `_` between its words. Throws a FleetError of kind `usage` that names the nearest. */
+function readKey(written: string): KeyName {
+  const key = findKey(written);
+  if (key === undefined) throw unknownWord('key', written, KEY_NAMES);
+  return key;
+}
