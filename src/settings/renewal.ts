@@ -3,8 +3,9 @@
 import { postForToken } from '../api/login.js';
 import { every } from '../clock.js';
 import { FleetError, messageOf } from '../errors.js';
+import type { Tokens } from '../http/types.js';
 import { renewToken, type StoredToken } from './store.js';
-import { loginCommand, shared, TOKEN_LIMIT_BYTES, type TokenInput, type TokenReader } from './token-place.js';
+import { loginCommand, shared, TOKEN_LIMIT_BYTES, type TokenInput } from './token-place.js';
 import { readExpiry, readToken } from './token-text.js';
 
 /** How often it is looked whether a renewal is due: a stream can live for weeks on one connection, and asks for no token meanwhile. */
@@ -17,7 +18,7 @@ const PAUSE_MS = 60_000;
  * token that is stored now. A renewal that fails is reported once and tried again a minute later; when the token has ended, `get` throws a
  * FleetError of kind `auth` that names the login.
  */
-export function openRenewal(read: () => Promise<StoredToken>, input: TokenInput): TokenReader {
+export function openRenewal(read: () => Promise<StoredToken>, input: TokenInput): Tokens {
   const { clock, signal, stored, settings, notice } = input;
   const profile = settings.profile.value;
   let refused: string | undefined;

@@ -1,9 +1,10 @@
 // Runs the command that prints the access token.
 
 import { configError, lastingError } from '../errors.js';
+import type { Tokens } from '../http/types.js';
 import { hideJwts } from '../secrets.js';
 import { describeEnd, readShellLines, runShell } from '../shell.js';
-import { shared, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace, type TokenReader } from './token-place.js';
+import { shared, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
 import { readExpiry, readToken } from './token-text.js';
 
 /** A line of its stderr that is longer is passed on in parts. */
@@ -17,12 +18,12 @@ const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
 
 /** Keeps the token that the command printed until it is about to end, or was refused. */
-export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
+export function openCommand(place: TokenPlace, input: TokenInput): Tokens {
   const { clock, signal } = input;
   let kept: { token: string; freshUntilMs: number } | undefined;
   const run = shared(async () => {
     const output = await runTokenCommand(place, input);
-    const token = readToken(output, `the output of the token command (${place.origin})`, place.remedy, input);
+    const token = readToken(output, `the output of the token command (${place.origin})`, place.refusalHint, input);
     kept = { token, freshUntilMs: findFreshUntil(token, clock.wallMs()) };
     return token;
   });
@@ -63,10 +64,10 @@ async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<st
   const { env, signal, notice, clock, settings } = input;
   const timeoutMs = settings.timeoutMs.value;
   const failure = (what: string, cause?: unknown) =>
-    configError(`the token command (${place.origin}) ${what}`, place.remedy, cause);
+    configError(`the token command (${place.origin}) ${what}`, place.refusalHint, cause);
   if (env[INSIDE_VARIABLE] === place.text) {
     const message = `the token command (${place.origin}) runs fleet, which would run the same command again`;
-    throw lastingError(message, place.remedy);
+    throw lastingError(message, place.refusalHint);
   }
   signal.throwIfAborted();
   const chunks: Buffer[] = [];

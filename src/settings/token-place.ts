@@ -12,12 +12,12 @@ import { type Login, loadTokens, type Stored } from './store.js';
 /** The source that is used. */
 export interface TokenPlace {
   readonly kind: 'variable' | 'file' | 'command' | 'stored';
-  /** In words, see TokenSource. */
+  /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */
   readonly origin: string;
   /** Whether the environment or the profile points to it. */
   readonly level: 'environment' | 'profile';
   /** What to do when it gives no token, or one that the service refuses; only that source is named. */
-  readonly remedy: string;
+  readonly refusalHint: string;
   /** The token, the path of the file, or the command; '' for a stored token, which is read anew. */
   readonly text: string;
   /** The login that a stored token came from. */
@@ -40,14 +40,6 @@ export interface TokenInput {
   anonymous(): Promise<Client>;
 }
 
-/** How a source gives a token. */
-export interface TokenReader {
-  /** The token to send now. Throws a FleetError when there is none or it cannot be read; may be called again. */
-  get(): Promise<string>;
-  /** Called after a 401: fetches anew. Undefined when the source has no other token than the refused one. */
-  renew(refused: string): Promise<string | undefined>;
-}
-
 /** Far above the size of any token. */
 export const TOKEN_LIMIT_BYTES = 65_536;
 
@@ -62,27 +54,27 @@ export async function findTokenPlace(
 ): Promise<TokenPlace | undefined> {
   const { FLEET_TOKEN: token = '', FLEET_TOKEN_FILE: path = '' } = env;
   if (token.trim() !== '') {
-    const remedy = `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`;
-    return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', remedy, text: token };
+    const refusalHint = `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`;
+    return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', refusalHint, text: token };
   }
   if (path !== '') {
-    const remedy = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
-    return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, remedy, text: path };
+    const refusalHint = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
+    return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, refusalHint, text: path };
   }
   const { value: text, from } = tokenCommand;
   if (text !== undefined) {
-    const remedy = `try the command of ${from} by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
+    const refusalHint = `try the command of ${from} by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
     const isOfEnvironment = tokenCommand.origin === 'environment';
     const origin = isOfEnvironment ? from : `command of ${from}`;
-    return { kind: 'command', level: isOfEnvironment ? 'environment' : 'profile', origin, remedy, text };
+    return { kind: 'command', level: isOfEnvironment ? 'environment' : 'profile', origin, refusalHint, text };
   }
   const found = (await loadTokens(stored)).get(profile);
   if (found === undefined) return undefined;
   const { login } = found;
-  const remedy = `run "${loginCommand(profile, login)}" for a new token`;
+  const refusalHint = `run "${loginCommand(profile, login)}" for a new token`;
   const stores = profile === SANDBOX_PROFILE ? 'sandbox' : 'auth login';
   const origin = login === undefined ? `stored by ${stores}` : `logged in as ${login.email}`;
-  return { kind: 'stored', level: 'profile', origin, remedy, text: '', login };
+  return { kind: 'stored', level: 'profile', origin, refusalHint, text: '', login };
 }
 
 /** The login that gives the profile a new token. */

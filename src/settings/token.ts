@@ -1,26 +1,17 @@
 // Reads the access token and refreshes it (interface.md section 5 leaves obtaining it open).
 
 import { configError, lastingError, reasonOf } from '../errors.js';
+import type { Tokens } from '../http/types.js';
 import type { NamedFile } from '../named-file.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { loadProfiles, loadTokens, type StoredToken } from './store.js';
-import {
-  findTokenPlace,
-  missingToken,
-  TOKEN_LIMIT_BYTES,
-  type TokenInput,
-  type TokenPlace,
-  type TokenReader,
-} from './token-place.js';
-import { readExpiry, readToken } from './token-text.js';
+import { findTokenPlace, missingToken, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
+import { readToken } from './token-text.js';
 
 export { affiliationsOf, organizationsOf, parseToken, readClaims, readExpiry } from './token-text.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
-export interface TokenSource extends TokenReader {
-  /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */
-  readonly origin: string;
-  /** What to do when the service refuses the token: how just this source is renewed. */
+export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
   readonly refusalHint: string;
   /** Whether another token can come from there while a command runs. */
   readonly isRenewable: boolean;
@@ -36,22 +27,17 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const profile = settings.profile.value;
   const place = await findTokenPlace(env, stored, settings);
   if (place === undefined) throw stored.problem ?? missingToken(profile);
-  const { kind, login, origin, remedy: refusalHint } = place;
+  const { kind, login, origin, refusalHint } = place;
   // `fleet sandbox` renews the token of its own profile.
   const isStoredOnce = kind === 'stored' && login === undefined && profile !== SANDBOX_PROFILE;
   const isRenewable = kind !== 'variable' && !isStoredOnce;
-  return { origin, refusalHint, isRenewable, ...(await openReader(place, input)) };
+  return { ...(await openReader(place, input)), origin, refusalHint, isRenewable };
 }
 
-/** Whether the token in use can be renewed while a command runs, and until when it lives by itself; undefined: it does not say. */
-export async function lifeOf(source: TokenSource): Promise<{ isRenewable: boolean; endsAtMs: number | undefined }> {
-  return { isRenewable: source.isRenewable, endsAtMs: readExpiry(await source.get()) };
-}
-
-async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenReader> {
-  const { kind, text, origin, remedy, login } = place;
+async function openReader(place: TokenPlace, input: TokenInput): Promise<Tokens> {
+  const { kind, text, origin, refusalHint, login } = place;
   // A variable stays as it is for as long as the program runs.
-  if (kind === 'variable') return rereading(async () => readToken(text, origin, remedy, input, lastingError));
+  if (kind === 'variable') return rereading(async () => readToken(text, origin, refusalHint, input, lastingError));
   if (kind === 'file') return rereading(fileReader(place, input));
   if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
   const read = storedReader(place, input);
@@ -59,7 +45,7 @@ async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenRe
   return (await import('./renewal.js')).openRenewal(read, input);
 }
 
-function rereading(read: () => Promise<string>): TokenReader {
+function rereading(read: () => Promise<string>): Tokens {
   return {
     get: read,
     async renew(refused) {
@@ -72,7 +58,7 @@ function rereading(read: () => Promise<string>): TokenReader {
 /** Not there, no file, or not ours to read. */
 const MISSING_FILE_CODES: readonly string[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM'];
 
-function fileReader({ text: path, remedy }: TokenPlace, input: TokenInput): () => Promise<string> {
+function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput): () => Promise<string> {
   const { clock, signal, settings } = input;
   const limits = { limitBytes: TOKEN_LIMIT_BYTES, tooLarge: 'it holds more than a token' };
   let kept: string | undefined;
@@ -88,14 +74,14 @@ function fileReader({ text: path, remedy }: TokenPlace, input: TokenInput): () =
       const isMissing = MISSING_FILE_CODES.includes((error as NodeJS.ErrnoException).code ?? '');
       throw (isMissing ? lastingError : configError)(message, 'check the path in FLEET_TOKEN_FILE', error);
     }
-    const token = readToken(read.bytes.toString('utf8'), `the file ${path}`, remedy, input);
+    const token = readToken(read.bytes.toString('utf8'), `the file ${path}`, refusalHint, input);
     // A pipe (`FLEET_TOKEN_FILE=<(…)`) can be read once.
     if (!read.isRegular) kept = token;
     return token;
   };
 }
 
-function storedReader({ remedy }: TokenPlace, input: TokenInput): () => Promise<StoredToken> {
+function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Promise<StoredToken> {
   const { stored, settings } = input;
   const profile = settings.profile.value;
   const address = (profiles: TokenInput['stored']['profiles']) => profiles.get(profile)?.['base_url'];
@@ -110,6 +96,6 @@ function storedReader({ remedy }: TokenPlace, input: TokenInput): () => Promise<
         'start the command again',
       );
     checked = found.token;
-    return { ...found, token: readToken(found.token, `the stored token of profile "${profile}"`, remedy, input) };
+    return { ...found, token: readToken(found.token, `the stored token of profile "${profile}"`, refusalHint, input) };
   };
 }

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { openContext } from '../../src/context.js';
-import { lifeOf, readExpiry } from '../../src/settings/token.js';
+import { readExpiry } from '../../src/settings/token.js';
 import { openIo } from '../../src/terminal/io.js';
 import { newFolder } from '../support/folder.js';
 import { readText } from '../support/guides.js';
@@ -300,7 +300,7 @@ describe('a renewal', () => {
           await vi.waitFor(() => expect([renewals(requests).length, timers.length]).toEqual([times, 1]), 10_000);
         }
       }
-      expect(await lifeOf(source)).toEqual({ isRenewable: true, endsAtMs: nowMs + 30 * MINUTE_MS });
+      expect([source.isRenewable, readExpiry(await source.get())]).toEqual([true, nowMs + 30 * MINUTE_MS]);
       await close();
       expect(timers).toEqual([]);
     }));

@@ -4,7 +4,7 @@ import { LOGIN_PATH, postForToken, refreshPathOf } from '../../api/login.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
-import { KEYS } from '../../settings/keys.js';
+import { KEYS, parseAddress } from '../../settings/keys.js';
 import {
   chooseProfile,
   profileFlag,
@@ -27,12 +27,12 @@ import {
 } from '../../settings/store.js';
 import { organizationsOf, parseToken, readExpiry } from '../../settings/token.js';
 import { findTokenPlace } from '../../settings/token-place.js';
+import { readToken } from '../../settings/token-text.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
 import { checkLogin, clientOfLogin, withPrefixHint } from './check.js';
 import { askAddress, askOrganization, askPassword, askToken } from './questions.js';
-import { chooseTarget, type LoginTarget } from './target.js';
 
 export interface LoginOptions {
   withToken?: boolean;
@@ -95,6 +95,42 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   await save(context, { stored, target, values: valuesToSave(settings, answers, target), obtained });
 }
 
+/** Which profile a login goes to: the one that is named, else the one in use if it is of the same service, else one named after the host. */
+interface LoginTarget {
+  profile: string;
+  /** Why it is another profile than the one in use; undefined when it is that one. */
+  reason?: string;
+  /** The address that the profile held before, when it is another service's: what else it held belonged to that one. */
+  replaced?: URL;
+}
+
+/** Decides for an address; undefined where none is known. Throws a FleetError of kind `usage` for the profile of the sandbox. */
+function chooseTarget(
+  stored: Stored,
+  { value: profile, origin }: Setting<string>,
+  address: URL | undefined,
+): LoginTarget {
+  const isNamed = origin === 'flag' || origin === 'environment';
+  const isSandbox = isSandboxProfile(profile, stored.profiles.get(profile));
+  if (isNamed && isSandbox)
+    throw usageError(
+      `the profile "${profile}" belongs to "fleet sandbox", which overwrites it`,
+      'choose another name: fleet auth login --profile NAME',
+    );
+  const parsed = parseAddress(String(stored.profiles.get(profile)?.['base_url'] ?? ''));
+  const held = 'value' in parsed && !isSandbox ? parsed.value : undefined;
+  const isOther = held !== undefined && address !== undefined && held.origin !== address.origin;
+  if (!isSandbox && (isNamed || !isOther)) return isOther ? { profile, replaced: held } : { profile };
+  if (address === undefined)
+    throw usageError(
+      `the profile in use, "${profile}", belongs to "fleet sandbox"`,
+      'give the address of the service: fleet auth login --base-url URL',
+    );
+  const name = address.host.replace(/[^\w.-]+/g, '-').replace(/^-/, '');
+  const holds = held === undefined ? 'belongs to "fleet sandbox"' : `holds ${KEYS.base_url.show(held)}`;
+  return { profile: name, reason: `"${profile}" ${holds}` };
+}
+
 function checkFlags({ withToken, email, passwordStdin, loginPath }: LoginOptions): void {
   if (withToken === true && email !== undefined)
     throw usageError('--with-token and --email cannot be used together', 'a token needs no e-mail address');
@@ -114,10 +150,7 @@ async function obtain(
   const { secrets } = context.io;
   if (email === undefined) {
     const typed = withToken === true ? await pipe(context, '--with-token', 'token') : await askToken(context, where);
-    const parsed = parseToken(typed);
-    if ('reason' in parsed) throw usageError(`the token ${parsed.reason}`, 'give the token alone, on one line');
-    secrets.add(parsed.value);
-    return { token: parsed.value };
+    return { token: readToken(typed, 'the token', 'give the token alone, on one line', { secrets }, usageError) };
   }
   const place = { settings, baseUrl: baseUrl ?? requireBaseUrl(settings) };
   const typed =

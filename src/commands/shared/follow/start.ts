@@ -3,7 +3,7 @@
 import { doublingPauseMs, sleep } from '../../../clock.js';
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
-import { affiliationsOf, lifeOf, type TokenSource } from '../../../settings/token.js';
+import { affiliationsOf, readExpiry, type TokenSource } from '../../../settings/token.js';
 import { showDuration } from '../../../terminal/time.js';
 import { openStderr } from './stderr.js';
 
@@ -52,7 +52,7 @@ async function warnOfEnd(
   source: TokenSource,
   { for: forMs = SOON_MS }: Limits,
 ): Promise<void> {
-  const { endsAtMs = Number.POSITIVE_INFINITY } = await lifeOf(source);
+  const endsAtMs = readExpiry(await source.get()) ?? Number.POSITIVE_INFINITY;
   const leftMs = endsAtMs - clock.wallMs();
   if (leftMs <= 0 || leftMs >= forMs) return;
   const end = `in ${showDuration(leftMs)}, at ${new Date(endsAtMs).toISOString()}`;
