@@ -141,7 +141,6 @@ export function checkProfileName(
 
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
 export async function saveProfile(place: SettingsFolder, name: string, values: ProfileValues): Promise<void> {
-  checkProfileName(name);
   await changeProfiles(place, ({ profiles }) => {
     checkProfileName(name, profiles.keys());
     profiles.set(name, merge(profiles.get(name), values));

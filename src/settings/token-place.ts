@@ -84,10 +84,8 @@ export function loginCommand(profile: string, login: Login | undefined): string 
 
 /** The error for a missing token. */
 export function missingToken(profile: string): FleetError {
-  return lastingError(
-    `no access token for profile "${profile}"`,
-    `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`,
-  );
+  const hint = `run "${loginCommand(profile, undefined)}" or set FLEET_TOKEN`;
+  return lastingError(`no access token for profile "${profile}"`, hint);
 }
 
 /** One run of the work for all who ask while it lasts: eight workers that are refused together need one new token, not eight. */

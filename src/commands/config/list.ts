@@ -2,8 +2,8 @@
 
 import type { Context } from '../../context.js';
 import { KEY_NAMES } from '../../settings/keys.js';
-import { explainSetting, explainSettings, type Settings } from '../../settings/resolve.js';
-import { loadStored, type Stored } from '../../settings/store.js';
+import { explainSetting, explainSettings } from '../../settings/resolve.js';
+import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseReportFormat, printReport, reportColumn } from '../shared/change-report.js';
@@ -29,7 +29,9 @@ export async function listSettings(context: Context): Promise<void> {
   );
   const explained = [...Object.values(settings), ...feed.filter(({ shown }) => shown !== null)];
   const rows: Row[] = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));
-  rows.push(await describeToken(context, stored, settings));
+  const token = await findTokenPlace(io.env, stored, settings);
+  const [origin, from] = token === undefined ? ['default', 'default'] : [token.level, token.origin];
+  rows.push({ key: 'token', value: token === undefined ? null : HIDDEN, origin, from });
 
   await printReport(context, REPORT, rows, chooseReportFormat(settings.output));
   for (const { problem } of explained) if (problem !== undefined) await notice(`warning: ${problem.message}`);
@@ -49,10 +51,4 @@ const REPORT: Shape<Row> = {
 /** `default`, `flag: --output`, `profile "sandbox"`. */
 function describeOrigin({ origin, from }: Row): string {
   return from.startsWith(origin) ? from : `${origin}: ${from}`;
-}
-
-async function describeToken({ io }: Context, stored: Stored, settings: Settings): Promise<Row> {
-  const place = await findTokenPlace(io.env, stored, settings);
-  if (place === undefined) return { key: 'token', value: null, origin: 'default', from: 'default' };
-  return { key: 'token', value: HIDDEN, origin: place.level, from: place.origin };
 }
