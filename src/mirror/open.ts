@@ -31,7 +31,7 @@ export async function openMirror(
   try {
     const schema = await readSchema(database);
     if (schema !== undefined && schema < SCHEMA_NUMBER)
-      throw configError('the mirror was written by an older fleet', 'upgrade it: fleet mirror upgrade');
+      throw configError('the mirror was written by an older version of fleet', 'upgrade it: fleet mirror upgrade');
     if (schema === undefined) throw missing(address);
     const { base_url: found } = await readMeta(database);
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);

@@ -21,7 +21,7 @@ const STATUS =
 const QUERY = `Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the
 columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.`;
 
-const UPGRADE = `Bring the tables of a mirror that an older fleet made up to those of this one, as "mirror run" does when
+const UPGRADE = `Bring the tables of a mirror that an older version made up to those of this one, as "mirror run" does when
 it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes.`;
 
 export function addMirror(program: Command, run: Run): void {
@@ -57,7 +57,7 @@ export function addMirror(program: Command, run: Run): void {
   addReplay(mirror, run);
   addVerb(
     mirror,
-    ['upgrade', 'bring the mirror of an older fleet up to date', UPGRADE],
+    ['upgrade', 'bring the mirror of an older version up to date', UPGRADE],
     ['the mirror of the profile in use', 'fleet mirror upgrade'],
     ['from a script, before its writers are started anew', 'fleet mirror upgrade --quiet'],
   ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));

@@ -48,7 +48,7 @@ export function addWatch(program: Command, run: Run): void {
   const watch = addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition())))
     .option(
       '--resync-pages <n>',
-      'read at most this many pages of the list at the start and after a gap; 0: none',
+      'read at most this many pages of the list at the start and after a gap; 0: none, and no count every 5 minutes',
       wholeNumber('--resync-pages', 0),
       RESYNC_PAGES,
     )
