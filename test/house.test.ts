@@ -206,7 +206,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_254,
   'src/api': 361,
   'src/cli': 837,
-  'src/follower': 1_378,
+  'src/follower': 1_342,
   'src/globe': 252,
   'src/http/*.ts': 1_634,
   'src/http/stream': 590,

@@ -23,19 +23,15 @@ export interface FollowerOptions {
   seesAll?(): boolean;
 }
 
-/** What is asked of the service; `id` is the number of the reading that asks. */
-export type FollowerRequest = { readonly id: number } & (
-  | {
-      readonly type: 'read-page';
-      readonly organization: string;
-      readonly next: Query | undefined;
-      /** The page's count is wanted, and none of its bicycles. */
-      readonly isCount: boolean;
-    }
-  | { readonly type: 'read-bicycle'; readonly uuid: string }
+/** What a reading asks of the service; `isCount`: the page's count is wanted, and none of its bicycles. */
+export type ReadRequest =
+  | { type: 'read-page'; organization: string; next?: Query | undefined; isCount?: true }
+  | { type: 'read-bicycle'; uuid: string }
   /** The list of an organization, to its end. */
-  | { readonly type: 'read-whole'; readonly organization: string }
-);
+  | { type: 'read-whole'; organization: string };
+
+/** `id` is the number of the reading that asks. */
+export type FollowerRequest = Readonly<ReadRequest & { id: number }>;
 
 /** What came of it. */
 export type FollowerAnswer = { readonly id: number } & (

@@ -12,7 +12,7 @@ import { type Change, KnownFleet } from './known-fleet.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
 import { type FleetStore, KNOWN_LIMIT } from './store.js';
-import { totalOf, WholeList, type WholeResult } from './whole-list.js';
+import { WholeList, type WholeResult } from './whole-list.js';
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
 export const CHECK_MS = 5 * 60_000;
@@ -291,15 +291,12 @@ export class Follower {
 
   // What readings brought
 
-  #endReading(ended: EndedReading, now: Moment) {
-    const { report, mark, totals, isCount } = ended;
-    const { bicycles, organizations } = this.#options;
+  #endReading({ report, mark, total }: EndedReading, now: Moment) {
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    const total = totalOf(organizations.map((organization) => totals.get(organization)));
-    const misfit = bicycles === undefined ? this.#misfit(total) : undefined;
-    if (isCount) {
+    const misfit = this.#options.bicycles === undefined ? this.#misfit(total) : undefined;
+    if (report === undefined) {
       if (misfit !== undefined && this.#whole.isAllowed(now)) this.#whole.want(misfit, now);
       return;
     }

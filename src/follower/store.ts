@@ -88,7 +88,7 @@ export interface ListedStore {
   /** Forgets which bicycles whole readings have met. */
   beginList(): void;
   /** A pass of a whole reading has met these. */
-  addListed(uuids: readonly string[], pass: ListPass): void;
+  addListed(uuids: readonly string[], pass: number): void;
   /** Holds a whole reading against what is known; undefined where the answer comes later, as an event. */
   meet(pass: ListPass): Meeting | undefined;
   /** What the reading has not met, and no message touched since it began, is gone; returns those that can be named. */
@@ -162,7 +162,7 @@ export class MemoryStore implements FleetStore {
     this.#listed.clear();
   }
 
-  addListed(uuids: readonly string[], { pass }: ListPass) {
+  addListed(uuids: readonly string[], pass: number) {
     for (const uuid of uuids) this.#listed.set(uuid, pass);
   }
 

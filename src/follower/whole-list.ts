@@ -3,10 +3,10 @@
 // A reading is proven when a pass through its pages met as many bicycles as the service counted on any of them, none older than it was
 // known. What two proven readings do not show, and no message told of meanwhile, is gone.
 
-import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
+import { bicycleUuid } from '../api/bicycle.js';
 import { doublingPauseMs, type Moment } from '../clock.js';
-import type { Item } from '../http/types.js';
-import type { AnswerOf, Emit } from './events.js';
+import type { FleetError } from '../errors.js';
+import type { AnswerOf, ReadRequest, Emit } from './events.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
 import type { ListPass, Meeting } from './store.js';
 
@@ -27,31 +27,15 @@ export interface WholeOptions {
   onEnd(result: WholeResult, now: Moment): void;
 }
 
-/** One reading of the lists, over as many passes as it takes. */
-interface Reading {
-  readonly id: number;
+/** A reading of the lists, over as many passes as it takes. */
+interface Begun {
   readonly startedAt: Moment;
   /** When the reading began that this one confirms; undefined for the first of the two. */
   readonly confirms: Moment | undefined;
-  /** How often the pages were read. */
-  tries: number;
-  pass: Pass;
 }
 
-/** One time through the lists; changes in place. */
-interface Pass {
-  readonly number: number;
-  /** Which organization's list is read, and how many pages and bicycles of it came. */
-  organization: number;
-  pagesHere: number;
-  metHere: number;
-  /** Bicycles met in all lists. */
-  read: number;
-  /** The service's count of each list, as far as it is known; null where it says none. */
-  readonly counts: (number | null)[];
-  /** Some bicycle was older than it was known. */
-  isStale: boolean;
-}
+/** Yields requests; nothing where it waits for another answer to the last one. */
+type Steps<Result> = Generator<ReadRequest | undefined, Result, AnswerOf<'whole-page' | 'whole-met'> | undefined>;
 
 interface Wanted {
   readonly reason: string;
@@ -71,8 +55,12 @@ export class WholeList {
   readonly #known: KnownFleet;
   readonly #options: WholeOptions;
   readonly #emit: Emit;
-  #reading: Reading | undefined;
+  #reading: (Begun & { readonly steps: Steps<void> }) | undefined;
   #wanted: Wanted | undefined;
+  /** When the last answer came. */
+  #now: Moment = { monotonicMs: 0, wallMs: 0 };
+  /** How far the reading in progress is, and the service's count of each list, as far as it is known. */
+  progress = { read: 0, counts: [] as (number | undefined)[] };
   #readings = 0;
   #passes = 0;
   /** Requests in a row that failed, and readings that proved nothing. */
@@ -93,16 +81,11 @@ export class WholeList {
 
   /** The number of the reading in progress: answers to others are not waited for. */
   get id(): number | undefined {
-    return this.#reading?.id;
+    return this.#reading && this.#readings;
   }
 
   get wanted(): Pick<Wanted, 'reason' | 'dueMs'> | undefined {
     return this.#wanted;
-  }
-
-  /** How far the reading in progress is. */
-  get progress(): Pick<Pass, 'read' | 'counts'> | undefined {
-    return this.#reading?.pass;
   }
 
   /** A reading is to begin, at once unless one proved nothing shortly before. */
@@ -131,140 +114,135 @@ export class WholeList {
     // What a second reading shows counts beside what the first one showed.
     if (confirms === undefined) this.#known.store.beginList();
     this.#wanted = undefined;
-    this.#reading = { id: ++this.#readings, startedAt: now, confirms, tries: 1, pass: this.#newPass() };
-    this.#readOn(this.#reading, now);
+    this.#readings++;
+    const begun = { startedAt: now, confirms };
+    this.#reading = { ...begun, steps: this.#read(begun) };
+    this.#goOn(undefined, now);
   }
 
   take(answer: AnswerOf<'whole-page' | 'whole-met' | 'whole-failed'>, now: Moment) {
-    const reading = this.#reading;
-    if (reading === undefined || answer.id !== reading.id) return;
-    if (answer.type === 'whole-page') this.#takePage(reading, answer, now);
-    else if (answer.type === 'whole-met') this.#takeMeeting(reading, answer, now);
-    else this.#takeFailure(reading, answer, now);
+    if (this.#reading === undefined || answer.id !== this.#readings) return;
+    if (answer.type === 'whole-failed') this.#takeFailure(this.#reading.confirms, answer.error, now);
+    else this.#goOn(answer, now);
   }
 
-  #newPass(): Pass {
-    const number = ++this.#passes;
-    return { number, organization: 0, pagesHere: 0, metHere: 0, read: 0, counts: [], isStale: false };
+  #goOn(answer: AnswerOf<'whole-page' | 'whole-met'> | undefined, now: Moment) {
+    this.#now = now;
+    const step = this.#reading?.steps.next(answer);
+    if (step?.done === false && step.value !== undefined) this.#emit({ ...step.value, id: this.#readings });
   }
 
-  #readOn(reading: Reading, now: Moment) {
-    const { id, pass } = reading;
-    const organization = this.#options.organizations[pass.organization];
-    if (organization !== undefined) return this.#emit({ type: 'read-whole', id, organization });
-    const meeting = this.#known.store.meet(this.#passOf(reading));
-    if (meeting !== undefined) this.#takeMeeting(reading, meeting, now);
-  }
-
-  #takePage(reading: Reading, { items, count, isLast, askedAt }: AnswerOf<'whole-page'>, now: Moment) {
-    const { pass } = reading;
-    const { counts, organization } = pass;
-    const uuids: string[] = [];
-    this.#failures = 0;
-    for (const item of items) {
-      const uuid = bicycleUuid(item.value);
-      if (uuid === undefined) continue;
-      uuids.push(uuid);
-      if (this.#takeItem(item, organization, askedAt, now)) pass.isStale = true;
+  /** Reads the lists until a pass proves something, three times at most. */
+  *#read(begun: Begun): Steps<void> {
+    const { store } = this.#known;
+    const started = begun.confirms ?? begun.startedAt;
+    for (let tries = 1; ; tries++) {
+      const number = ++this.#passes;
+      const isStale = yield* this.#readPass(number);
+      const total = totalOf(this.progress.counts);
+      const full = 'there are too many bicycles to compare';
+      if (store.isFull()) return this.#end({ gone: 0, reason: full, total: undefined });
+      const serviceMs = this.#known.serviceMs(started.monotonicMs);
+      const seesAll = this.#options.seesAll?.() ?? true;
+      const pass = { id: this.#readings, pass: number, started, serviceMs, seesAll };
+      const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
+      const isShort = total !== undefined && meeting.met < total;
+      if (!isShort && !isStale) return this.#endProven(begun, pass, meeting, total);
+      if (tries < MOST_PASSES) continue;
+      const what = isShort ? `showed ${meeting.met} of ${total} bicycles` : 'was older than the pushed updates';
+      return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
     }
-    this.#known.store.addListed(uuids, this.#passOf(reading));
-    const most = Math.max(count ?? -1, counts[organization] ?? -1);
-    counts[organization] = most < 0 ? null : most;
-    pass.read += uuids.length;
-    pass.pagesHere++;
-    pass.metHere += uuids.length;
-    this.#emit({ type: 'counted', total: this.#total(pass) });
-    if (!this.#known.store.isFull()) return isLast ? this.#takeListEnd(reading, now) : undefined;
-    this.#reading = undefined;
-    this.#options.onEnd({ gone: 0, reason: 'there are too many bicycles to compare', total: undefined }, now);
   }
 
-  /** Whether the list shows it older than it was known. */
-  #takeItem({ value, json }: Item<Bicycle>, organization: number, askedAt: number, now: Moment): boolean {
-    const followed = this.#options.organizations[organization] ?? '';
-    if (!this.#known.isWhole && !this.#known.store.isTable) {
-      this.#emit({ type: 'learned', bicycle: this.#known.learn(value, now, { followed }) });
-      return false;
+  /** One time through the lists; whether one showed a bicycle older than it was known. */
+  *#readPass(number: number): Steps<boolean> {
+    const { organizations } = this.#options;
+    const counts: (number | undefined)[] = organizations.map(() => undefined);
+    const progress = { read: 0, counts };
+    this.progress = progress;
+    let isStale = false;
+    for (const [index, organization] of organizations.entries()) {
+      const before = progress.read;
+      let page = (yield { type: 'read-whole', organization }) as AnswerOf<'whole-page'>;
+      const isOne = page.isLast;
+      for (;;) {
+        if (this.#takePage(page, number, organization)) isStale = true;
+        if (page.count !== undefined) counts[index] = Math.max(page.count, counts[index] ?? 0);
+        this.#emit({ type: 'counted', total: totalOf(counts) });
+        if (this.#known.store.isFull()) return isStale;
+        if (page.isLast) break;
+        page = (yield undefined) as AnswerOf<'whole-page'>;
+      }
+      // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
+      counts[index] ??= isOne ? progress.read - before : undefined;
     }
-    const { change, isStale } = this.#known.compare(value, NO_MARK, askedAt, now, { followed, json });
-    if (change !== undefined) this.#emit({ type: 'caught-up', change });
     return isStale;
   }
 
-  #takeListEnd(reading: Reading, now: Moment) {
-    const { pass } = reading;
-    const { counts, organization, pagesHere, metHere } = pass;
-    // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
-    counts[organization] ??= pagesHere === 1 ? metHere : null;
-    Object.assign(pass, { organization: organization + 1, pagesHere: 0, metHere: 0 });
-    this.#readOn(reading, now);
-  }
-
-  #passOf({ id, pass, confirms, startedAt: started }: Reading): ListPass {
-    const since = confirms ?? started;
-    const serviceMs = this.#known.serviceMs(since.monotonicMs);
-    return { id, pass: pass.number, started: since, serviceMs, seesAll: this.#options.seesAll?.() ?? true };
-  }
-
-  /** How many bicycles the service counts; undefined where it does not say. */
-  #total({ counts }: Pass): number | undefined {
-    return totalOf(this.#options.organizations.map((_, index) => counts[index] ?? undefined));
-  }
-
-  #takeMeeting(reading: Reading, { met, missing, known }: Meeting, now: Moment) {
-    const { pass, startedAt, confirms } = reading;
-    const total = this.#total(pass);
-    const isShort = total !== undefined && met < total;
-    const isUnproven = isShort || pass.isStale;
-    if (isUnproven && reading.tries < MOST_PASSES) {
-      reading.tries++;
-      reading.pass = this.#newPass();
-      return this.#readOn(reading, now);
+  /** Whether the page shows a bicycle older than it was known. */
+  #takePage({ items, askedAt }: AnswerOf<'whole-page'>, pass: number, followed: string): boolean {
+    const uuids: string[] = [];
+    let isStale = false;
+    this.#failures = 0;
+    for (const { value, json } of items) {
+      const uuid = bicycleUuid(value);
+      if (uuid === undefined) continue;
+      uuids.push(uuid);
+      if (!this.#known.isWhole && !this.#known.store.isTable) {
+        this.#emit({ type: 'learned', bicycle: this.#known.learn(value, this.#now, { followed }) });
+        continue;
+      }
+      const compared = this.#known.compare(value, NO_MARK, askedAt, this.#now, { followed, json });
+      if (compared.isStale) isStale = true;
+      if (compared.change !== undefined) this.#emit({ type: 'caught-up', change: compared.change });
     }
+    this.#known.store.addListed(uuids, pass);
+    this.progress.read += uuids.length;
+    return isStale;
+  }
+
+  /** A pass met as many bicycles as the service counts: those that it did not show are gone, once a second reading agrees. */
+  #endProven({ startedAt, confirms }: Begun, pass: ListPass, { missing, known }: Meeting, total: number | undefined) {
     this.#reading = undefined;
-    if (isUnproven) {
-      const what = isShort ? `showed ${met} of ${total} bicycles` : 'was older than the pushed updates';
-      return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
-    }
-    this.#options.onProven(startedAt, total, now);
-    if (missing === 0) return this.#endProven(0, total, now);
-    if (total === undefined || total === 0) {
+    this.#options.onProven(startedAt, total, this.#now);
+    if (missing > 0 && !total) {
       const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
       const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
-      return this.#endUnproven('kept', message, undefined, now);
+      return this.#endUnproven('kept', message);
     }
-    if (confirms === undefined) {
+    if (missing > 0 && confirms === undefined) {
       // What one proven reading did not show may have slipped between two pages: a second one has to agree.
       const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
-      this.#wanted = { reason: message, dueMs: now.monotonicMs, confirms: startedAt };
+      this.#wanted = { reason: message, dueMs: this.#now.monotonicMs, confirms: startedAt };
       return this.#emit({ type: 'notice', event: 'confirm', message });
     }
-    const gone = this.#known.store.removeMissing(this.#passOf(reading));
+    const gone = missing > 0 ? this.#known.store.removeMissing(pass) : [];
     for (const one of gone) this.#emit({ type: 'gone', ...one });
-    this.#endProven(gone.length, total, now);
+    this.#unproven = 0;
+    this.#end({ gone: gone.length, reason: undefined, total });
   }
 
-  #endProven(gone: number, total: number | undefined, now: Moment) {
-    this.#unproven = 0;
-    this.#options.onEnd({ gone, reason: undefined, total }, now);
+  #end(result: WholeResult) {
+    this.#reading = undefined;
+    this.#options.onEnd(result, this.#now);
   }
 
   /** A reading that proved nothing: the next one waits, longer each time. */
-  #endUnproven(event: string, reason: string, again: string | undefined, now: Moment) {
+  #endUnproven(event: string, reason: string, again?: string) {
     const inMs = doublingPauseMs(++this.#unproven, FIRST_UNPROVEN_PAUSE_MS, LONGEST_UNPROVEN_PAUSE_MS);
-    this.#allowedMs = now.monotonicMs + inMs;
+    this.#allowedMs = this.#now.monotonicMs + inMs;
     this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
     if (again !== undefined) this.#wanted = { reason, dueMs: this.#allowedMs };
-    this.#options.onEnd({ gone: 0, reason, total: undefined }, now);
+    this.#end({ gone: 0, reason, total: undefined });
   }
 
   /** A list that cannot be read is read again from its beginning. */
-  #takeFailure({ confirms }: Reading, { error }: AnswerOf<'whole-failed'>, now: Moment) {
+  #takeFailure(confirms: Moment | undefined, error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    this.#reading = undefined;
+    this.#now = now;
     this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs, confirms };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
-    this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read', total: undefined }, now);
+    this.#end({ gone: 0, reason: 'the whole list could not be read', total: undefined });
   }
 }
 

@@ -121,7 +121,7 @@ export class Ledger implements FleetStore {
     this.#steps.push({ type: 'clear-listed' });
   }
 
-  addListed(uuids: readonly string[], { pass }: ListPass) {
+  addListed(uuids: readonly string[], pass: number) {
     this.#steps.push({ type: 'listed', uuids, pass });
   }
 

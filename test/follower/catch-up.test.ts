@@ -44,7 +44,7 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
   const log: Output[] = [];
   const emit = (output: Output) => void log.push(output);
   const options = { topics: new Map(), organizations: ['o'], bicycles, mostPages, isWhole: false };
-  const machine = new CatchUp(knowledge, options, emit, ({ report }) => emit({ type: 'read', report }));
+  const machine = new CatchUp(knowledge, options, emit, ({ report }) => report && emit({ type: 'read', report }));
   const step = (input: Input, seconds: number): Output[] => {
     const before = log.length;
     if (input.type === 'blind') machine.missFrom(input.fromMs);

@@ -97,10 +97,15 @@ test('a bicycle that two organizations list, since it moved between them meanwhi
   // `b` has left; `a` moved from `o` to `p` between the two pages: both count one.
   page(3, 'a');
   page(4, 'a');
+  // The counts again, before and after the pause.
+  page(5);
+  page(5, 'a');
   expect(reports()).toEqual([]);
   follower.take({ type: 'tick' }, at(7));
-  page(8);
-  page(9, 'a');
+  for (const seconds of [7, 8]) {
+    page(seconds);
+    page(seconds, 'a');
+  }
   for (const seconds of [10, 12]) {
     wholePage(seconds);
     wholePage(seconds + 1, 'a');
@@ -111,6 +116,8 @@ test('a bicycle that two organizations list, since it moved between them meanwhi
 test('a bicycle that leaves between the two readings of the whole list keeps it from being complete', () => {
   const { page, wholePage, reports, gone } = openAfterGap(['a', 'b', 'c']);
   page(3, 'a', 'b');
+  page(4);
+  page(4, 'a', 'b');
   page(4);
   wholePage(5, 'a', 'b');
   wholePage(6);
