@@ -57,9 +57,10 @@ function hashOf(text) {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-/** Coastlines and borders of Natural Earth; the names of countries are not drawn. */
+/** The outlines of countries of Natural Earth; their names are not drawn. */
 function readWorld() {
   const world = JSON.parse(readFileSync(fileURLToPath(import.meta.resolve('world-atlas/countries-50m.json')), 'utf8'));
+  delete world.objects.land;
   for (const country of world.objects.countries.geometries) {
     delete country.properties;
     delete country.id;

@@ -2,7 +2,7 @@
 
 import { readBlock } from './dom.js';
 import type { PageBicycle } from './fleet.js';
-import { askForFields } from './live.js';
+import { askFleet } from './live.js';
 import type { Details, FieldTexts, Payload } from './payload.js';
 
 type Columns = readonly (readonly [field: string, texts: readonly (string | null)[]])[];
@@ -29,7 +29,7 @@ export async function pageFields(
   { link }: Payload,
   isLive: boolean,
 ): Promise<FieldTexts> {
-  if (isLive) return askForFields(uuid);
+  if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
   // Of the past the page knows what it draws.
   if (link !== null) return [];
   details ??= unpackDetails(readBlock<Details>('details'));

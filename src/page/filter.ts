@@ -1,7 +1,7 @@
 // Filters and sorts the bicycles of the page; fast enough for 100,000 at every key press.
 
 import type { Bounds } from '../globe/projection.js';
-import { GROUPS, type Group, groupOf, type PageBicycle, type PageFleet } from './fleet.js';
+import { GROUPS, type Group, groupOf, type PageBicycle } from './fleet.js';
 
 export interface Filter {
   /** The words that are shown, by group; all of them where a group is not named. */
@@ -38,18 +38,11 @@ export function inView(bicycles: readonly PageBicycle[], { west, east, north, so
   return bicycles.filter(({ x, y }) => y >= north && y <= south && x + Math.ceil(west - x) <= east);
 }
 
-const COLLATOR = new Intl.Collator('en', { numeric: true });
-
 /** Sorted; what has no value comes last in either direction, and what is equal in the order in which it came. */
-export function sortBicycles(
-  fleet: PageFleet,
-  bicycles: readonly PageBicycle[],
-  { field, isDescending }: PageSort,
-): PageBicycle[] {
+export function sortBicycles(bicycles: readonly PageBicycle[], { field, isDescending }: PageSort): PageBicycle[] {
   const turn = isDescending ? -1 : 1;
-  const ranks = field === 'name' ? rankNames(fleet, bicycles) : undefined;
   const keyOf = {
-    name: ({ name }: PageBicycle) => (name === null ? null : (ranks?.get(name) ?? 0)),
+    name: ({ nameKey }: PageBicycle) => nameKey,
     state: ({ state }: PageBicycle) => state,
     charge: ({ percent }: PageBicycle) => percent,
     seen: ({ seenMs }: PageBicycle) => seenMs,
@@ -59,16 +52,4 @@ export function sortBicycles(
     if (one === null || other === null) return Number(one === null) - Number(other === null);
     return one < other ? -turn : one > other ? turn : 0;
   });
-}
-
-/** A collator takes most of a second for 100,000 names, so it is asked again only when there is a new one. */
-const RANKS = new WeakMap<PageFleet, ReadonlyMap<string, number>>();
-
-function rankNames(fleet: PageFleet, bicycles: readonly PageBicycle[]): ReadonlyMap<string, number> {
-  const known = RANKS.get(fleet);
-  if (known !== undefined && bicycles.every(({ name }) => name === null || known.has(name))) return known;
-  const names = [...new Set(fleet.all.flatMap(({ name }) => name ?? []))];
-  const ranks = new Map(names.sort(COLLATOR.compare).map((name, rank) => [name, rank]));
-  RANKS.set(fleet, ranks);
-  return ranks;
 }

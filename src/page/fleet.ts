@@ -12,6 +12,8 @@ export interface PageBicycle extends PageRow {
   readonly y: number;
   /** When it changed last, in milliseconds of the page's own clock; -Infinity for never. */
   readonly changedMs: number;
+  /** By what names are sorted: without accents, numbers in them by their value. */
+  readonly nameKey: string | null;
   /** What the text filter looks at. */
   readonly searchText: string;
 }
@@ -45,10 +47,15 @@ function add({ all, byUuid }: PageFleet, row: PageRow, changedMs: number): void 
   byUuid.set(row.uuid, bicycle);
 }
 
+const NUMBER_DIGITS = 12;
+
 /** What the page makes of a row. */
 function drawnOf({ uuid, name, codes, position }: PageRow, changedMs: number) {
   const [x, y] = typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
-  return { x, y, searchText: `${name ?? ''}\n${codes}\n${uuid}`.toLowerCase(), changedMs };
+  const searchText = `${name ?? ''}\n${codes}\n${uuid}`.toLowerCase();
+  const lower = name?.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  const nameKey = lower?.replaceAll(/\d+/g, (digits) => digits.padStart(NUMBER_DIGITS, '0')) ?? null;
+  return { x, y, searchText, nameKey, changedMs };
 }
 
 /** Takes what is new of bicycles, known or not, and leaves out those that are gone. */

@@ -1,6 +1,6 @@
 // Receives updates of a served page: the whole fleet after a gap, else what is new.
 
-import type { FieldTexts, Payload, Update } from './payload.js';
+import type { Payload, Update } from './payload.js';
 
 export interface PageLiveOptions {
   readonly sequence: number;
@@ -42,7 +42,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   const renew = async (asker: EventSource) => {
     asker.close();
     try {
-      const payload = await askForFleet();
+      const payload = await askFleet<Payload>('fleet');
       if (source !== asker) return;
       known = payload.sequence;
       onFleet(payload);
@@ -67,21 +67,9 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   };
 }
 
-/** The fleet as it is. */
-export async function askForFleet(): Promise<Payload> {
-  const answer = await fetch('fleet');
+/** What fleet answers below the address of the page. */
+export async function askFleet<Answer>(path: string, signal: AbortSignal | null = null): Promise<Answer> {
+  const answer = await fetch(path, { signal });
   if (!answer.ok) throw new Error(`fleet answered ${answer.status}`);
-  return (await answer.json()) as Payload;
-}
-
-/** The fleet at a moment of the past; undefined where it cannot be read. */
-export async function askForPast(atMs: number, signal: AbortSignal): Promise<Payload | undefined> {
-  const answer = await fetch(`past?at=${atMs}`, { signal });
-  return answer.ok ? ((await answer.json()) as Payload) : undefined;
-}
-
-/** Every field of one bicycle, from fleet. */
-export async function askForFields(uuid: string): Promise<FieldTexts> {
-  const answer = await fetch(`bicycles/${encodeURIComponent(uuid)}`);
-  return answer.ok ? ((await answer.json()) as FieldTexts) : [];
+  return answer.json();
 }

@@ -2,14 +2,14 @@
 
 import { goLive } from './current.js';
 import { byId, readBlock, sayFailure, showDate } from './dom.js';
-import { askForFleet } from './live.js';
+import { askFleet } from './live.js';
 import { openPage, takeNews } from './page.js';
 import type { Payload } from './payload.js';
 
 async function start(): Promise<void> {
   const block = readBlock<Payload>('fleet');
   // A page that is served has the fleet not in it.
-  const payload = block.link === null ? block : await askForFleet();
+  const payload = block.link === null ? block : await askFleet<Payload>('fleet');
   const { title, tiles, atMs, link } = payload;
   const page = openPage(payload);
   const credits = ['Coastlines and towns: Natural Earth', ...(tiles === null ? [] : [tiles.attribution])];

@@ -10,7 +10,6 @@ import { drawAlerts, type FeedPanel, openFeedPanel } from './lists.js';
 import { type FleetMap, openMap, type PageMapOptions } from './map.js';
 import type { Alerts, Payload, Update } from './payload.js';
 import { FIRST_SORT, openPageTable, type PageTable } from './table.js';
-import { openTabs } from './tabs.js';
 
 /** The page: what it shows, and its parts. */
 export interface OpenPage {
@@ -107,11 +106,11 @@ function chooseUuid(page: OpenPage, uuid: string): void {
 }
 
 function listNow({ shown, map, table }: OpenPage): void {
-  const { matching, filter, sort, fleet } = shown;
+  const { matching, filter, sort } = shown;
   const seen = inView(matching, map.view());
   // Who looks for a bicycle is to find it, wherever it is.
   const isSearch = filter.text.trim() !== '';
-  shown.listed = sortBicycles(fleet, followsMap() && !isSearch ? seen : matching, sort);
+  shown.listed = sortBicycles(followsMap() && !isSearch ? seen : matching, sort);
   const away = matching.length - seen.length;
   const where = `${showNumber(away)} ${away === 1 ? 'is' : 'are'} not on the map`;
   byId('away').textContent = isSearch && away > 0 ? where : '';
@@ -182,7 +181,6 @@ export function rechoose({ shown, card }: OpenPage): void {
 /** The buttons of the template, and the keys. */
 function listen(page: OpenPage): void {
   const { shown, map } = page;
-  const tabs = openTabs(byId('tabs'));
   byId('follows').addEventListener('change', page.list);
   byId('fit').addEventListener('click', () => map.fit(shown.matching));
   byId('nearer').addEventListener('click', () => map.zoom(1));
@@ -191,9 +189,10 @@ function listen(page: OpenPage): void {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', map.paint);
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && shown.chosen !== undefined) choose(page, undefined);
-    if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
+    if (event.key !== '/' || event.target === byId('search')) return;
     event.preventDefault();
-    tabs.show('filters');
+    // A tab where there is no room for them beside the map.
+    if (byId('tab-filters').offsetParent !== null) byId('tab-filters').click();
     byId('search').focus();
   });
 }

@@ -1,7 +1,7 @@
 // The time slider: shows the fleet at a moment that a mirror recorded.
 
 import { byId, showDate } from './dom.js';
-import { askForPast, type Following } from './live.js';
+import { askFleet, type Following } from './live.js';
 import type { Payload } from './payload.js';
 
 export interface SliderOptions {
@@ -42,18 +42,18 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     isPast = false;
   };
   const go = async (atMs: number) => {
-    asked = new AbortController();
+    const { signal } = asked;
     try {
-      const payload = await askForPast(atMs, asked.signal);
-      if (payload === undefined) return say('the past cannot be read');
-      onPast(payload);
+      onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
-      // Another moment was asked for meanwhile, or fleet has ended, which is said elsewhere.
+      // Aborted where another moment is asked for meanwhile.
+      if (!signal.aborted) say('the past cannot be read');
     }
   };
   slider.addEventListener('input', () => {
     clearTimeout(rest);
     asked.abort();
+    asked = new AbortController();
     if (slider.value === slider.max) return now();
     const atMs = Math.max(fromMs, Number(slider.value) * MINUTE_MS);
     if (!isPast) following.pause();

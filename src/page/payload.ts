@@ -35,7 +35,6 @@ export interface Alerts {
 }
 
 export interface Tiles {
-  readonly kind: 'raster' | 'vector';
   /** With {z}, {x} and {y}. */
   readonly url: string;
   readonly attribution: string;

@@ -146,6 +146,7 @@ test.each([
   ['map --size 80,24 -o html', '--size'],
   ['map --serve 70000', '65535'],
   ['map --tiles https://tiles.example/{z}/{x}/{y}.png', '--tiles'],
+  ['map -o html --tiles https://tiles.example/{z}/{x}/{y}.pbf', 'not vector tiles'],
   ['map -o html --tiles javascript:alert(1)//{z}{x}{y}', 'http or https'],
   ['map -o html --tiles https://tiles.example;sandbox/{z}/{x}/{y}.png', 'name of a server'],
   ['map -o html --tiles https://tiles"onload.example/{z}/{x}/{y}.png', 'name of a server'],

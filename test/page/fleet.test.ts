@@ -70,10 +70,12 @@ test('the view finds what the date line parts', () => {
 test('filters and order: what has no value comes last both ways', () => {
   const charges = [50, null, '20.5', 100, 'x', 0];
   const fleet = fleetOf(charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })));
-  const sorted = (sort: PageSort) => placesOf(sortBicycles(fleet, fleet.all, sort));
+  const sorted = (sort: PageSort) => placesOf(sortBicycles(fleet.all, sort));
   expect(sorted({ field: 'charge', isDescending: false })).toEqual([5, 2, 0, 3, 1, 4]);
   expect(sorted({ field: 'charge', isDescending: true })).toEqual([3, 0, 2, 5, 1, 4]);
   expect(sorted({ field: 'name', isDescending: true })).toEqual([5, 4, 3, 2, 1, 0]);
+  const named = fleetOf(['Ada 10', 'ada 9', 'Zoë', 'Ábel', 'Zoe 1'].map((name) => ({ name })));
+  expect(placesOf(sortBicycles(named.all, { field: 'name', isDescending: false }))).toEqual([3, 1, 0, 2, 4]);
   expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 

@@ -19,6 +19,7 @@ export function readTiles(text: string): string {
   if (url.username !== '' || url.password !== '')
     throw usageError('--tiles takes no password: it would stand in the page');
   const path = (url.pathname + url.search).replaceAll(/%7B/gi, '{').replaceAll(/%7D/gi, '}');
+  if (/\.(pbf|mvt)$/i.test(url.pathname)) throw usageError('--tiles takes pictures, not vector tiles', EXAMPLE);
   const missing = ['{z}', '{x}', '{y}'].filter((name) => !path.includes(name));
   if (missing.length === 0 && !HOST.test(url.hostname))
     throw usageError(`--tiles takes the name of a server, not "${url.hostname}"`, EXAMPLE);
@@ -28,12 +29,11 @@ export function readTiles(text: string): string {
 
 const EXAMPLE = 'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png';
 
-/** What the page has to know of them. Assumed: vector tiles are called .pbf or .mvt, as everywhere. */
+/** What the page has to know of them. */
 export function tilesOf(url: string, attribution: string | undefined): Tiles {
-  const { pathname, hostname } = new URL(url);
+  const { hostname } = new URL(url);
   const isOpenStreetMap = hostname === 'openstreetmap.org' || hostname.endsWith('.openstreetmap.org');
   return {
-    kind: /\.(pbf|mvt)$/i.test(pathname) ? 'vector' : 'raster',
     url,
     attribution: attribution ?? (isOpenStreetMap ? '© OpenStreetMap contributors' : `Map: ${hostname}`),
   };
