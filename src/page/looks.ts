@@ -7,7 +7,7 @@ import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../groups.js';
 export type PageLook = (typeof BICYCLE_STATES)[number] | 'other';
 
 /** The outline of each state, in the order in which they are drawn over each other: those that need attention are on top. */
-const OUTLINES: Readonly<Record<PageLook, string>> = {
+export const OUTLINES: Readonly<Record<PageLook, string>> = {
   other: 'M6.5 2.5h3v4h4v3h-4v4h-3v-4h-4v-3h4z',
   retired: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11zm0 3a2.5 2.5 0 1 1 0 5a2.5 2.5 0 1 1 0-5z',
   available: 'M8 3a5 5 0 1 0 0 10a5 5 0 1 0 0-10z',

@@ -61,7 +61,9 @@ export function openMap(fleet: PageFleet, options: PageMapOptions) {
     },
     /** The colours are others. */
     paint() {
-      if (state.isReady) paintLand(map, tiles);
+      if (!state.isReady) return;
+      paintLand(map, tiles);
+      state.points.paint();
     },
     fit(bicycles: readonly PageBicycle[]) {
       map.fitBounds(lngLatsOf(bicycles), flightOf(container));

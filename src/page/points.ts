@@ -1,24 +1,64 @@
-// Draws the bicycles as points: one buffer for all of them, so that 100,000 move as smoothly as ten.
+// Draws the bicycles as points: one buffer for all of them, and one picture that has the mark of each state, so that 100,000 move as
+// smoothly as ten.
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { worldX } from '../globe/projection.js';
 import { mercatorY, type PageBicycle } from './fleet.js';
-import { LOOKS, pageLookOf, readColour } from './looks.js';
-import { HALO_MS, linkShaders } from './shaders.js';
+import { LOOKS, OUTLINES, pageLookOf, readColour } from './looks.js';
 import { extentOf, viewOf } from './view.js';
 
 /** What a vertex of the buffer holds, and how many floats of it. */
-const VERTEX_PARTS = { high: 2, low: 2, changed: 1 };
-const VERTEX_FLOATS = 5;
+const VERTEX_PARTS = { high: 2, low: 2, changed: 1, look: 1 };
+const VERTEX_FLOATS = 6;
+/** How long a change is shown by a halo. */
+const HALO_MS = 1_800;
+/** How many times as wide as a mark its halo is. */
+const HALO_TIMES = '3.2';
 const ROOMY = 3_000;
 const START_MS = performance.now();
+/** A mark of the picture is so wide. */
+const MARK_PIXELS = 64;
+
+/*
+ * A float holds a position to two metres, so each comes in two parts, and the difference to the middle of the map is taken before they
+ * are put together.
+ */
+const VERTEX = `#version 300 es
+in vec2 high; in vec2 low; in float changed; in float look;
+uniform vec2 centreHigh; uniform vec2 centreLow; uniform vec2 scale; uniform float shift;
+uniform float size; uniform float now;
+out float halo; out float mark;
+void main() {
+  vec2 away = (high - centreHigh) + (low - centreLow) + vec2(shift, 0.0);
+  gl_Position = vec4(away.x * scale.x, -away.y * scale.y, 0.0, 1.0);
+  halo = clamp(1.0 - (now - changed) / ${HALO_MS.toFixed(1)}, 0.0, 1.0);
+  mark = look;
+  gl_PointSize = size * (halo > 0.0 ? ${HALO_TIMES} : 1.0);
+}`;
+
+/** The mark, and behind it a ring that grows: the picture has the marks in its first row and their rings in the second. */
+const FRAGMENT = `#version 300 es
+precision highp float;
+in float halo; in float mark;
+uniform sampler2D marks;
+out vec4 result;
+vec4 read(float row, float times) {
+  vec2 p = (gl_PointCoord - 0.5) * times + 0.5;
+  vec4 colour = texture(marks, (vec2(mark, row) + clamp(p, 0.0, 1.0)) / vec2(${LOOKS.length}.0, 2.0));
+  return p == clamp(p, 0.0, 1.0) ? colour : vec4(0.0);
+}
+void main() {
+  result = read(0.0, halo > 0.0 ? ${HALO_TIMES} : 1.0);
+  if (halo > 0.0) result += read(1.0, mix(1.0, ${HALO_TIMES}, halo)) * halo * (1.0 - result.a);
+}`;
 
 export type Points = ReturnType<typeof openPoints>;
 
 export function openPoints(map: MapLibre, onFirstPaint: () => void) {
-  /** By their looks, in the order in which they are drawn; undefined before any are known. */
-  let layers: readonly PageBicycle[][] | undefined;
+  /** In the order in which they are drawn; undefined before any are known. */
+  let drawn: readonly PageBicycle[] | undefined;
   let isStale = true;
+  let isUnpainted = true;
   let isPainted = false;
   let youngestMs = Number.NEGATIVE_INFINITY;
   let drawing: Drawing | undefined;
@@ -29,16 +69,18 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
     onAdd(_map, context) {
       drawing = openDrawing(context as WebGL2RenderingContext);
       isStale = true;
+      isUnpainted = true;
     },
     render() {
-      // MapLibre knows of buffers that are bound while it draws.
-      if (isStale && drawing !== undefined) fillBuffer(drawing, (layers ?? []).flat());
+      if (drawing === undefined || drawn === undefined) return;
+      // MapLibre knows of what is bound while it draws.
+      if (isStale) fillBuffer(drawing, drawn);
+      if (isUnpainted) fillMarks(drawing);
       isStale = false;
-      if (drawing !== undefined) drawPoints(drawing, map, layers ?? []);
-      if (!isPainted && layers !== undefined) {
-        isPainted = true;
-        onFirstPaint();
-      }
+      isUnpainted = false;
+      drawPoints(drawing, map, drawn.length);
+      if (!isPainted) onFirstPaint();
+      isPainted = true;
       if (!isStill() && performance.now() - youngestMs < HALO_MS) map.triggerRepaint();
     },
   };
@@ -46,12 +88,18 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
     layer,
     /** The bicycles to draw; everything else is hidden. */
     show(shown: readonly PageBicycle[]) {
-      layers = LOOKS.map(() => []);
+      const layers: PageBicycle[][] = LOOKS.map(() => []);
       for (const bicycle of shown) {
         layers[LOOKS.indexOf(pageLookOf(bicycle.state))]?.push(bicycle);
         youngestMs = Math.max(youngestMs, bicycle.changedMs);
       }
+      drawn = layers.flat();
       isStale = true;
+      map.triggerRepaint();
+    },
+    /** The colours are others. */
+    paint() {
+      isUnpainted = true;
       map.triggerRepaint();
     },
     /** The nearest drawn point within so many pixels of one of the map's. */
@@ -60,7 +108,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
       const [x, y] = [worldX(lng), mercatorY(lat)];
       let best = withinPixels / viewOf(map).worldDots;
       let found: PageBicycle | undefined;
-      for (const bicycle of layers?.flat() ?? []) {
+      for (const bicycle of drawn ?? []) {
         const east = bicycle.x - x;
         const distance = Math.hypot(east - Math.round(east), bicycle.y - y);
         if (distance > best) continue;
@@ -75,8 +123,19 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
 type Drawing = ReturnType<typeof openDrawing>;
 
 function openDrawing(gl: WebGL2RenderingContext) {
-  const program = linkShaders(gl);
-  const [buffer, array] = [gl.createBuffer(), gl.createVertexArray()];
+  const program = gl.createProgram();
+  for (const [type, source] of [
+    [gl.VERTEX_SHADER, VERTEX],
+    [gl.FRAGMENT_SHADER, FRAGMENT],
+  ] as const) {
+    const shader = gl.createShader(type) as WebGLShader;
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+  }
+  gl.linkProgram(program);
+  if (gl.getProgramParameter(program, gl.LINK_STATUS) !== true) throw new Error(gl.getProgramInfoLog(program) ?? '');
+  const [buffer, array, marks] = [gl.createBuffer(), gl.createVertexArray(), gl.createTexture()];
   gl.bindVertexArray(array);
   gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
   let offset = 0;
@@ -87,24 +146,49 @@ function openDrawing(gl: WebGL2RenderingContext) {
     offset += length;
   }
   gl.bindVertexArray(null);
-  return { gl, program, buffer, array };
+  return { gl, program, buffer, array, marks };
+}
+
+/** Draws the mark of each look and below it its ring. */
+function fillMarks({ gl, marks }: Drawing): void {
+  const canvas = new OffscreenCanvas(MARK_PIXELS * LOOKS.length, MARK_PIXELS * 2);
+  const pen = canvas.getContext('2d') as OffscreenCanvasRenderingContext2D;
+  // Outlines are in a square of 16.
+  pen.scale(MARK_PIXELS / 16, MARK_PIXELS / 16);
+  for (const look of LOOKS) {
+    const outline = new Path2D(OUTLINES[look]);
+    pen.lineWidth = 2.2;
+    pen.strokeStyle = readColour('rim');
+    pen.stroke(outline);
+    pen.fillStyle = readColour(look);
+    pen.fill(outline, 'evenodd');
+    pen.lineWidth = 1.6;
+    pen.strokeStyle = readColour(look);
+    pen.stroke(new Path2D('M8 17.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z'));
+    pen.translate(16, 0);
+  }
+  gl.bindTexture(gl.TEXTURE_2D, marks);
+  gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);
+  gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, canvas);
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR_MIPMAP_LINEAR);
+  gl.generateMipmap(gl.TEXTURE_2D);
 }
 
 function fillBuffer({ gl, buffer }: Drawing, shown: readonly PageBicycle[]): void {
   const data = new Float32Array(shown.length * VERTEX_FLOATS);
-  for (const [index, { x, y, changedMs }] of shown.entries()) {
+  for (const [index, { x, y, changedMs, state }] of shown.entries()) {
     const [highX, highY] = [Math.fround(x), Math.fround(y)];
-    data.set([highX, highY, x - highX, y - highY, Math.max(changedMs - START_MS, -HALO_MS)], index * VERTEX_FLOATS);
+    const changed = Math.max(changedMs - START_MS, -HALO_MS);
+    data.set([highX, highY, x - highX, y - highY, changed, LOOKS.indexOf(pageLookOf(state))], index * VERTEX_FLOATS);
   }
   gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
   gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
 }
 
-function drawPoints({ gl, program, array }: Drawing, map: MapLibre, layers: readonly PageBicycle[][]): void {
+function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count: number): void {
   const { x, y, worldDots } = viewOf(map);
   const { width, height } = extentOf(map);
   const at = (name: string) => gl.getUniformLocation(program, name);
-  const count = layers.reduce((sum, { length }) => sum + length, 0);
   gl.bindVertexArray(array);
   gl.useProgram(program);
   gl.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
@@ -113,30 +197,18 @@ function drawPoints({ gl, program, array }: Drawing, map: MapLibre, layers: read
   // Where there is room for it, a point is large enough to hit.
   gl.uniform1f(at('size'), pointPixels(map.getZoom()) * map.getPixelRatio() * (count < ROOMY ? 1.2 : 1));
   gl.uniform1f(at('now'), isStill() ? Number.MAX_SAFE_INTEGER : performance.now() - START_MS);
-  gl.uniform3fv(at('rim'), rgbOf(readColour('rim')));
+  gl.bindTexture(gl.TEXTURE_2D, marks);
   gl.disable(gl.DEPTH_TEST);
   gl.disable(gl.STENCIL_TEST);
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   const half = width / worldDots / 2;
-  let first = 0;
-  for (const [shape, { length }] of layers.entries()) {
-    gl.uniform1i(at('shape'), shape);
-    gl.uniform3fv(at('fill'), rgbOf(readColour(LOOKS[shape] ?? 'other')));
-    // The world again at its sides, where they are in sight.
-    for (let turn = Math.floor(x - half); length > 0 && turn <= x + half; turn++) {
-      gl.uniform1f(at('shift'), turn);
-      gl.drawArrays(gl.POINTS, first, length);
-    }
-    first += length;
+  // The world again at its sides, where they are in sight.
+  for (let turn = Math.floor(x - half); turn <= x + half; turn++) {
+    gl.uniform1f(at('shift'), turn);
+    gl.drawArrays(gl.POINTS, 0, count);
   }
   gl.bindVertexArray(null);
-}
-
-/** `#58a6ff` as red, green and blue from 0 to 1. */
-function rgbOf(colour: string): readonly [number, number, number] {
-  const value = Number.parseInt(colour.slice(1), 16);
-  return [(value >> 16) / 255, ((value >> 8) & 255) / 255, (value & 255) / 255];
 }
 
 function isStill(): boolean {
