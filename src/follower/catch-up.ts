@@ -12,7 +12,7 @@ import type { Moment } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
 import { readTime } from '../terminal/time.js';
-import type { AnswerOf, ReadRequest, Emit, FollowerOptions, Report } from './events.js';
+import type { AnswerOf, Emit, FollowerOptions, ReadRequest, Report } from './events.js';
 import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
 import { isHidden } from './store.js';
 import { totalOf } from './whole-list.js';

@@ -6,7 +6,7 @@
 import { bicycleUuid } from '../api/bicycle.js';
 import { doublingPauseMs, type Moment } from '../clock.js';
 import type { FleetError } from '../errors.js';
-import type { AnswerOf, ReadRequest, Emit } from './events.js';
+import type { AnswerOf, Emit, ReadRequest } from './events.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
 import type { ListPass, Meeting } from './store.js';
 
