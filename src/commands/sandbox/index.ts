@@ -24,7 +24,12 @@ export function addSandbox(program: Command, run: Run): void {
     .description(
       `Run the whole service in memory on this machine, on loopback only, until Ctrl-C. Prints its addresses, an
 organization and a token, and saves them as the profile "sandbox". "fleet auth login --email" works as
-admin@example.org, operator@example.org and renter@example.org with any password but "wrong".`,
+admin@example.org, operator@example.org and renter@example.org with any password but "wrong".
+
+Faults: latency delays answers. error refuses a share of the requests, or the next two (2x); cut carries them out and
+breaks the connection. drop cuts push connections after a time, stall silences them. noreplay sends nothing that was
+missed, resend all of it. norented tells of rentals to riders alone. throttle: 429 for a second action within a time.
+expire ends tokens. "fleet api -X DELETE /bicycles/UUID/" deletes a bicycle, which no message announces.`,
     )
     .option('--port <n>', 'port of the API, 0 for any free one', portNumber('--port'), 4010)
     .option('--sse-port <n>', 'port of the push channel, 0 for any free one', portNumber('--sse-port'), 4011)
@@ -45,11 +50,7 @@ admin@example.org, operator@example.org and renter@example.org with any password
     )
     .option('--replay <database>', 'serve what a mirror recorded: sqlite:PATH or postgres://…', readReplay)
     .option('--since <time>', 'start the replay at this time, or an age such as 2h (default: at the beginning)')
-    .option(
-      '--speed <factor>',
-      'replay this many times as fast as it happened; max: without pauses (default: 1)',
-      readSpeed,
-    )
+    .option('--speed <factor>', 'replay so many times as fast; max: without pauses (default: 1)', readSpeed)
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
     .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
     .action(run(async () => (await import('./sandbox.js')).runSandbox));

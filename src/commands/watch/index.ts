@@ -42,7 +42,7 @@ export function addWatch(program: Command, run: Run): void {
     )
     .option(
       '--where <condition>',
-      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
+      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must hold)',
       readCondition(),
     );
   const watch = addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition())))

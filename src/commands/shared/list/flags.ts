@@ -80,7 +80,7 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
     )
     .option(
       '--where <condition>',
-      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
+      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must hold)',
       readCondition(vocabulary),
     )
     .option(...OFFLINE)
