@@ -110,7 +110,7 @@ export async function runProgram(argv: readonly string[], world: World, io: Io, 
   try {
     await (await build(argv)).parseAsync(joinVersion(argv), { from: 'user' });
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw await withGuess(thrown, build, argv);
+    if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode !== 0 && thrown.code !== 'commander.help')
       throw await usageErrorOf(thrown, await build(), argv);
   } finally {
@@ -139,14 +139,6 @@ function readOutput({ output, ...flags }: GlobalFlags, command: Command): Global
   if (picture === undefined) return output === undefined ? flags : { ...flags, output };
   if (command.name() === MAP) return { ...flags, picture };
   throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
-}
-
-/** A command line as other tools have it gets a hint with fleet's own. */
-async function withGuess(thrown: unknown, build: () => Promise<Command>, argv: readonly string[]): Promise<unknown> {
-  if (!(thrown instanceof FleetError) || thrown.kind !== 'usage') return thrown;
-  const { hintOfGuess } = await import('./cli/suggestion.js');
-  const hint = hintOfGuess(await build(), argv);
-  return hint === undefined ? thrown : usageError(thrown.message, hint);
 }
 
 /** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */

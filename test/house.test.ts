@@ -205,7 +205,7 @@ const FILE_LINES = 350;
 const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_254,
   'src/api': 361,
-  'src/cli': 837,
+  'src/cli': 767,
   'src/follower': 1_342,
   'src/globe': 252,
   'src/http/*.ts': 1_634,
@@ -227,7 +227,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/demo': 103,
   'src/commands/doctor': 448,
   'src/commands/gbfs': 629,
-  'src/commands/help': 294,
+  'src/commands/help': 239,
   'src/commands/journal': 97,
   'src/commands/map': 838,
   'src/commands/mirror': 1_143,

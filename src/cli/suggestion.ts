@@ -1,72 +1,104 @@
-// What was probably meant by a command line that commander refused: the nearest command or flag, else where to look.
+// What was probably meant by a command line that commander refused: fleet's word for the one of another tool, else the nearest.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
-import { wholeUuid } from '../api/links.js';
-import { quoteForShell } from '../shell-words.js';
-import { guessLine, isAction } from './guesses.js';
+import { ALERT_ACTIONS } from '../api/alert.js';
+import { TRANSITIONS } from '../api/bicycle.js';
 import { pathOf } from './help.js';
-import { flagsOf, followLine, namesBelow, readFlag } from './line.js';
+import { flagsOf, followLine, namesBelow } from './line.js';
 import { nearest } from './nearest.js';
+
+/** The words that users of gh, kubectl, stripe and curl type, by the word of fleet for them. */
+function wordsFor(table: { readonly [meant: string]: string }): ReadonlyMap<string, string> {
+  return new Map(Object.entries(table).flatMap(([meant, typed]) => typed.split(' ').map((word) => [word, meant])));
+}
+
+const FLAGS = wordsFor({
+  '--ordering': '--sort --sort-by --order --order-by',
+  '--limit': '-n -l -L --max --first --take --head --per-page',
+  '--all': '-A -a --all-pages',
+  '--output': '--format --out --csv --html --yaml',
+  '--zone': '--city --area --region',
+  '--organization': '--org',
+  '--where': '--filter --selector',
+  '--columns': '--fields',
+  '--field': '--set',
+  '--from': '--filename -f',
+  '--every': '--interval --poll',
+  '--yes': '--force',
+  '--base-url': '--url --host --server',
+  '--email': '--user --username',
+  '--profile': '--context',
+  '--verbose': '--debug',
+  '--quiet': '--silent',
+});
+
+const VERBS = new Map([
+  ...wordsFor({
+    list: 'ls all index search',
+    get: 'view show describe info inspect find read',
+    create: 'new add make post import apply',
+    edit: 'update set patch put modify change',
+    act: 'action do run transition',
+    'act <bicycle> retire': 'delete remove rm destroy',
+    history: 'log logs events changes',
+    stats: 'summary report',
+    use: 'switch select',
+  }),
+  ...TRANSITIONS.map((word) => [word, `act <bicycle> ${word}`] as const),
+  ...ALERT_ACTIONS.map((word) => [word, `act <alert> ${word}`] as const),
+]);
+
+const COMMANDS = wordsFor({
+  'auth login': 'login init setup configure',
+  'auth status': 'whoami me',
+  'profile use': 'context',
+  api: 'curl request http',
+  'mirror query': 'sql',
+  watch: 'tail follow stream',
+  'watch --live': 'live board dashboard',
+  doctor: 'check status ping diagnose',
+  sandbox: 'serve server mock dev',
+  'help install': 'upgrade self-update',
+});
 
 const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
 const TOKEN_HINT =
   'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN';
 
-/** The whole line that was probably meant, for a hint; undefined where none is known or fleet has no such command. */
-export function hintOfGuess(program: Command, argv: readonly string[]): string | undefined {
-  if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
-  const { command: typed, operands: given } = followLine(program, argv);
-  const guess = guessLine(argv, (word) => typed.commands.length === 0 && isKnownFlag(typed, word));
-  if (guess === undefined) return undefined;
-  const { command, operands } = followLine(program, guess);
-  // `act rent retire` is complete: a bicycle called rent. The other way round it would be another action on another bicycle.
-  const isComplete = typed.name() === 'act' && given.length > 1 && isAction(given.at(-1));
-  if (isComplete && operands.join('\0') !== given.join('\0')) return undefined;
-  const { registeredArguments: places } = command;
-  const hasRoom = operands.length <= places.length || places.at(-1)?.variadic === true;
-  // `get -o uuid d238` is not a list of all: words after the flags count, too.
-  const isKnown = command.commands.length === 0 && hasRoom && guess.every((word) => isKnownFlag(command, word));
-  return isKnown ? `did you mean: ${quoteLine(['fleet', ...guess])}` : undefined;
-}
-
-/** Words as a shell takes them. */
-export function quoteLine(words: readonly string[]): string {
-  return words.map((word) => quoteForShell(word)).join(' ');
-}
-
-function isKnownFlag(command: Command, word: string): boolean {
-  return !word.startsWith('-') || word === '-' || word === '--help' || readFlag(command, word).option !== undefined;
-}
-
 /** The hint for a usage error of commander's. */
 export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
-  const guess = hintOfGuess(program, argv);
-  if (guess !== undefined) return guess;
-  const { command, operands } = followLine(program, argv);
-  if (error.code === 'commander.excessArguments' && pathOf(command) === 'fleet bicycles get')
-    return operands.some((operand) => wholeUuid(operand) !== undefined || operand.includes(' '))
-      ? 'get shows one bicycle: run it once for each'
-      : `did you mean: ${quoteLine(['fleet', 'bicycles', 'get', operands.join(' ')])}`;
+  if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
+  const { command } = followLine(program, argv);
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
   const meant =
     error.code === 'commander.unknownCommand'
-      ? nearestCommand(command, word)
+      ? meantCommand(command, word)
       : error.code === 'commander.unknownOption'
-        ? nearestFlag(command, word)
+        ? meantFlag(command, word)
         : undefined;
-  return `${meant === undefined ? '' : `did you mean "${meant}"? `}see "${pathOf(command)} --help"`;
+  const quotes = error.code === 'commander.excessArguments' ? 'a name with spaces needs quotes; ' : '';
+  return `${meant === undefined ? quotes : `did you mean "${meant}"? `}see "${pathOf(command)} --help"`;
 }
 
-/** A verb without its noun gets the noun; any other word the nearest command. */
-export function nearestCommand(command: Command, word: string, others: readonly string[] = []): string | undefined {
-  const nouns = command.commands.filter((noun) => noun.commands.some((verb) => verb.name() === word));
-  const [first] = nouns;
-  return first === undefined ? nearest(word, [...namesBelow(command), ...others]) : `${first.name()} ${word}`;
+/** The command below one that a word means. A verb without its noun gets the noun. */
+export function meantCommand(command: Command, word: string, others: readonly string[] = []): string | undefined {
+  const verb = VERBS.get(word) ?? word;
+  const [name = '', operand] = verb.split(' ');
+  const hasVerb = (noun: Command) =>
+    noun.commands.some((inner) => inner.name() === name) &&
+    (operand === undefined || (operand === '<alert>') === (noun.name() === 'alerts'));
+  if (hasVerb(command)) return verb;
+  const noun = COMMANDS.has(word) ? undefined : command.commands.find(hasVerb);
+  return noun === undefined
+    ? (COMMANDS.get(word) ?? nearest(word, [...namesBelow(command), ...others]))
+    : `${noun.name()} ${verb}`;
 }
 
-function nearestFlag(command: Command, word: string): string | undefined {
+function meantFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
   const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
+  const known = FLAGS.get(name);
+  if (known !== undefined && flags.includes(known)) return known;
   // A short word has many neighbours, and what skips a question or goes further is nobody's slip.
   const most = name.length <= SHORT_FLAG_CHARACTERS ? 1 : undefined;
   return nearest(

@@ -106,17 +106,6 @@ describe('what is sent', () => {
     expect(asked).toBe(method);
   });
 
-  test.each([
-    [['GET', '/x/'], 'did you mean: fleet api /x/'],
-    [['POST', '/x/', '-f', 'a=b'], 'did you mean: fleet api /x/ -X POST -f a=b'],
-    [['get', '/x/'], 'did you mean: fleet api /x/'],
-    [['options', '/x/'], 'did you mean: fleet api /x/ -X options'],
-  ])('%j, a method in front: the right command', async (args, hint) => {
-    const { code, stderr } = await runFleet(['api', ...args], { env: { FLEET_BASE_URL: 'http://127.0.0.1:9' } });
-    expect(code).toBe(2);
-    expect(stderr).toContain(hint);
-  });
-
   test('a header of any name, __proto__ too', async () => {
     const names = ['__proto__: x', 'constructor: y', '__proto__: w'];
     let head: readonly string[] = [];

@@ -153,7 +153,7 @@ describe('did you mean', () => {
   it.each([
     ['a command', 'bicyles list', 'did you mean "bicycles"?'],
     ['a verb', 'bicycles lsit', 'did you mean "list"?'],
-    ['a verb without its noun', 'act x rent', 'did you mean: fleet bicycles act x rent'],
+    ['a verb without its noun', 'act x rent', 'did you mean "bicycles act"?'],
     ['a help page', 'help exitcodes', 'did you mean "exit-codes"?'],
     ["a command's help page", 'help bicycles lst', 'did you mean "list"?'],
     ['a command below one that has none', 'help gbfs feed', 'see "fleet gbfs --help"'],

@@ -2,7 +2,6 @@
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
-import { quoteLine } from '../../cli/suggestion.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -10,6 +9,7 @@ import { LARGE_PAGE } from '../../http/first-page.js';
 import { cutTo } from '../../http/foreign.js';
 import type { Item, Query } from '../../http/types.js';
 import type { Mirror } from '../../mirror/open.js';
+import { quoteForShell } from '../../shell-words.js';
 import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
@@ -32,9 +32,9 @@ export async function findBicycle(context: Context, text: string, scope?: string
   const organization = await chosenOrganization(context, scope);
   const matches = (await remember(context, client, text, organization)) ?? (await lookUp(client, text, organization));
   const where = organization === undefined ? '' : ` in organization ${organization}`;
-  const search = ['fleet', 'bicycles', 'list', '--name', clean(cutTo(text, LONGEST_QUERY_CHARACTERS))];
+  const search = quoteForShell(clean(cutTo(text, LONGEST_QUERY_CHARACTERS)));
   const missing = new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
-    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: ${quoteLine(search)}`,
+    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: fleet bicycles list --name ${search}`,
   });
   return pickOne(text, matches, BICYCLE, missing);
 }

@@ -6,7 +6,7 @@ import { examples } from '../../cli/examples.js';
 import { pathOf, showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
-import { nearestCommand } from '../../cli/suggestion.js';
+import { meantCommand } from '../../cli/suggestion.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { TOPIC_NAMES, TOPICS, topicOf } from './names.js';
@@ -48,7 +48,7 @@ function findCommand(program: Command, words: readonly string[]): Command {
       if (names.length === 0)
         throw usageError(`${pathOf(command)} has no command "${word}"`, `see "${pathOf(command)} --help"`);
       if (command !== program) throw unknownWord('command', word, names);
-      const meant = nearestCommand(program, word, ['topics', ...TOPIC_NAMES]);
+      const meant = meantCommand(program, word, ['topics', ...TOPIC_NAMES]);
       throw usageError(
         `no help for "${word}"`,
         `${meant === undefined ? '' : `did you mean "${meant}"? `}"fleet help" shows the commands; topics: ${TOPIC_NAMES.join(', ')}`,

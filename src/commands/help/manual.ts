@@ -5,24 +5,29 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { showExamples } from '../../cli/examples.js';
-import { HEADING, pathOf, wrapHelp } from '../../cli/help.js';
+import { fitHelp, pathOf } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import { makeFolder } from '../../folder.js';
 import { programVersion } from '../../program-files.js';
-import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
+import { TOPIC_NAMES, TOPICS } from './names.js';
 import { topicText } from './topics.js';
 
 /** The sections of the manual: commands, and guides. */
 const COMMANDS = 1;
-const TOPICS_SECTION = 7;
+const GUIDES = 7;
+
+/** The width that terminals show at least; `man` fills no line anew. */
+const WIDTH_COLUMNS = 78;
 
 interface Page {
   name: string;
   section: number;
   summary: string;
-  /** Lines of roff. */
-  body: readonly string[];
+  /** As help shows it. */
+  text: string;
+  /** The pages to see also. */
+  others: readonly (readonly [name: string, section: number])[];
 }
 
 /**
@@ -32,17 +37,17 @@ interface Page {
 export async function writeManual({ io, clock, notice }: Context, program: Command, folder: string): Promise<void> {
   const { SOURCE_DATE_EPOCH: epoch } = io.env;
   const date = new Date(epoch === undefined ? clock.wallMs() : Number(epoch) * 1000).toISOString().slice(0, 10);
-  const pages = [
-    ...(await Promise.all(everyCommand(program).map((command) => commandPage(command, program)))),
-    ...(await Promise.all(TOPIC_NAMES.map((topic) => topicPage(topic, program)))),
-  ];
+  const guides = TOPIC_NAMES.map(async (topic): Promise<Page> => {
+    const text = fitHelp(await topicText(topic, program), WIDTH_COLUMNS);
+    return { name: `fleet-${topic}`, section: GUIDES, summary: TOPICS[topic], text, others: [['fleet', COMMANDS]] };
+  });
+  const pages = [...everyCommand(program).map(commandPage), ...(await Promise.all(guides))];
   try {
-    for (const section of [COMMANDS, TOPICS_SECTION]) await makeFolder(join(folder, `man${section}`));
+    for (const section of [COMMANDS, GUIDES]) await makeFolder(join(folder, `man${section}`));
     for (const page of pages)
       await writeFile(join(folder, `man${page.section}`, `${page.name}.${page.section}`), showPage(page, date));
   } catch (error) {
-    const reason = reasonOf(error);
-    throw new FleetError('output', `the manual could not be written: ${reason}`, { cause: error });
+    throw new FleetError('output', `the manual could not be written: ${reasonOf(error)}`, { cause: error });
   }
   await notice(`wrote ${pages.length} pages of the manual to ${folder}`);
 }
@@ -60,94 +65,28 @@ function nameOf(command: Command): string {
   return pathOf(command).replaceAll(' ', '-');
 }
 
-/** The page of a command; that of fleet itself has flags, exit codes and settings too. */
-async function commandPage(command: Command, program: Command): Promise<Page> {
-  const [usage = '', ...text] = stripVTControlCharacters(command.helpInformation()).split('\n');
-  const isRoot = command === program;
-  const everywhere = async ([title, topic]: readonly [string, Topic]) => [
-    `.SH ${title}`,
-    ...toRoff((await topicText(topic, program)).split('\nExamples:', 1).join('')),
-  ];
+function commandPage(command: Command): Page {
+  const { parent } = command;
+  const guides = (parent === null ? TOPIC_NAMES : ['flags']).map((topic) => [`fleet-${topic}`, GUIDES] as const);
+  const commands = [...(parent === null ? [] : [parent]), ...innerOf(command)];
   return {
     name: nameOf(command),
     section: COMMANDS,
-    summary: command.summary() || asSummary(command.description()),
-    body: [
-      '.SH SYNOPSIS',
-      usage.replace(/^Usage: (.*?)(?= [<[]|$)(.*)/, (_all, path, rest) => bold(path) + plain(rest)),
-      '.SH DESCRIPTION',
-      ...toRoff(text.join('\n')),
-      ...toRoff(showExamples(command)),
-      ...(isRoot ? (await Promise.all(ROOT_SECTIONS.map(everywhere))).flat() : []),
-      '.SH SEE ALSO',
-      [
-        ...(command.parent === null ? [] : [reference(nameOf(command.parent))]),
-        ...innerOf(command).map((inner) => reference(nameOf(inner))),
-        ...(isRoot ? TOPIC_NAMES : (['flags'] as const)).map((topic) => reference(`fleet-${topic}`, TOPICS_SECTION)),
-      ].join(',\n'),
-    ],
+    summary: command.summary() || command.description(),
+    text: `${stripVTControlCharacters(command.helpInformation())}\n${fitHelp(showExamples(command), WIDTH_COLUMNS)}`,
+    others: [...commands.map((each) => [nameOf(each), COMMANDS] as const), ...guides],
   };
 }
 
-const ROOT_SECTIONS = [
-  ['FLAGS', 'flags'],
-  ['EXIT STATUS', 'exit-codes'],
-  ['ENVIRONMENT', 'settings'],
-] as const;
-
-async function topicPage(topic: Topic, program: Command): Promise<Page> {
-  const body = ['.SH DESCRIPTION', ...toRoff(await topicText(topic, program)), '.SH SEE ALSO', reference('fleet')];
-  return { name: `fleet-${topic}`, section: TOPICS_SECTION, summary: TOPICS[topic], body };
-}
-
-/** A description in the style of a summary. */
-function asSummary(sentence: string): string {
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '');
-}
-
-function showPage({ name, section, summary, body }: Page, date: string): string {
-  const title = `.TH ${plain(name.toUpperCase())} ${section} "${date}" "fleet ${plain(programVersion())}" "Manual of fleet"`;
-  const lines = [title, '.SH NAME', `${plain(name)} \\- ${plain(summary)}`, ...body];
-  // A heading begins a paragraph by itself, and lines to paste stay together.
-  return `${lines.join('\n')}\n`.replace(/^(\.SH .*)\n\.PP$/gm, '$1').replaceAll('\n.fi\n.RE\n.PP\n.RS 4\n.nf\n', '\n');
-}
-
-/** Headings of help that become sections of the manual; other headings stay within the text. */
-const SECTIONS: readonly string[] = ['Arguments:', 'Commands:', 'Flags:', 'Examples:'];
-
-/**
- * A page of help as roff. Its parts stand apart by empty lines: paragraphs, and lists with a heading or a sentence above them. An item of
- * a list, two spaces in, is a term before what it means, which may go on in lines further in; what an example is for; or a line to paste.
- */
-function toRoff(text: string): string[] {
-  return text.split(/\n\n+/).flatMap((part) => {
-    const [prose = '', ...items] = part.trimEnd().split(/(?:^|\n) {2}(?! )/);
-    const heading = prose.trim();
-    const above = SECTIONS.includes(heading) ? `.SH ${heading.slice(0, -1).toUpperCase()}` : paragraph(heading);
-    return [...(heading === '' ? [] : [above]), ...items.map(itemToRoff)];
-  });
-}
-
-function paragraph(text: string): string {
-  return `.PP\n${HEADING.test(text) ? bold(text) : filled(text)}`;
-}
-
-function itemToRoff(item: string): string {
-  if (item.startsWith('# ')) return paragraph(`${item.charAt(2).toUpperCase()}${item.slice(3)}`).concat(':');
-  const [, bullet, text = ''] = /^(-|\d+\.) ([\s\S]*)$/.exec(item) ?? [];
-  if (bullet !== undefined) return ['.TP 4', bullet === '-' ? '\\(bu' : bullet, filled(text)].join('\n');
-  const [, term, meaning = ''] = /^(\S+(?: \S+)*)\s{2,}([\s\S]*)$/.exec(item) ?? [];
-  return term === undefined
-    ? ['.PP', '.RS 4', '.nf', plain(item), '.fi', '.RE'].join('\n')
-    : ['.TP', bold(term), filled(meaning)].join('\n');
-}
-
-function reference(name: string, section = COMMANDS): string {
-  return `${bold(name)}(${section})`;
-}
-
-function bold(text: string): string {
-  return `\\fB${plain(text)}\\fR`;
+/** The page in roff: its lines as they are, in parts with a heading each. */
+function showPage({ name, section, summary, text, others }: Page, date: string): string {
+  const body = text.trim().split('\n').map(plain).join('\n');
+  return [
+    `.TH ${plain(name.toUpperCase())} ${section} "${date}" "fleet ${plain(programVersion())}" "Manual of fleet"`,
+    `.SH NAME\n${plain(name)} \\- ${plain(summary)}`,
+    `.SH DESCRIPTION\n.nf\n${body.replace(/\n\n(\S.{0,38}):\n+/g, '\n.fi\n.SS $1\n.nf\n')}\n.fi`,
+    `.SH SEE ALSO\n${others.map(([other, number]) => `\\fB${plain(other)}\\fR(${number})`).join(',\n')}\n`,
+  ].join('\n');
 }
 
 /** Escapes for roff's own marks, and for quotes and dashes that it would make typographic. */
@@ -161,22 +100,10 @@ const MARKS: { readonly [mark: string]: string } = {
   '"': '\\(dq',
 };
 
-/** The longest line of text that lint accepts. */
-const LONGEST_LINE_CHARACTERS = 80;
-
-/** Text for roff to fill, in short lines. */
-function filled(text: string): string {
-  // A line that begins with a point would be a request.
-  return wrapHelp(plain(text), LONGEST_LINE_CHARACTERS)
-    .map((line) => line.replace(/^\./, '\\&.'))
-    .join('\n');
-}
-
 /** Text as roff shows it unchanged; beyond ASCII by code point, for not every `man` reads UTF-8. */
 function plain(text: string): string {
   return text
-    .replace(/\s+/g, ' ')
     .replace(/[\\\-'`^~"]/g, (mark) => MARKS[mark] ?? mark)
     .replace(/[^\x00-\x7f]/gu, (letter) => `\\[u${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`)
-    .replace(/^\./gm, '\\&.');
+    .replace(/^\./, '\\&.');
 }
