@@ -211,10 +211,10 @@ test('--live moves as messages come, m is the board and back, q ends it with 0',
     .filter(({ state }) => state === 'available');
   // Each is done once, when the text before it has come.
   const steps: [when: RegExp, then: () => unknown][] = [
-    [/STATES of \d+[\s\S]*connected/, () => sandbox().act(moved?.uuid ?? '', 'rent')],
+    [/available \d+[\s\S]*connected/, () => sandbox().act(moved?.uuid ?? '', 'rent')],
     [/available +\d+/, () => stdin.push('m')],
     [/BICYCLES by charge/, () => stdin.push('m')],
-    [/STATES of \d+/, () => stdin.push('?')],
+    [/available \d+/, () => stdin.push('?')],
     [/zoom in, zoom out/, () => stdin.push('q')],
   ];
   let text = '';

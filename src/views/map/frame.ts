@@ -28,8 +28,8 @@ export interface DrawnMap {
 export const BRAILLE = { across: 2, down: 4 };
 /** The characters of the drawing, and their ASCII replacements. */
 export const SIGNS = {
-  unicode: { vertical: '┊', horizontal: '┈', crossing: '┼', left: '▸', right: '◂', border: '│' },
-  ascii: { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<', border: '|' },
+  unicode: { vertical: '┊', horizontal: '┈', crossing: '┼', left: '▸', right: '◂' },
+  ascii: { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<' },
 } as const;
 
 /** Where the map is in the terminal: from the left edge, below a title. */

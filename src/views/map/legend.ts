@@ -1,10 +1,10 @@
-// The legend beside or below a map of the terminal: states with their counts, the scale, and every bicycle that is not on it.
+// The legend below a map: states with their counts, the scale, and every bicycle that is not on it.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { scaleBar } from '../../globe/graticule.js';
 import type { View } from '../../globe/projection.js';
 import type { Ink } from '../../terminal/canvas.js';
-import { cut, pad, widthOf } from '../../terminal/cells.js';
+import { cut, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf } from '../bicycle.js';
 import type { Layout } from './layout.js';
@@ -24,54 +24,106 @@ export interface Look {
   readonly hasUnicode: boolean;
 }
 
+/** A state with its number, or what has no room. */
+export interface LegendEntry {
+  readonly row: number;
+  readonly at: number;
+  readonly words: string;
+  /** The index of the state. */
+  readonly state: number | undefined;
+}
+
+const LONGEST_STATE_COLUMNS = 16;
+const MOST_NAMES = 3;
+
+/** Puts the states one behind the other in rows of a width; those without room are one number. `roomOf`: how wide an entry is, with what keeps it apart. */
+export function flowStates(
+  counts: MapInput['counts'],
+  { width, rows, roomOf }: { width: number; rows: number; roomOf(words: string): number },
+): LegendEntry[] {
+  const place = (texts: readonly string[], mostStates: number) => {
+    let [row, end] = [0, 0];
+    return texts.map((words, index): LegendEntry => {
+      const isNewRow = end > 0 && end + roomOf(words) > width;
+      if (isNewRow) row += 1;
+      const at = isNewRow ? 0 : end;
+      end = at + roomOf(words);
+      return { row, at, words, state: index < mostStates ? index : undefined };
+    });
+  };
+  const texts = counts.map(({ value, count }) => `${cut(clean(value), LONGEST_STATE_COLUMNS)} ${count}`);
+  const all = place(texts, texts.length).filter(({ row }) => row < rows);
+  if (all.length === texts.length) return all;
+  for (let shown = all.length; ; shown--) {
+    const rest = counts.slice(shown).reduce((sum, { count }) => sum + count, 0);
+    const left = counts.length - shown;
+    const words = shown === 0 ? `${left} states ${rest}` : `+ ${left} others ${rest}`;
+    const placed = place([...texts.slice(0, shown), words], shown);
+    if (shown === 0 || placed.every(({ row }) => row < rows)) return placed;
+  }
+}
+
 export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unplaced'> {
-  readonly layout: Layout;
-  readonly view: View;
   /** Whether states are drawn as signs, not as dots in their colours. */
   readonly hasSigns: boolean;
   readonly look: Look;
 }
 
-/** What its states alone take. */
-type StatesInput = Pick<LegendInput, 'counts' | 'states' | 'look' | 'hasSigns'>;
-
-interface Room {
-  readonly columns: number;
-  readonly rows: number;
+/** States take what the others leave, and half of the lines at least. */
+function mostStateLines({ unplaced }: LegendInput, rows: number): number {
+  return Math.max(Math.ceil(rows / 2), rows - 1 - unplaced.length);
 }
 
-/** From this size on there is a panel at the right, else lines below. */
-const PANEL_FROM = { width: 100, height: 16 };
-const LONGEST_STATE_COLUMNS = 16;
-const MOST_NAMES = 3;
-
-export function hasPanel({ width, height }: { width: number; height: number }): boolean {
-  return width >= PANEL_FROM.width && height >= PANEL_FROM.height;
+/** How many lines the legend takes, `most` at most. */
+export function legendHeight(input: LegendInput, most: number): number {
+  return Math.min(most, stateLines(input, mostStateLines(input, most)).length + 1 + input.unplaced.length);
 }
 
-/** The sign and the name of each state, its number behind. */
-function stateEntries({ counts, states, look, hasSigns }: StatesInput): { pieces: Piece[]; count: number }[] {
-  return counts.map(({ value, count }, index) => {
-    const { color, sign, letter } = lookOf(states[Math.min(index, MOST_STATES - 1)]);
+/** The states, then what is not on the map, a line each; the last line has the scale, and what has no line of its own. */
+export function legendLines(input: LegendInput & { layout: Layout; view: View }, rows: number): Piece[][] {
+  const { layout, unplaced } = input;
+  const outside = { label: 'outside the view', bicycles: layout.outside.map(({ bicycle }) => bicycle) };
+  const states = stateLines(input, mostStateLines(input, rows));
+  const absent = outside.bicycles.length === 0 ? unplaced : [outside, ...unplaced];
+  const others = absent.map(({ label, bicycles }): Piece[] => [
+    { text: `${bicycles.length} ${label}` },
+    { text: `: ${names(bicycles)}`, ink: 'dim' },
+  ]);
+  const room = Math.max(0, rows - states.length - 1);
+  const rest = others
+    .slice(room)
+    .flatMap((pieces, _index, all) => [{ text: '  ' }, ...(all.length === 1 ? pieces : pieces.slice(0, 1))]);
+  return [...states, ...others.slice(0, room), [...scalePieces(input), ...rest]].slice(0, rows);
+}
+
+function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: number): Piece[][] {
+  const lines: Piece[][] = [];
+  // Each has its mark before it, and two columns between it and the next.
+  const entries = flowStates(counts, { width: look.width + 2, rows, roomOf: (words) => widthOf(words) + 4 });
+  for (const { row, at, words, state } of entries) {
+    const { color = '', sign, letter } = lookOf(states[Math.min(state ?? 0, MOST_STATES - 1)]);
     const mark = look.hasUnicode ? (hasSigns ? sign : '⣿') : letter;
-    const name = cut(clean(value), LONGEST_STATE_COLUMNS);
-    return {
-      count,
-      pieces: [{ text: mark, ink: look.hasColor ? (color ?? '') : '' }, { text: ` ${name}` }],
-    };
-  });
+    const marked: Piece[] = [{ text: mark, ink: look.hasColor ? color : '' }, { text: ' ' }];
+    lines[row] ??= [];
+    lines[row].push({ text: at === 0 ? '' : '  ' }, ...(state === undefined ? [] : marked), { text: words });
+  }
+  return lines;
 }
 
 /** `├────┤ 500 m`. */
-function scalePieces({ view, look }: LegendInput, columns: number): Piece[] {
-  const { dots, label } = scaleBar(view, columns * 2);
-  const length = Math.max(2, Math.round(dots / 2));
-  const [start, line, end] = look.hasUnicode ? ['├', '─', '┤'] : ['|', '-', '|'];
-  return [{ text: `${start}${line?.repeat(length - 2)}${end} ${label}`, ink: 'dim' }];
+function scalePieces({ view, look }: LegendInput & { view: View }): Piece[] {
+  const { dots, label } = scaleBar(view, 2 * Math.max(4, Math.min(20, Math.floor(look.width / 4))));
+  const [start, line = '', end] = look.hasUnicode ? '├─┤' : '|-|';
+  return [{ text: `${start}${line.repeat(Math.max(0, Math.round(dots / 2) - 2))}${end} ${label}`, ink: 'dim' }];
+}
+
+function names(bicycles: readonly Bicycle[]): string {
+  const shown = bicycles.slice(0, MOST_NAMES).map((bicycle) => clean(nameOf(bicycle).slice(0, 100)));
+  return shown.join(', ') + (bicycles.length > MOST_NAMES ? ' …' : '');
 }
 
 /** What is chosen, in words: `90: 53 available, 14 rented`, or the name of a bicycle and its state. */
-export function chosenPieces({ layout, states: names }: LegendInput, place: BicyclePoint): Piece[] {
+export function chosenPieces(layout: Layout, names: readonly string[], place: BicyclePoint): Piece[] {
   const cluster = layout.clusters.find(({ members }) => members.includes(place));
   const stateName = (state: number) => clean((names[state] ?? '').slice(0, 100));
   if (cluster === undefined) {
@@ -80,130 +132,4 @@ export function chosenPieces({ layout, states: names }: LegendInput, place: Bicy
   }
   const states = cluster.byState.flatMap((count, state) => (count === 0 ? [] : [`${count} ${stateName(state)}`]));
   return [{ text: `${cluster.count}: ${states.join(', ')}  `, ink: 'bold' }];
-}
-
-/** What is not on the map, each kind with its number and the first of their names. */
-function absences({ layout: { outside }, unplaced }: LegendInput) {
-  const first = outside.slice(0, MOST_NAMES + 1).map(({ bicycle }) => bicycle);
-  const beyond = { label: 'outside the view', count: outside.length, detail: names(first) };
-  const nowhere = unplaced.map(({ bicycles, label }) => ({ label, count: bicycles.length, detail: names(bicycles) }));
-  return outside.length === 0 ? nowhere : [beyond, ...nowhere];
-}
-
-function names(bicycles: readonly Bicycle[]): string {
-  const shown = bicycles.slice(0, MOST_NAMES).map((bicycle) => clean(nameOf(bicycle).slice(0, 100)));
-  const more = bicycles.length - shown.length;
-  return shown.join(', ') + (more > 0 ? ' …' : '');
-}
-
-/** Lines below the map: the states first, then the scale and what is not on the map. */
-export function legendLines(input: LegendInput, { columns, rows }: Room): Piece[][] {
-  if (rows === 0) return [];
-  const scale = scalePieces(input, Math.max(4, Math.min(20, Math.floor(columns / 4))));
-  const last: Piece[] = [...scale];
-  for (const { label, count, detail } of absences(input)) {
-    last.push({ text: `  ${count} ${label}` }, { text: `: ${detail}`, ink: 'dim' });
-  }
-  return [...stateFlow(input, columns, rows - 1), last];
-}
-
-/** How many lines there are below the map, `most` at most. */
-export function legendHeight(input: StatesInput, most: number): number {
-  return stateFlow(input, input.look.width, most - 1).length + 1;
-}
-
-/** The position of an entry of the legend. */
-export interface Spot {
-  readonly row: number;
-  readonly at: number;
-}
-
-/**
- * Puts entries of these widths one behind the other in rows of `width`; where one has no room, the last spot is that of what says how many
- * there are from there on, `widthOfRest` wide.
- */
-export function flow(
-  widths: readonly number[],
-  { width, rows, gap }: { width: number; rows: number; gap: number },
-  widthOfRest: (from: number) => number,
-): { spots: Spot[]; placed: number } {
-  const spots: Spot[] = [];
-  let [row, end] = [0, 0];
-  for (const [index, own] of widths.entries()) {
-    const start = end === 0 ? 0 : end + gap;
-    const fits = (more: number) => start + own + more <= width;
-    const isLast = index === widths.length - 1;
-    spots.push({ row, at: start });
-    if (row === rows - 1 && widths.length > 1 && !fits(isLast ? 0 : gap + widthOfRest(index)))
-      return { spots, placed: index };
-    if (!fits(0) && end > 0) {
-      row += 1;
-      spots[index] = { row, at: 0 };
-    }
-    end = (spots[index]?.at ?? 0) + own;
-  }
-  return { spots, placed: widths.length };
-}
-
-/** The states one behind the other in so many lines; those without room are one number. */
-function stateFlow(input: StatesInput, columns: number, rows: number): Piece[][] {
-  const entries = stateEntries(input);
-  const texts = entries.map(({ pieces, count }) => [...pieces, { text: ` ${count}` }]);
-  const restOf = (from: number) => {
-    const rest = entries.slice(from).reduce((sum, { count }) => sum + count, 0);
-    return from === 0 ? `${rest} in ${entries.length} states` : `+ ${rest} others`;
-  };
-  const { spots, placed } = flow(
-    texts.map(widthOfPieces),
-    { width: columns, rows, gap: 2 },
-    (from) => restOf(from).length,
-  );
-  const lines: Piece[][] = Array.from({ length: (spots.at(-1)?.row ?? 0) + 1 }, () => []);
-  for (const [index, { row, at }] of spots.entries()) {
-    const rest = [{ text: cut(restOf(index), Math.max(0, columns - at)) }];
-    lines[row]?.push({ text: at === 0 ? '' : '  ' }, ...(index < placed ? (texts[index] ?? []) : rest));
-  }
-  return lines;
-}
-
-function widthOfPieces(pieces: readonly Piece[]): number {
-  return pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
-}
-
-/** The panel at the right: states with their numbers, and what is not on the map. */
-export function panelLines(input: LegendInput, { columns, rows }: Room): Piece[][] {
-  const total = input.counts.reduce((sum, { count }) => sum + count, 0);
-  const foot = footLines(input, columns, rows - 1 - input.counts.length);
-  const states = stateLines(input, columns, Math.max(1, rows - 1 - foot.length));
-  const lines = [heading(`STATES of ${total}`, columns), ...states];
-  const fill = Math.max(0, rows - lines.length - foot.length);
-  return [...lines, ...Array.from({ length: fill }, () => []), ...foot].slice(0, rows);
-}
-
-function heading(text: string, columns: number): Piece[] {
-  return [{ text: cut(text, columns), ink: 'bold' }];
-}
-
-/** A line a state; those without room are one line. */
-function stateLines(input: LegendInput, columns: number, rows: number): Piece[][] {
-  const entries = stateEntries(input);
-  const shown = entries.length > rows ? entries.slice(0, rows - 1) : entries;
-  const rest = entries.slice(shown.length);
-  const restCount = rest.reduce((sum, { count }) => sum + count, 0);
-  const others = { pieces: [{ text: cut(`+ ${rest.length} others`, columns) }], count: restCount };
-  return [...shown, ...(rest.length === 0 ? [] : [others])].map(({ pieces, count }) => {
-    return [...pieces, { text: pad(String(count), Math.max(1, columns - widthOfPieces(pieces)), 'right') }];
-  });
-}
-
-/** What is not on the map, with its details where there is room for them, and the scale. */
-function footLines(input: LegendInput, columns: number, rows: number): Piece[][] {
-  const absent = absences(input);
-  const scale = scalePieces(input, columns - 10);
-  const hasDetails = 4 + 2 * absent.length <= rows;
-  const lines = absent.flatMap(({ label, count, detail }) => [
-    [{ text: cut(`${count} ${label}`, columns) }],
-    ...(hasDetails ? [[{ text: cut(`  ${detail}`, columns), ink: 'dim' as Ink }]] : []),
-  ]);
-  return [...(absent.length === 0 ? [] : [[], heading('NOT ON THE MAP', columns), ...lines]), [], scale];
 }

@@ -1,14 +1,15 @@
 // The map as a picture for a report: an SVG that needs nothing from elsewhere, the same for the same fleet.
 
-import { graticule, scaleBar } from '../../globe/graticule.js';
+import { scaleBar } from '../../globe/graticule.js';
 import { type Extent, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
+import { OUTLINES, pageLookOf } from '../../page/outlines.js';
 import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
-import { lookOf, type StateLook } from '../bicycle.js';
+import { lookOf } from '../bicycle.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Dot, type Grid, layOutMap } from './layout.js';
-import { flow } from './legend.js';
-import { type MapInput, nameOf } from './scene.js';
+import { flowStates, type LegendEntry } from './legend.js';
+import { type MapInput, MOST_STATES, nameOf } from './scene.js';
 
 export interface SvgInput extends MapInput {
   /** In pixels. */
@@ -23,7 +24,6 @@ const INK = {
   ground: '#f4f6f8',
   land: '#ffffff',
   coast: '#b6c4d2',
-  line: '#d3dee8',
 };
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 const HEAD = 58;
@@ -32,7 +32,6 @@ const LEAST_MAP_HEIGHT = 40;
 const MARGIN = 20;
 /** A bicycle's mark is so wide; marks of neighbours just touch. */
 const CELL = 10;
-const RADIUS = 4.8;
 /** An upper limit for what is written of a name or a title. */
 const LONGEST_TEXT_COLUMNS = 120;
 
@@ -41,8 +40,13 @@ export function drawSvg(input: SvgInput): string {
   const { width, height, places } = input;
   const notes = noteLines(input);
   const rows = Math.max(1, Math.floor((height - HEAD - LEAST_MAP_HEIGHT - MARGIN) / LINE) - notes.length);
-  const legend = legendItems(input, rows);
-  const foot = MARGIN + (legend.rows + notes.length) * LINE;
+  const legend = flowStates(input.counts, {
+    width: width - 2 * MARGIN,
+    rows,
+    roomOf: (words) => 34 + words.length * CHARACTER,
+  });
+  const legendRows = (legend.at(-1)?.row ?? 0) + 1;
+  const foot = MARGIN + (legendRows + notes.length) * LINE;
   const map = { width, height: Math.max(LEAST_MAP_HEIGHT, height - HEAD - foot) };
   const view = fitView(places, map);
   const layout = layOutMap(places, view, gridOf(map));
@@ -55,7 +59,7 @@ export function drawSvg(input: SvgInput): string {
   const body = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="${FONT}" font-size="13" fill="${INK.text}">`,
     `<title>${title}</title>`,
-    `<desc>${legend.words}${absent.join('')}</desc>`,
+    `<desc>${legend.map(({ words }) => text(words)).join(', ')}${absent.join('')}</desc>`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     `<text x="${MARGIN}" y="27" font-size="18" font-weight="600">${title}</text>`,
     `<text x="${MARGIN}" y="46" fill="${INK.faint}">${[text(input.moment), ...credit].join('. ')}</text>`,
@@ -63,14 +67,13 @@ export function drawSvg(input: SvgInput): string {
     `<g transform="translate(0 ${HEAD})" clip-path="url(#map)">`,
     `<rect width="${map.width}" height="${map.height}" fill="${hasCoast(view) ? INK.sea : INK.ground}"/>`,
     ...(hasCoast(view) ? land(input.coast, view, map) : []),
-    ...lines(view, map),
     ...layout.dots.map((dot) => mark(dot, input.states, view, map)),
     ...layout.clusters.map((cluster) => badge(cluster, input)),
     scale(view, map),
     '</g>',
-    ...legend.marks(HEAD + map.height + MARGIN),
+    ...legend.map((entry) => legendMark(entry, input.states, HEAD + map.height + MARGIN)),
     ...notes.map((note, index) => {
-      const y = HEAD + map.height + MARGIN + (legend.rows + index) * LINE;
+      const y = HEAD + map.height + MARGIN + (legendRows + index) * LINE;
       return `<text x="${MARGIN}" y="${y}" fill="${INK.faint}">${note}</text>`;
     }),
     '</svg>',
@@ -142,25 +145,6 @@ function land(coast: Coast, view: View, map: Extent): string[] {
   ];
 }
 
-function lines(view: View, map: Extent): string[] {
-  const options = { ...map, meridianDots: 150, parallelDots: 110, hasDegreeSign: true };
-  const { meridians, parallels } = graticule(view, options);
-  const label = (x: number, y: number, words: string, anchor: string) =>
-    `<text x="${at(x)}" y="${at(y)}" font-size="11" fill="${INK.faint}" text-anchor="${anchor}">${words}</text>`;
-  return [
-    `<g stroke="${INK.line}" stroke-width="1">`,
-    ...meridians.map((tick) => `<path d="M${at(tick.at)} 0V${at(map.height)}"/>`),
-    ...parallels.map((tick) => `<path d="M0 ${at(tick.at)}H${at(map.width)}"/>`),
-    '</g>',
-    ...meridians
-      .filter((tick) => tick.at > 60 && tick.at < map.width - 30)
-      .map((tick) => label(tick.at, map.height - 6, tick.label, 'middle')),
-    ...parallels
-      .filter((tick) => tick.at > 14 && tick.at < map.height - 24)
-      .map((tick) => label(6, tick.at - 4, tick.label, 'start')),
-  ];
-}
-
 /** A bicycle: where it is, or in the middle of the cell that it got beside the others. */
 function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: Extent): string {
   const [left, top] = toDots(view, map, place);
@@ -168,36 +152,13 @@ function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: 
   const [middleX, middleY] = isAtHome ? [left, top] : [(x + 0.5) * CELL, (y + 0.5) * CELL];
   const state = states[place.state] ?? '';
   const words = text(`${nameOf(place.bicycle)}: ${state}`);
-  return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(lookOf(state), RADIUS)}</g>`;
+  return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(state)}</g>`;
 }
 
-const RIM = 'stroke="#fff" stroke-width="0.9"';
-
-/** The outlines of filled signs, around 0, 0 and as large as a radius of 1. */
-const OUTLINES: Readonly<Record<string, string>> = {
-  '▲': 'M0 -1.2L1.1 0.8H-1.1Z',
-  '◆': 'M0 -1.25L1.25 0L0 1.25L-1.25 0Z',
-  '■': 'M-0.9 -0.9H0.9V0.9H-0.9Z',
-  '★': 'M0 -1.3L0.34 -0.47L1.24 -0.4L0.56 0.18L0.76 1.05L0 0.59L-0.76 1.05L-0.56 0.18L-1.24 -0.4L-0.34 -0.47Z',
-};
-/** Signs that are strokes. */
-const STROKES: Readonly<Record<string, string>> = {
-  '×': 'M-0.9 -0.9L0.9 0.9M0.9 -0.9L-0.9 0.9',
-  '+': 'M0 -1V1M-1 0H1',
-};
-
-/** The sign of a state as a shape around 0, 0, so that it can be told without colour. */
-function shape({ sign, hex }: StateLook, radius: number): string {
-  const r = (factor: number) => at(radius * factor);
-  const path = (OUTLINES[sign] ?? STROKES[sign])?.replaceAll(/-?[\d.]+/g, (number) => r(Number(number)));
-  if (path === undefined) {
-    return sign === '○'
-      ? `<circle r="${r(0.8)}" fill="#fff" stroke="${hex}" stroke-width="${r(0.4)}"/>`
-      : `<circle r="${r(1)}" fill="${hex}" ${RIM}/>`;
-  }
-  const look =
-    sign in OUTLINES ? `fill="${hex}" ${RIM}` : `stroke="${hex}" stroke-width="${r(0.55)}" stroke-linecap="round"`;
-  return `<path d="${path}" ${look}/>`;
+/** The mark of a state around 0, 0, so that it can be told without colour. */
+function shape(state: string): string {
+  const look = `fill="${lookOf(state).hex}" fill-rule="evenodd" stroke="#fff" stroke-width="0.9" paint-order="stroke"`;
+  return `<path transform="translate(-8 -8)" d="${OUTLINES[pageLookOf(state)]}" ${look}/>`;
 }
 
 /** A cluster: its number in a ring of its states. */
@@ -233,41 +194,11 @@ function scale(view: View, { width, height }: Extent): string {
 /** About how wide a character of the legend is. */
 const CHARACTER = 7.6;
 
-/** A state, or what has no room, with its number. */
-interface LegendItem {
-  readonly sign?: StateLook;
-  readonly words: string;
-}
-
-/** How wide an item is, with what keeps it apart from the next. */
-function roomOf({ words }: LegendItem): number {
-  return 34 + words.length * CHARACTER;
-}
-
-/** Each state with its mark and number, in as many rows as they need and `rows` at most; those without room are one number. */
-function legendItems({ counts, width, states }: SvgInput, rows: number) {
-  const items: LegendItem[] = counts.map(({ value, count }, index) => ({
-    sign: lookOf(states[index]),
-    words: `${text(value)} ${count}`,
-  }));
-  const restOf = (from: number): LegendItem => {
-    const rest = counts.slice(from).reduce((sum, { count }) => sum + count, 0);
-    const left = counts.length - from;
-    return { words: `${from === 0 ? `${left} states` : `+ ${left} others`} ${rest}` };
-  };
-  const others = Math.max(roomOf(restOf(0)), roomOf(restOf(1)));
-  const { spots, placed } = flow(items.map(roomOf), { width: width - 2 * MARGIN, rows, gap: 0 }, () => others);
-  const shown = [...items.slice(0, placed), ...(placed < items.length ? [restOf(placed)] : [])];
-  return {
-    rows: (spots.at(-1)?.row ?? 0) + 1,
-    words: shown.map(({ words }) => words).join(', '),
-    marks: (top: number) =>
-      shown.map(({ sign, words }, index) => {
-        const { row, at: left } = spots[index] ?? { row: 0, at: 0 };
-        const mark = sign === undefined ? '' : shape(sign, 5);
-        return `<g transform="translate(${at(MARGIN + left + 6)} ${top + row * LINE - 4.5})">${mark}<text x="12" y="4.5">${words}</text></g>`;
-      }),
-  };
+/** An entry of the legend: the mark of a state, and its number. */
+function legendMark({ words, row, at: left, state }: LegendEntry, states: readonly string[], top: number): string {
+  const mark = state === undefined ? '' : shape(states[Math.min(state, MOST_STATES - 1)] ?? '');
+  const place = `translate(${at(MARGIN + left + 6)} ${top + row * LINE - 4.5})`;
+  return `<g transform="${place}">${mark}<text x="12" y="4.5">${text(words)}</text></g>`;
 }
 
 /** What is not on the map. */

@@ -10,7 +10,7 @@ import { forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Area, BRAILLE, type DrawnMap, type Frame, isFree, occupy, SIGNS, type TerminalInput } from './frame.js';
 import { drawDegrees, drawNames, drawTowns } from './labels.js';
 import { type Cluster, type Grid, layOutMap } from './layout.js';
-import { chosenPieces, hasPanel, type Look, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
+import { chosenPieces, type Look, legendHeight, legendLines, type Piece } from './legend.js';
 import type { BicyclePoint, MapInput } from './scene.js';
 
 /** The bits of a Braille character, by row and column of its dots. */
@@ -30,9 +30,6 @@ const CELLS_A_SIGN = 8;
 
 /** Below this height there is no room for a title. */
 const TITLE_ROWS = 6;
-
-/** The panel beside the map, on a wide terminal. */
-const PANEL_COLUMNS = 30;
 
 /** Draws the map; it fills the size of the look. */
 export function drawMap(input: TerminalInput, look: Look): DrawnMap {
@@ -68,15 +65,13 @@ function areaOf(input: TerminalInput, look: Look): Area {
   const { width, height } = look;
   const row = height >= TITLE_ROWS ? 1 : 0;
   const footer = input.footer === undefined ? 0 : 1;
-  const columns = hasPanel(look) ? width - PANEL_COLUMNS - 1 : width;
-  return { row, columns, rows: Math.max(1, height - row - footer - legendRows(input, look)) };
+  return { row, columns: width, rows: Math.max(1, height - row - footer - legendRows(input, look)) };
 }
 
 /** Rows below the map: as many as the legend takes, and no more than the map can spare. */
 function legendRows(input: TerminalInput, look: Look): number {
-  if (hasPanel(look) || look.height < 4) return 0;
-  if (look.height < 10) return 2;
-  return legendHeight({ ...input, look, hasSigns: true }, look.width < 60 ? 4 : 3);
+  if (look.height < 4) return 0;
+  return legendHeight({ ...input, look, hasSigns: true }, Math.max(2, Math.floor(look.height / 4)));
 }
 
 /** Leaves nothing in the cells that is no ASCII: what is ours has letters already, but for the mark of what was cut. */
@@ -228,20 +223,14 @@ export function shareCells(byState: readonly number[], cells: number): number[] 
   });
 }
 
-/** Title, legend or panel, footer. */
-function drawAround({ canvas, input, look, signs, area, view, layout }: Frame): void {
+/** Title, legend, footer. */
+function drawAround({ canvas, input, look, area, view, layout }: Frame): void {
   if (area.row > 0) drawTitle(canvas, input, look);
   const legend = { ...input, look, layout, view, hasSigns: layout.grid.across === 1 };
-  if (hasPanel(look)) {
-    for (let row = 0; row < area.rows; row++) put(canvas, area.columns, area.row + row, signs.border, 'gray');
-    for (const [row, line] of panelLines(legend, { columns: PANEL_COLUMNS - 1, rows: area.rows }).entries())
-      putPieces(canvas, area.columns + 2, area.row + row, line);
-  } else {
-    for (const [row, line] of legendLines(legend, { columns: look.width, rows: legendRows(input, look) }).entries())
-      putPieces(canvas, 0, area.row + area.rows + row, line);
-  }
+  for (const [row, line] of legendLines(legend, legendRows(input, look)).entries())
+    putPieces(canvas, 0, area.row + area.rows + row, line);
   if (input.footer === undefined) return;
-  const chosen = input.selected === undefined ? [] : chosenPieces(legend, input.selected);
+  const chosen = input.selected === undefined ? [] : chosenPieces(layout, input.states, input.selected);
   putPieces(canvas, 0, look.height - 1, [...chosen, ...input.footer]);
 }
 
