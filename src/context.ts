@@ -209,7 +209,7 @@ function openConnections({
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    const network = await openNetwork(io.env, timeoutMs ?? (await settings()).timeoutMs.value);
+    const network = await openNetwork(io.env, timeoutMs ?? (await settings()).timeout.value);
     return io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' ? announceUnverified(network, io) : network;
   };
   const network: Context['network'] = (timeoutMs) => {
@@ -223,12 +223,12 @@ function openConnections({
     return openClient({
       baseUrl: overrides.baseUrl ?? requireBaseUrl(found),
       apiVersion: found.apiVersion.value,
-      timeoutMs: found.timeoutMs.value,
+      timeoutMs: found.timeout.value,
       deadlineMs: flags.deadline === undefined ? undefined : flags.deadline * 1000,
       retries: found.retries.value,
       pageSize: flags.pageSize,
       token: overrides.token ?? (await token()),
-      network: await network(found.timeoutMs.value),
+      network: await network(found.timeout.value),
       log: await openLog(flags, io),
       secrets: io.secrets,
       clock,

@@ -2,53 +2,37 @@
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type Conf from 'conf';
 import { moveFile } from '../folder.js';
 
 /** Readable and writable only by the owner: credentials.json holds tokens, config.json a command that is run. */
 const OWNER_ONLY_MODE = 0o600;
 
-function formatContent(content: object): string {
-  return `${JSON.stringify(content, undefined, 2)}\n`;
-}
-
 /**
- * Replaces the content of the file, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
+ * Replaces the content of the file by what `make` gives, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
  * when a disk fills up, conf takes the part that was written for the whole.
  */
-export async function writeWithConf(target: string, content: object): Promise<void> {
-  const draft = `${target}.new`;
+export async function writeWithConf(target: string, make: () => object): Promise<void> {
+  const { default: Conf } = await loadConf();
+  const content = make();
+  const text = `${JSON.stringify(content, undefined, 2)}\n`;
+  const [folder, name] = [dirname(target), `${basename(target)}.new`];
+  const draft = join(folder, name);
+  // Also those of runs that were killed, under the names that conf gives them while it writes.
+  const removeDrafts = () => {
+    for (const found of readdirSync(folder)) if (found.startsWith(name)) rmSync(join(folder, found), { force: true });
+  };
   try {
-    removeDrafts(draft);
-    (await openConf(draft)).store = { ...content };
-    if (statSync(draft).size !== Buffer.byteLength(formatContent(content)))
-      throw new Error('no space left on the device');
+    removeDrafts();
+    const options = { cwd: folder, configName: name, fileExtension: '', configFileMode: OWNER_ONLY_MODE };
+    new Conf({ ...options, accessPropertiesByDotNotation: false, serialize: () => text }).store = { ...content };
+    if (statSync(draft).size !== Buffer.byteLength(text)) throw new Error('no space left on the device');
     moveFile(draft, target);
   } finally {
-    removeDrafts(draft);
+    removeDrafts();
   }
 }
 
-/** Also those of runs that were killed, under the names that conf gives them while it writes. */
-function removeDrafts(draft: string): void {
-  for (const name of readdirSync(dirname(draft)))
-    if (name.startsWith(basename(draft))) rmSync(join(dirname(draft), name), { force: true });
-}
-
-/** Writes a draft with `conf`, which takes 50 ms to load: only writers wait for it. */
-async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
-  const { default: Conf } = await loadConf();
-  return new Conf<Record<string, unknown>>({
-    cwd: dirname(path),
-    configName: basename(path),
-    fileExtension: '',
-    configFileMode: OWNER_ONLY_MODE,
-    accessPropertiesByDotNotation: false,
-    serialize: formatContent,
-  });
-}
-
-/** Loads conf without its listeners for signals: they send each signal to the process again, and Ctrl-C would count twice. */
+/** Loads conf, 50 ms, without its listeners for signals: they send each signal to the process again, and Ctrl-C would count twice. */
 async function loadConf() {
   const before = new Set(signalListeners().map(([, listener]) => listener));
   const library = await import('conf');

@@ -19,39 +19,32 @@ export type SettingFlags = { [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVer
 /** A parsed value, or why the text was refused. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };
 
-/** One setting: its name, flag, variable, parser and default. */
+/** One setting: its flag, variable and default; how a text is read, and how the value stands in config.json and is shown. */
 export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
-  readonly name: string;
   /** What it is, for help and for `auth login`. */
   readonly summary: string;
   /** The flag, by its name in SettingFlags. */
-  readonly flag?: keyof SettingFlags;
+  readonly flag: keyof SettingFlags | undefined;
   /** The environment variable. */
-  readonly variable?: string;
+  readonly variable: string | undefined;
   readonly fallback: Fallback;
   /** Reads a text, spaces around it left out. */
   parse(text: string): Parsed<T>;
-  /** The value as in config.json. */
+  /** The value as in config.json; as a text it is what `config set` takes. */
   store(value: T): string | number | boolean;
-  /** The value as it is shown, and as `config set` would take it. */
-  show(value: T): string;
 }
 
-type Declared<T, Fallback extends T | undefined> = Pick<SettingKey<T>, 'summary' | 'flag' | 'variable' | 'parse'> &
-  Partial<Pick<SettingKey<T>, 'store'>> & { fallback?: Fallback };
+/** What several keys hold. */
+type Kind<T, Fallback> = { parse: SettingKey<T>['parse']; store?: SettingKey<T>['store']; fallback?: Fallback };
 
 function key<T, Fallback extends T | undefined = undefined>(
-  name: string,
-  { parse, store = String, fallback, ...declared }: Declared<T, Fallback>,
+  { parse, store = String, fallback }: Kind<T, Fallback>,
+  flag: SettingKey<T>['flag'],
+  variable: string | undefined,
+  summary: string,
 ): SettingKey<T, Fallback> {
-  return {
-    ...declared,
-    name,
-    fallback: fallback as Fallback,
-    parse: (text) => unquoted(text, parse(text.trim())),
-    store,
-    show: (value) => String(store(value)),
-  };
+  const read = (text: string) => unquoted(text, parse(text.trim()));
+  return { summary, flag, variable, fallback: fallback as Fallback, parse: read, store };
 }
 
 /** A token that was pasted in the wrong place is not repeated. */
@@ -66,6 +59,10 @@ function unquoted<T>(text: string, parsed: Parsed<T>): Parsed<T> {
 /** The value, or why there is none. */
 function checked<T>(value: T | undefined, reason: string, hint: string): Parsed<T> {
   return value === undefined ? { reason, hint } : { value };
+}
+
+function matching(pattern: RegExp, text: string, reason: string, hint: string): Parsed<string> {
+  return checked(pattern.test(text) ? text : undefined, reason, hint);
 }
 
 /** Node's timers hold 31 bits of milliseconds and fire at once beyond that. */
@@ -92,10 +89,12 @@ export function parseAddress(text: string): Parsed<URL> {
   };
 }
 
-const ADDRESS = {
-  parse: parseAddress,
-  store: (url: URL): string => (url.pathname === '/' ? url.origin : url.href),
-} as const;
+/** An address as config.json has it. */
+export function showAddress(url: URL): string {
+  return url.pathname === '/' ? url.origin : url.href;
+}
+
+const ADDRESS: Kind<URL, undefined> = { parse: parseAddress, store: showAddress };
 
 function parseBoolean(text: string): Parsed<boolean> {
   const word = text.toLowerCase();
@@ -110,7 +109,64 @@ export function isTrue(value: unknown): boolean {
   return 'value' in parsed && parsed.value;
 }
 
-const BOOLEAN = { fallback: false, parse: parseBoolean, store: (value: boolean) => value } as const;
+const BOOLEAN: Kind<boolean, boolean> = { fallback: false, parse: parseBoolean, store: (value) => value };
+
+const ORGANIZATION: Kind<string, undefined> = {
+  parse(text) {
+    // A name is looked up when it is used. What looks like an address or an option is none.
+    const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
+    return checked(
+      wholeUuid(text) ?? (isName ? text : undefined),
+      `"${text}" is neither a UUID nor the URL of an organization, nor a name`,
+      'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
+    );
+  },
+};
+
+const VERSION: Kind<string, string> = {
+  fallback: '1.0',
+  // It becomes a parameter of a header: nothing in it may end the parameter.
+  parse: (text) => matching(/^[0-9A-Za-z][\w.-]{0,31}$/, text, `"${text}" is not a version`, 'write it like 1.0'),
+};
+
+const FORMAT: Kind<Format, Format> = {
+  fallback: 'table',
+  parse(text) {
+    const format = FORMATS.find((known) => known === text.toLowerCase());
+    const meant = nearest(text.toLowerCase(), FORMATS);
+    const guess = meant === undefined ? '' : `did you mean "${meant}"? `;
+    return checked(format, `"${text}" is not a format`, `${guess}formats: ${FORMATS.join(', ')}`);
+  },
+};
+
+/** Milliseconds; in seconds where it is written. */
+const SECONDS: Kind<number, number> = {
+  fallback: 30_000,
+  parse(text) {
+    const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+    const milliseconds = Math.round(seconds * 1000);
+    const isGood = milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S;
+    const reason = `"${text}" is not a number of seconds above 0`;
+    return checked(isGood ? milliseconds : undefined, reason, 'write it like 30 or 2.5');
+  },
+  store: (milliseconds) => milliseconds / 1000,
+};
+
+const RETRIES: Kind<number, number> = {
+  fallback: 3,
+  parse(text) {
+    const reason = `"${text}" is not a whole number of 0 or more`;
+    return checked(/^\d{1,15}$/.test(text) ? Number(text) : undefined, reason, 'write it like 3, or 0 for none');
+  },
+  store: (tries) => tries,
+};
+
+const COMMAND: Kind<string, undefined> = {
+  // A NUL ends the text for the operating system, which would run half of the command.
+  parse: (text) => matching(/^[^\0]+$/, text, 'the command is empty', 'write a command that prints a token'),
+};
+
+const MIRROR: Kind<MirrorAddress, undefined> = { parse: (text) => parseMirrorAddress(text), store: showMirrorAddress };
 
 const LONGEST_FIELD_CHARACTERS = 1000;
 const LONGEST_SHOWN_CHARACTERS = 80;
@@ -119,114 +175,33 @@ const LONGEST_SHOWN_CHARACTERS = 80;
 type SystemKeys = { readonly [Name in SystemName as `gbfs.${Name}`]: SettingKey<string, undefined> };
 
 function systemKey(name: SystemName): SettingKey<string, undefined> {
-  const [summary, example, parse] = SYSTEM_FIELDS[name];
-  return key(`gbfs.${name}`, {
-    summary,
-    parse(text) {
-      const isText = text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text);
-      const reason = `"${text.slice(0, LONGEST_SHOWN_CHARACTERS)}" does not fit`;
-      return checked(isText ? parse(text) : undefined, reason, `write it like ${example}`);
-    },
-  });
+  const [summary, example, parseField] = SYSTEM_FIELDS[name];
+  const parse = (text: string) => {
+    const isText = text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text);
+    const reason = `"${text.slice(0, LONGEST_SHOWN_CHARACTERS)}" does not fit`;
+    return checked(isText ? parseField(text) : undefined, reason, `write it like ${example}`);
+  };
+  return key({ parse }, undefined, undefined, summary);
 }
 
-/** Every key by its name, in the order in which they are listed. */
+/** Every key by its name, in the order in which they are listed: what it holds, its flag, its variable, what it is. */
 export const KEYS = {
-  base_url: key<URL>('base_url', {
-    summary: 'address of the service, prefix such as /api included',
-    flag: 'baseUrl',
-    variable: 'FLEET_BASE_URL',
-    ...ADDRESS,
-  }),
-  sse_url: key<URL>('sse_url', {
-    summary: 'address of the push channel, for fleet watch',
-    flag: 'sseUrl',
-    variable: 'FLEET_SSE_URL',
-    ...ADDRESS,
-  }),
-  organization: key<string>('organization', {
-    summary: 'organization that commands use by default: its UUID or name',
-    variable: 'FLEET_ORGANIZATION',
-    parse(text) {
-      // A name is looked up when it is used. What looks like an address or an option is none.
-      const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
-      return checked(
-        wholeUuid(text) ?? (isName ? text : undefined),
-        `"${text}" is neither a UUID nor the URL of an organization, nor a name`,
-        'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
-      );
-    },
-  }),
-  api_version: key<string, string>('api_version', {
-    summary: 'API version to request',
-    flag: 'apiVersion',
-    variable: 'FLEET_API_VERSION',
-    fallback: '1.0',
-    // It becomes a parameter of a header: nothing in it may end the parameter.
-    parse: (text) =>
-      checked(
-        /^[0-9A-Za-z][\w.-]{0,31}$/.test(text) ? text : undefined,
-        `"${text}" is not a version`,
-        'write it like 1.0',
-      ),
-  }),
-  output: key<Format, Format>('output', {
-    summary: 'output format',
-    flag: 'output',
-    variable: 'FLEET_OUTPUT',
-    fallback: 'table',
-    parse(text) {
-      const format = FORMATS.find((known) => known === text.toLowerCase());
-      const meant = nearest(text.toLowerCase(), FORMATS);
-      const guess = meant === undefined ? '' : `did you mean "${meant}"? `;
-      return checked(format, `"${text}" is not a format`, `${guess}formats: ${FORMATS.join(', ')}`);
-    },
-  }),
-  /** Milliseconds; in seconds where it is written. */
-  timeout: key<number, number>('timeout', {
-    summary: 'seconds without data before a request fails',
-    flag: 'timeout',
-    fallback: 30_000,
-    parse(text) {
-      const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
-      const milliseconds = Math.round(seconds * 1000);
-      const isGood = milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S;
-      const reason = `"${text}" is not a number of seconds above 0`;
-      return checked(isGood ? milliseconds : undefined, reason, 'write it like 30 or 2.5');
-    },
-    store: (milliseconds) => milliseconds / 1000,
-  }),
-  retries: key<number, number>('retries', {
-    summary: 'retries of a safe request',
-    flag: 'retries',
-    fallback: 3,
-    parse(text) {
-      const isGood = /^\d+$/.test(text) && Number.isSafeInteger(Number(text));
-      const reason = `"${text}" is not a whole number of 0 or more`;
-      return checked(isGood ? Number(text) : undefined, reason, 'write it like 3, or 0 for none');
-    },
-    store: (tries) => tries,
-  }),
-  token_command: key<string>('token_command', {
-    summary: 'shell command that prints an access token',
-    variable: 'FLEET_TOKEN_COMMAND',
-    // A NUL ends the text for the operating system, which would run half of the command.
-    parse: (text) =>
-      checked(/^[^\0]+$/.test(text) ? text : undefined, 'the command is empty', 'write a command that prints a token'),
-  }),
-  allow_http: key<boolean, boolean>('allow_http', {
-    summary: 'allow plain http beyond this machine',
-    ...BOOLEAN,
-  }),
-  protected: key<boolean, boolean>('protected', {
-    summary: 'ask before every change, or require --yes',
-    ...BOOLEAN,
-  }),
-  mirror: key<MirrorAddress>('mirror', {
-    summary: 'database of the mirror: sqlite:PATH or postgres://…',
-    parse: (text) => parseMirrorAddress(text),
-    store: showMirrorAddress,
-  }),
+  base_url: key(ADDRESS, 'baseUrl', 'FLEET_BASE_URL', 'address of the service, prefix such as /api included'),
+  sse_url: key(ADDRESS, 'sseUrl', 'FLEET_SSE_URL', 'address of the push channel, for fleet watch'),
+  organization: key(
+    ORGANIZATION,
+    undefined,
+    'FLEET_ORGANIZATION',
+    'organization that commands use by default: its UUID or name',
+  ),
+  api_version: key(VERSION, 'apiVersion', 'FLEET_API_VERSION', 'API version to request'),
+  output: key(FORMAT, 'output', 'FLEET_OUTPUT', 'output format'),
+  timeout: key(SECONDS, 'timeout', undefined, 'seconds without data before a request fails'),
+  retries: key(RETRIES, 'retries', undefined, 'retries of a safe request'),
+  token_command: key(COMMAND, undefined, 'FLEET_TOKEN_COMMAND', 'shell command that prints an access token'),
+  allow_http: key(BOOLEAN, undefined, undefined, 'allow plain http beyond this machine'),
+  protected: key(BOOLEAN, undefined, undefined, 'ask before every change, or require --yes'),
+  mirror: key(MIRROR, undefined, undefined, 'database of the mirror: sqlite:PATH or postgres://…'),
   ...(Object.fromEntries(SYSTEM_NAMES.map((name) => [`gbfs.${name}`, systemKey(name)])) as unknown as SystemKeys),
 };
 

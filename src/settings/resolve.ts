@@ -3,7 +3,7 @@
 import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
-import { isTrue, KEYS, type KeyName, type SettingFlags, type SettingKey } from './keys.js';
+import { isTrue, KEY_NAMES, KEYS, type KeyName, type Parsed, type SettingFlags, type SettingKey } from './keys.js';
 import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
 
 /** Where a value came from, first one wins (cli.md section 1). */
@@ -25,37 +25,18 @@ export interface Setting<T = unknown> {
   problem?: FleetError;
 }
 
-/** The key of each setting by the name that code has for it. */
-const SETTINGS = {
-  baseUrl: KEYS.base_url,
-  sseUrl: KEYS.sse_url,
-  organization: KEYS.organization,
-  apiVersion: KEYS.api_version,
-  output: KEYS.output,
-  timeoutMs: KEYS.timeout,
-  retries: KEYS.retries,
-  tokenCommand: KEYS.token_command,
-  allowHttp: KEYS.allow_http,
-  /** Whether every change asks first or needs `--yes`. */
-  isProtected: KEYS.protected,
-  /** The database of the mirror; undefined: the file of the profile. */
-  mirror: KEYS.mirror,
-};
+/** The names of the keys as code has them: `baseUrl`. */
+type CodeName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Tail>}` : Name;
 
-const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
-
-type Values = {
-  [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends SettingKey<infer T, infer Fallback>
-    ? T | Fallback
-    : never;
-};
+type ValueOf<Key> = Key extends SettingKey<infer T, infer Fallback> ? T | Fallback : never;
 
 /** All settings of one run, in the order in which they are listed. `undefined` values are not set anywhere. */
 export type Settings = { readonly profile: Setting<string> } & {
-  readonly [Name in keyof Values]: Setting<Values[Name]>;
+  readonly [Name in KeyName as CodeName<Name>]: Setting<ValueOf<(typeof KEYS)[Name]>>;
 };
 
-type Places = { flags: SettingFlags; env: NodeJS.ProcessEnv; stored: Stored; profile: string };
+/** May hold a password. */
+const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
 
 /**
  * The profile in use: `--profile`, FLEET_PROFILE, the one chosen with `fleet profile use`, `default`. One that is named
@@ -113,7 +94,7 @@ function firstOf(sources: readonly Source[]): Source | undefined {
  * All settings, each from flag, environment, profile or default (cli.md section 1); an empty variable counts as not set.
  * Throws a FleetError of kind `usage` for a bad flag, of kind `config` for a bad value elsewhere, a profile that is not
  * there, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4). A bad
- * organization is refused when it is asked for.
+ * organization is refused when it is asked for, and `fleet gbfs` looks at its own.
  */
 export function resolveSettings(
   flags: SettingFlags,
@@ -124,7 +105,7 @@ export function resolveSettings(
   const explained = explainSettings(flags, env, stored, profile);
   const { organization } = explained;
   for (const { problem, key } of Object.values(explained))
-    if (problem !== undefined && key !== 'profile' && key !== 'organization') throw problem;
+    if (problem !== undefined && !/^(?:profile|organization|gbfs\..*)$/.test(key)) throw problem;
   return {
     ...explained,
     // Refused where it is used: a command whose own flag names another one need not fail for it.
@@ -145,50 +126,44 @@ export function explainSettings(
   stored: Stored,
   profile = chooseProfile(flags, env, stored),
 ): Settings {
-  const places = { flags, env, stored, profile: profile.value };
-  const settings = Object.entries(SETTINGS).map(([name, key]) => [name, read<unknown, unknown>(key, places)]);
+  const nameInCode = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  const settings = KEY_NAMES.map((name) => [nameInCode(name), explainSetting(name, flags, env, stored, profile)]);
   return { profile, ...Object.fromEntries(settings) };
 }
 
-/** One setting with its origin. Throws when the profile is not there; a refused value comes with its problem. */
-export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting {
-  return read<unknown, unknown>(KEYS[name], { flags, env, stored, profile: chooseProfile(flags, env, stored).value });
-}
-
-/** One setting; a value that is refused comes as its problem. */
-function read<T, Fallback extends T | undefined>(key: SettingKey<T, Fallback>, places: Places): Setting<T | Fallback> {
-  const { fallback: value } = key;
-  const name = key.name as KeyName;
-  const source = findSource(key, places);
+/** One setting with its origin, as above. */
+export function explainSetting(
+  name: KeyName,
+  flags: SettingFlags,
+  env: NodeJS.ProcessEnv,
+  stored: Stored,
+  profile = chooseProfile(flags, env, stored),
+): Setting {
+  const key: SettingKey<unknown> = KEYS[name];
+  const { flag, variable = '', fallback: value } = key;
+  const isJson = name === 'output' && flags.json === true;
+  const source = firstOf([
+    {
+      origin: 'flag',
+      from: isJson ? '--json' : `--${name.replace('_', '-')}`,
+      text: isJson ? readJsonFlag(flags) : flag && flags[flag],
+    },
+    { origin: 'environment', from: variable, text: env[variable]?.trim() },
+    { origin: 'profile', from: `profile "${profile.value}"`, text: stored.profiles.get(profile.value)?.[name] },
+  ]);
   if (source === undefined) {
-    const shown = value === undefined ? null : key.show(value);
+    const shown = value === undefined ? null : String(key.store(value));
     return { key: name, shown, value, origin: 'default', from: 'default' };
   }
-  const { origin, from, text } = source;
+  const { text, ...found } = source;
   try {
-    const found = parseSource(key, source, places);
-    return { key: name, shown: key.show(found), value: found, origin, from };
+    const parsed = parseSource(name, source, stored, profile.value);
+    return { key: name, shown: String(key.store(parsed)), value: parsed, ...found };
   } catch (error) {
     // An address that is refused may hold a password, so it is not repeated.
     const shown = ADDRESSES.includes(name) || typeof text === 'object' ? '(refused)' : String(text);
-    return { key: name, shown, value, origin, from, problem: error as FleetError };
+    return { key: name, shown, value, ...found, problem: error as FleetError };
   }
-}
-
-function findSource(
-  { name, flag, variable = '' }: SettingKey<unknown>,
-  { flags, env, stored, profile }: Places,
-): Source | undefined {
-  const isJson = name === 'output' && flags.json === true;
-  const flagName = `--${flag?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  const fromFlag = flag === undefined ? undefined : flags[flag];
-  return firstOf([
-    isJson
-      ? { origin: 'flag', from: '--json', text: readJsonFlag(flags) }
-      : { origin: 'flag', from: flagName, text: fromFlag },
-    { origin: 'environment', from: variable, text: env[variable]?.trim() },
-    { origin: 'profile', from: `profile "${profile}"`, text: stored.profiles.get(profile)?.[name] },
-  ]);
 }
 
 /** `--json` is short for `-o json`; together with another format nobody can tell what was meant. */
@@ -197,13 +172,10 @@ function readJsonFlag(flags: SettingFlags): string {
   throw usageError(`--json and --output ${flags.output} cannot be used together`, 'give one of them');
 }
 
-function parseSource<T>(key: SettingKey<T>, { origin, from, text }: Source, { stored, profile }: Places): T {
+function parseSource(name: KeyName, { origin, from, text }: Source, stored: Stored, profile: string): unknown {
   if (typeof text === 'object')
-    throw configError(
-      `${key.name} of ${from} is neither text nor a number nor true or false`,
-      `fix ${stored.configPath}`,
-    );
-  const parsed = key.parse(String(text));
+    throw configError(`${name} of ${from} is neither text nor a number nor true or false`, `fix ${stored.configPath}`);
+  const parsed: Parsed<unknown> = KEYS[name].parse(String(text));
   if ('value' in parsed) {
     if (parsed.value instanceof URL) refusePlainHttp(parsed.value, from, stored, profile);
     return parsed.value;
@@ -211,8 +183,8 @@ function parseSource<T>(key: SettingKey<T>, { origin, from, text }: Source, { st
   const { reason, hint } = parsed;
   if (origin === 'flag') throw usageError(`${from}: ${reason}`, hint);
   if (origin === 'environment') throw configError(`${from}: ${reason}`, hint ?? `change ${from} or unset it`);
-  const set = `set it with: fleet config set ${key.name} VALUE${profileFlag(profile)}`;
-  throw configError(`${key.name} of ${from}: ${reason}`, hint === undefined ? set : `${hint}; ${set}`);
+  const set = `set it with: fleet config set ${name} VALUE${profileFlag(profile)}`;
+  throw configError(`${name} of ${from}: ${reason}`, hint === undefined ? set : `${hint}; ${set}`);
 }
 
 /**
@@ -233,22 +205,23 @@ export function profileFlag(profile: string): string {
 }
 
 /** The address of the service. Throws a FleetError of kind `config` when none is set. */
-export function requireBaseUrl(settings: Settings): URL {
-  return settings.baseUrl.value ?? refuseMissing('the service', KEYS.base_url, settings);
+export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
+  if (baseUrl.value !== undefined) return baseUrl.value;
+  const run = `run "fleet auth login${profileFlag(profile.value)}", or give --base-url or FLEET_BASE_URL`;
+  return refuseMissing(
+    'the service',
+    profile,
+    `${run}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`,
+  );
 }
 
 /** The push address (interface.md section 4.6: "served from the push address, not from {base_url}"). Throws as above. */
-export function requireSseUrl(settings: Settings): URL {
-  return settings.sseUrl.value ?? refuseMissing('the push channel', KEYS.sse_url, settings);
+export function requireSseUrl({ sseUrl, profile }: Settings): URL {
+  if (sseUrl.value !== undefined) return sseUrl.value;
+  const run = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or give --sse-url or FLEET_SSE_URL`;
+  return refuseMissing('the push channel', profile, run);
 }
 
-function refuseMissing(what: string, { name, variable }: SettingKey<URL>, { profile }: Settings): never {
-  if (profile.problem !== undefined) throw profile.problem;
-  const isService = name === 'base_url';
-  const run = `run "fleet ${isService ? 'auth login' : `config set ${name} URL`}${profileFlag(profile.value)}"`;
-  const sandbox = isService ? '; to try fleet: "fleet sandbox", then "fleet profile use sandbox"' : '';
-  throw configError(
-    `no address of ${what} for profile "${profile.value}"`,
-    `${run}, or give --${name.replace('_', '-')} or ${variable}${sandbox}`,
-  );
+function refuseMissing(what: string, profile: Setting<string>, hint: string): never {
+  throw profile.problem ?? configError(`no address of ${what} for profile "${profile.value}"`, hint);
 }

@@ -10,7 +10,7 @@ import { writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './folder.js';
 import type { KeyName } from './keys.js';
 import { alone } from './lock.js';
-import { hasModes, refuseForeign, refuseForeignFolders, showMode, statIfThere, trustTargetOf } from './trust.js';
+import { refuseForeign, refuseForeignFolders, trustTargetOf } from './trust.js';
 
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
 export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
@@ -47,8 +47,6 @@ export const DEFAULT_PROFILE = 'default';
 
 /** Far above any settings. */
 const LIMIT_BYTES = 1_000_000;
-/** The permission bits of everybody but the owner. */
-const OTHERS_MODE_BITS = 0o077;
 
 /** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
 const PROFILE_NAME = lazyPattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
@@ -77,11 +75,6 @@ export async function loadTokens(place: SettingsFolder): Promise<ReadonlyMap<str
   return readFile(place, 'credentialsPath', tokensOf);
 }
 
-/** The text of config.json, JSON or not; undefined when there is none. Throws as loadStored does. */
-export function readConfigText({ configPath }: SettingsFolder): string | undefined {
-  return readOwn(configPath);
-}
-
 /** Settings from a text that is to become config.json. Throws an Error that says what is wrong. */
 export function parseConfig(text: string): Profiles & { config: Content } {
   const config = parseContent(text);
@@ -94,17 +87,17 @@ export async function replaceConfig(place: SettingsFolder, config: Content): Pro
 }
 
 function profilesOf(config: Content): Profiles {
-  const profiles = new Map<string, Content>();
-  for (const [name, values] of Object.entries(asObject(config['profiles'] ?? {}, '"profiles"')))
-    profiles.set(name, asObject(values, `the profile "${name}"`));
+  const profiles = Object.entries(partOf(config, 'profiles')).map(
+    ([name, values]) => [name, asObject(values, `the profile "${name}"`)] as const,
+  );
   const active = config['profile'];
-  return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles };
+  return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles: new Map(profiles) };
 }
 
 function tokensOf(credentials: Content): Map<string, StoredToken> {
-  const logins = asObject(credentials['logins'] ?? {}, '"logins"');
+  const logins = partOf(credentials, 'logins');
   const tokens = new Map<string, StoredToken>();
-  for (const [name, token] of Object.entries(asObject(credentials['tokens'] ?? {}, '"tokens"')))
+  for (const [name, token] of Object.entries(partOf(credentials, 'tokens')))
     if (typeof token === 'string' && token !== '') tokens.set(name, { token, login: readLogin(logins[name]) });
   return tokens;
 }
@@ -113,14 +106,6 @@ function readLogin(login: unknown): Login | undefined {
   const { email, refreshPath, sinceMs } = isObject(login) ? login : {};
   if (typeof refreshPath !== 'string' || !refreshPath.startsWith('/')) return undefined;
   return { email: String(email ?? ''), refreshPath, sinceMs: Number(sinceMs ?? 0) };
-}
-
-/** What is wrong with a file that is open to others than its owner, and the command that closes it; undefined when all is well. Windows keeps no modes. */
-export function findLooseness(path: string, holds: string): { problem: string; command: string } | undefined {
-  const found = hasModes ? statIfThere(path) : undefined;
-  if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
-  const problem = `${path} holds ${holds} and is open to others (mode ${showMode(found.mode)})`;
-  return { problem, command: `chmod 600 ${quoteForShell(path)}` };
 }
 
 /** Whether a profile may have this name beside those others; else throws a FleetError, of kind `usage` unless told otherwise. */
@@ -141,32 +126,32 @@ export function checkProfileName(
 
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
 export async function saveProfile(place: SettingsFolder, name: string, values: ProfileValues): Promise<void> {
-  await changeProfiles(place, ({ profiles }) => {
-    checkProfileName(name, profiles.keys());
-    profiles.set(name, merge(profiles.get(name), values));
+  await change(place, 'configPath', (config) => {
+    const profiles = partOf(config, 'profiles');
+    checkProfileName(name, Object.keys(profiles));
+    return { ...config, profiles: { ...profiles, [name]: { ...partOf(profiles, name), ...values } } };
   });
 }
 
 /** Makes a profile the one in use; `undefined` goes back to `default`. */
 export async function useProfile(place: SettingsFolder, name: string | undefined): Promise<void> {
-  await changeProfiles(place, (config) => {
-    config.active = name;
-  });
+  await change(place, 'configPath', (config) => ({ ...config, profile: name }));
 }
 
 /** Deletes a profile and its token; the profile in use falls back to `default`. */
 export async function deleteProfile(place: SettingsFolder, name: string): Promise<void> {
   await deleteToken(place, name);
-  await changeProfiles(place, (config) => {
-    config.profiles.delete(name);
-    if (config.active === name) config.active = undefined;
-  });
+  await change(place, 'configPath', (config) => ({
+    ...config,
+    profile: config['profile'] === name ? undefined : config['profile'],
+    profiles: { ...partOf(config, 'profiles'), [name]: undefined },
+  }));
 }
 
 /** Stores the token of a profile, which the caller has checked with `parseToken`, and how it was got. */
 export async function saveToken(place: SettingsFolder, name: string, token: string, login?: Login): Promise<void> {
   checkProfileName(name);
-  await changeTokens(place, (tokens) => tokens.set(name, { token, login }));
+  await change(place, 'credentialsPath', (credentials) => withToken(credentials, name, { token, login }));
 }
 
 /** Stores what `renew` makes of the token of a profile, unless that is undefined; one run of this user at a time renews a token. */
@@ -182,56 +167,38 @@ export async function renewToken(
     const renewed = stored === undefined ? undefined : await renew(stored);
     if (renewed === undefined) return;
     // Somebody may have logged out meanwhile, or in to another service.
-    await changeTokens(place, (tokens) => tokens.get(name)?.token === stored?.token && tokens.set(name, renewed));
+    await change(place, 'credentialsPath', (now) =>
+      tokensOf(now).get(name)?.token === stored?.token ? withToken(now, name, renewed) : now,
+    );
   });
 }
 
 /** Deletes the stored token of a profile; returns whether there was one. */
 export async function deleteToken(place: SettingsFolder, name: string): Promise<boolean> {
   if (!(await loadTokens(place)).has(name)) return false;
-  return changeTokens(place, (tokens) => tokens.delete(name));
+  await change(place, 'credentialsPath', (credentials) => withToken(credentials, name, undefined));
+  return true;
 }
 
-/** Changes the profiles while nobody else does; whatever else stands in config.json stays. */
-function changeProfiles(place: SettingsFolder, change: (config: Profiles) => void): Promise<boolean> {
-  return write(place, 'configPath', () => {
-    const { before, ...config } = readFile(place, 'configPath', (before) => ({ before, ...profilesOf(before) }));
-    change(config);
-    return merge(before, { profile: config.active, profiles: Object.fromEntries(config.profiles) });
-  });
-}
-
-/** Changes the tokens while nobody else does; nothing is written when `change` gives false. Without any login there is no key for them. */
-function changeTokens(
-  place: SettingsFolder,
-  change: (tokens: Map<string, StoredToken>) => unknown | Promise<unknown>,
-): Promise<boolean> {
-  return write(place, 'credentialsPath', async () => {
-    const { before, tokens } = readFile(place, 'credentialsPath', (before) => ({ before, tokens: tokensOf(before) }));
-    if ((await change(tokens)) === false) return undefined;
-    const logins = [...tokens].filter(([, { login }]) => login !== undefined).map(([name, { login }]) => [name, login]);
-    return merge(before, {
-      tokens: Object.fromEntries([...tokens].map(([name, { token }]) => [name, token])),
-      logins: logins.length === 0 ? undefined : Object.fromEntries(logins),
-    });
-  });
+function withToken(credentials: Content, name: string, stored: StoredToken | undefined): Content {
+  const tokens = { ...partOf(credentials, 'tokens'), [name]: stored?.token };
+  const logins = { ...partOf(credentials, 'logins'), [name]: stored?.login };
+  const hasLogin = Object.values(logins).some((login) => login !== undefined);
+  return { ...credentials, tokens, logins: hasLogin ? logins : undefined };
 }
 
 /** Reads and parses a file. Throws a FleetError of kind `config` where it cannot be read or parsed. */
-function readFile<Value>(
-  place: SettingsFolder,
-  file: File,
-  understand: (content: Record<string, unknown>) => Value,
-): Value {
+function readFile<Value>(place: SettingsFolder, file: File, understand: (content: Content) => Value): Value {
   const path = place[file];
-  const text = place.problem === undefined ? readOwn(path) : undefined;
+  const text = place.problem === undefined ? readSettingsFile(path) : undefined;
   try {
     return understand(text === undefined ? {} : parseContent(text));
   } catch (error) {
-    const quoted = quoteForShell(path);
+    if (error instanceof FleetError) throw error;
+    const reset = `mv ${quoteForShell(path)} ${quoteForShell(`${path}.broken`)}`;
     throw configError(
       `${path} cannot be understood: ${messageOf(error)}`,
-      `it was left as it is: fix it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and run "fleet auth login" again`,
+      `it was left as it is: fix it, or reset it with: ${reset} and run "fleet auth login" again`,
       error,
     );
   }
@@ -253,13 +220,16 @@ function asObject(value: unknown, what: string): Content {
   throw new Error(`${what} is not a JSON object`);
 }
 
-/** Merges both, the second winning; `undefined` deletes. */
-function merge(before: Content | undefined, changes: Content): Content {
-  return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== undefined));
+/** An object in it; an empty one where there is none. */
+function partOf(content: Content, name: string): Content {
+  return asObject((Object.hasOwn(content, name) ? content[name] : undefined) ?? {}, `"${name}"`);
 }
 
-/** The text of a file of the settings; undefined when it is not there. At once: every start waits for it, and `fs/promises` would start threads first. */
-function readOwn(path: string): string | undefined {
+/**
+ * The text of a file of the settings, JSON or not; undefined when it is not there. Throws as loadStored does. At once: every start waits for
+ * it, and `fs/promises` would start threads first.
+ */
+export function readSettingsFile(path: string): string | undefined {
   let file: number | undefined;
   try {
     refuseForeignFolders(path);
@@ -273,22 +243,25 @@ function readOwn(path: string): string | undefined {
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (error instanceof FleetError) throw error;
-    throw configError(
-      `${path} cannot be read: ${reasonOf(error)}`,
-      'check the path and its permissions, or set FLEET_CONFIG_DIR',
-      error,
-    );
+    const hint = 'check the path and its permissions, or set FLEET_CONFIG_DIR';
+    throw configError(`${path} cannot be read: ${reasonOf(error)}`, hint, error);
   } finally {
     if (file !== undefined) closeSync(file);
   }
 }
 
-/** Writes a file anew with what `make` gives while no other run does; undefined leaves it as it is. Says whether it was written. */
-async function write(
-  place: SettingsFolder,
-  file: File,
-  make: () => Content | undefined | Promise<Content | undefined>,
-): Promise<boolean> {
+/** Changes the content of a file; what is `undefined` in it is taken out. Throws where it cannot be parsed. */
+function change(place: SettingsFolder, file: File, update: (content: Content) => Content): Promise<void> {
+  const understand = { configPath: profilesOf, credentialsPath: tokensOf }[file];
+  const make = (content: Content) => {
+    understand(content);
+    return update(content);
+  };
+  return write(place, file, () => readFile(place, file, make));
+}
+
+/** Writes a file anew while no other run does. */
+async function write(place: SettingsFolder, file: File, make: () => Content): Promise<void> {
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
   try {
@@ -296,17 +269,10 @@ async function write(
     refuseForeignFolders(path);
     const target = trustTargetOf(path);
     // It is held for the milliseconds that a write takes.
-    return await alone(`${target}.lock`, new AbortController().signal, async () => {
-      const content = await make();
-      if (content !== undefined) await writeWithConf(target, content);
-      return content !== undefined;
-    });
+    await alone(`${target}.lock`, new AbortController().signal, () => writeWithConf(target, make));
   } catch (error) {
     if (error instanceof FleetError) throw error;
-    throw configError(
-      `${path} could not be written: ${reasonOf(error)}`,
-      'check the folder, or choose another with FLEET_CONFIG_DIR',
-      error,
-    );
+    const hint = 'check the folder, or choose another with FLEET_CONFIG_DIR';
+    throw configError(`${path} could not be written: ${reasonOf(error)}`, hint, error);
   }
 }

@@ -1,4 +1,4 @@
-// Finds the source of the token, and how to refresh a token from that source.
+// Finds where the token comes from.
 
 import type { Clock } from '../clock.js';
 import { type FleetError, lastingError } from '../errors.js';
@@ -9,7 +9,7 @@ import { profileFlag, type Settings } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { type Login, loadTokens, type Stored } from './store.js';
 
-/** The source that is used. */
+/** Where the token comes from. */
 export interface TokenPlace {
   readonly kind: 'variable' | 'file' | 'command' | 'stored';
   /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */
@@ -28,7 +28,7 @@ export interface TokenPlace {
 export interface TokenInput {
   env: NodeJS.ProcessEnv;
   stored: Stored;
-  settings: Pick<Settings, 'profile' | 'tokenCommand' | 'timeoutMs'>;
+  settings: Pick<Settings, 'profile' | 'tokenCommand' | 'timeout'>;
   clock: Clock;
   /** Stops a token command that runs; its reason is thrown. */
   signal: AbortSignal;
@@ -38,6 +38,14 @@ export interface TokenInput {
   secrets: Secrets;
   /** A client that sends no token, for renewing one. */
   anonymous(): Promise<Client>;
+}
+
+/** How a source is read, and asked for another token where it can give one. */
+export interface TokenReader {
+  /** The token it has now, and from when on another one should be fetched; undefined before the first. */
+  read(): Promise<{ token: string; dueMs: number } | undefined>;
+  /** Fetches a token, which `read` gives from then on. `refused`: the one that the service refused. */
+  fetch?(refused: string | undefined): Promise<string>;
 }
 
 /** Far above the size of any token. */
@@ -61,12 +69,12 @@ export async function findTokenPlace(
     const refusalHint = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
     return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, refusalHint, text: path };
   }
-  const { value: text, from } = tokenCommand;
+  const { value: text, from, origin: setBy } = tokenCommand;
   if (text !== undefined) {
     const refusalHint = `try the command of ${from} by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
-    const isOfEnvironment = tokenCommand.origin === 'environment';
-    const origin = isOfEnvironment ? from : `command of ${from}`;
-    return { kind: 'command', level: isOfEnvironment ? 'environment' : 'profile', origin, refusalHint, text };
+    const level = setBy === 'environment' ? setBy : 'profile';
+    const origin = level === 'environment' ? from : `command of ${from}`;
+    return { kind: 'command', level, origin, refusalHint, text };
   }
   const found = (await loadTokens(stored)).get(profile);
   if (found === undefined) return undefined;
@@ -86,15 +94,4 @@ export function loginCommand(profile: string, login: Login | undefined): string 
 export function missingToken(profile: string): FleetError {
   const hint = `run "${loginCommand(profile, undefined)}" or set FLEET_TOKEN`;
   return lastingError(`no access token for profile "${profile}"`, hint);
-}
-
-/** One run of the work for all who ask while it lasts: eight workers that are refused together need one new token, not eight. */
-export function shared<Value>(work: () => Promise<Value>): () => Promise<Value> {
-  let running: Promise<Value> | undefined;
-  return () => {
-    running ??= work().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
 }

@@ -1,12 +1,19 @@
-// Reads the access token and refreshes it (interface.md section 5 leaves obtaining it open).
+// Reads the access token and keeps it fresh (interface.md section 5 leaves obtaining it open).
 
-import { configError, lastingError, reasonOf } from '../errors.js';
+import { every } from '../clock.js';
+import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { Tokens } from '../http/types.js';
-import type { NamedFile } from '../named-file.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
-import { loadProfiles, loadTokens, type StoredToken } from './store.js';
-import { findTokenPlace, missingToken, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
-import { readToken } from './token-text.js';
+import { loadProfiles, loadTokens, type Stored, type StoredToken } from './store.js';
+import {
+  findTokenPlace,
+  missingToken,
+  TOKEN_LIMIT_BYTES,
+  type TokenInput,
+  type TokenPlace,
+  type TokenReader,
+} from './token-place.js';
+import { readExpiry, readToken } from './token-text.js';
 
 export { affiliationsOf, organizationsOf, parseToken, readClaims, readExpiry } from './token-text.js';
 
@@ -19,8 +26,7 @@ export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
 
 /**
  * The source of tokens for this run. Throws a FleetError of kind `config` when there is none. FLEET_TOKEN stays as it is; a file and
- * the stored token are read anew each time; a command's token is kept until it is about to expire or was refused. No failure is kept: who
- * asks again is answered anew.
+ * the stored token are read anew each time; that of a command or a login is kept until it is due or was refused.
  */
 export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
@@ -31,28 +37,72 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   // `fleet sandbox` renews the token of its own profile.
   const isStoredOnce = kind === 'stored' && login === undefined && profile !== SANDBOX_PROFILE;
   const isRenewable = kind !== 'variable' && !isStoredOnce;
-  return { ...(await openReader(place, input)), origin, refusalHint, isRenewable };
+  const tokens = keepFresh(await openReader(place, input), input);
+  // A stream can live for weeks on one connection, and asks for no token meanwhile.
+  if (login !== undefined)
+    every(input.clock, CHECK_EVERY_MS, input.signal, async () => void (await tokens.get().catch(() => {})));
+  return { ...tokens, origin, refusalHint, isRenewable };
 }
 
-async function openReader(place: TokenPlace, input: TokenInput): Promise<Tokens> {
-  const { kind, text, origin, refusalHint, login } = place;
-  // A variable stays as it is for as long as the program runs.
-  if (kind === 'variable') return rereading(async () => readToken(text, origin, refusalHint, input, lastingError));
-  if (kind === 'file') return rereading(fileReader(place, input));
-  if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
-  const read = storedReader(place, input);
-  if (login === undefined) return rereading(async () => (await read()).token);
-  return (await import('./renewal.js')).openRenewal(read, input);
-}
+/** How often it is looked whether the token of a login must be renewed. */
+const CHECK_EVERY_MS = 30_000;
+/** The pause after a fetch that failed while the old token is good. */
+const PAUSE_MS = 60_000;
 
-function rereading(read: () => Promise<string>): Tokens {
+/** A fetch that fails while the old token is good is reported once and tried again a minute later; no other failure is kept. */
+function keepFresh({ read, fetch }: TokenReader, { clock, signal, notice }: TokenInput): Tokens {
+  let running: Promise<string> | undefined;
+  let pausedUntilMs = 0;
+  let isReported = false;
+  /** One for all who ask while it lasts: eight workers that are refused together need one new token, not eight. */
+  const fetchOnce = (work: NonNullable<typeof fetch>, refused?: string) => {
+    running ??= work(refused).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
   return {
-    get: read,
+    async get() {
+      const { token = '', dueMs = 0 } = (await read()) ?? {};
+      if (fetch === undefined || clock.wallMs() < dueMs) return token;
+      const endsAtMs = token === '' ? 0 : (readExpiry(token) ?? Number.POSITIVE_INFINITY);
+      const isGood = clock.wallMs() < endsAtMs;
+      if (isGood && clock.monotonicMs() < pausedUntilMs) return token;
+      try {
+        return await fetchOnce(fetch);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (!isGood) throw thrown;
+        pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
+        const { message, hint } = asFleetError(thrown);
+        const ends = new Date(endsAtMs).toISOString();
+        if (!isReported) await notice(`warning: ${message}; the old token is used until it ends at ${ends}; ${hint}`);
+        isReported = true;
+        return token;
+      }
+    },
     async renew(refused) {
-      const token = await read();
-      return token === refused ? undefined : token;
+      // Another worker or another run may have been refused before, and fetched a newer one.
+      const token = (await read())?.token;
+      if (token !== refused || fetch === undefined) return token === refused ? undefined : token;
+      const renewed = await fetchOnce(fetch, refused).catch(() => signal.throwIfAborted());
+      return renewed === refused ? undefined : (renewed ?? undefined);
     },
   };
+}
+
+async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenReader> {
+  const { kind, text, origin, refusalHint, login } = place;
+  if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
+  const readStored = storedReader(place, input);
+  if (login !== undefined) return (await import('./renewal.js')).openRenewal(readStored, place, input);
+  const readers = {
+    // A variable stays as it is for as long as the program runs.
+    variable: async () => readToken(text, origin, refusalHint, input, lastingError),
+    file: fileReader(place, input),
+    stored: async () => (await readStored()).token,
+  };
+  return { read: async () => ({ token: await readers[kind](), dueMs: Number.POSITIVE_INFINITY }) };
 }
 
 /** Not there, no file, or not ours to read. */
@@ -64,16 +114,14 @@ function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput):
   let kept: string | undefined;
   return async () => {
     if (kept !== undefined) return kept;
-    let read: NamedFile;
-    try {
-      const { readNamedFile } = await import('../named-file.js');
-      read = await readNamedFile(path, { ...limits, clock, signal, silenceMs: settings.timeoutMs.value });
-    } catch (error) {
+    const { readNamedFile } = await import('../named-file.js');
+    const silenceMs = settings.timeout.value;
+    const read = await readNamedFile(path, { ...limits, clock, signal, silenceMs }).catch((error: unknown) => {
       signal.throwIfAborted();
-      const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
       const isMissing = MISSING_FILE_CODES.includes((error as NodeJS.ErrnoException).code ?? '');
+      const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
       throw (isMissing ? lastingError : configError)(message, 'check the path in FLEET_TOKEN_FILE', error);
-    }
+    });
     const token = readToken(read.bytes.toString('utf8'), `the file ${path}`, refusalHint, input);
     // A pipe (`FLEET_TOKEN_FILE=<(…)`) can be read once.
     if (!read.isRegular) kept = token;
@@ -84,7 +132,7 @@ function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput):
 function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Promise<StoredToken> {
   const { stored, settings } = input;
   const profile = settings.profile.value;
-  const address = (profiles: TokenInput['stored']['profiles']) => profiles.get(profile)?.['base_url'];
+  const address = (profiles: Stored['profiles']) => profiles.get(profile)?.['base_url'];
   let checked: string | undefined;
   return async () => {
     const found = (await loadTokens(stored)).get(profile);

@@ -8,10 +8,12 @@ import { nameOfUser } from '../user.js';
 
 /** The permission bits that let the group or others write. */
 const OTHERS_WRITE_BITS = 0o022;
+/** Those of everybody but the owner. */
+const OTHERS_MODE_BITS = 0o077;
 const ROOT = 0;
 
 /** Windows keeps neither owners nor modes that Node could read. */
-export const hasModes = process.platform !== 'win32';
+const hasModes = process.platform !== 'win32';
 
 /** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
 export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
@@ -59,4 +61,12 @@ export function statIfThere(path: string): Stats | undefined {
 /** Permission bits as `ls` and `chmod` count them: `0644`. */
 export function showMode(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+/** What is wrong with a file that is open to others than its owner, and the command that closes it; undefined when all is well. Windows keeps no modes. */
+export function findLooseness(path: string, holds: string): { problem: string; command: string } | undefined {
+  const found = hasModes ? statIfThere(path) : undefined;
+  if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
+  const problem = `${path} holds ${holds} and is open to others (mode ${showMode(found.mode)})`;
+  return { problem, command: `chmod 600 ${quoteForShell(path)}` };
 }

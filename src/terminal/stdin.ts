@@ -22,7 +22,7 @@ export interface StdinOptions {
 /** What the reading of an input needs. */
 export interface InputOptions extends StdinOptions {
   readonly clock: Clock;
-  settings(): Promise<{ readonly timeoutMs: { readonly value: number } }>;
+  settings(): Promise<{ readonly timeout: { readonly value: number } }>;
 }
 
 /**
@@ -116,7 +116,7 @@ async function* fileChunks(
   path: string,
   flag: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const silenceMs = (await settings()).timeoutMs.value;
+  const silenceMs = (await settings()).timeout.value;
   const { readNamedChunks } = await import('../named-file.js');
   try {
     yield* readNamedChunks(path, { signal, clock, silenceMs });

@@ -32,7 +32,7 @@ const logIn = (url: string, more = '', stdin = `${PASSWORD}\n`) =>
 const MINUTE_MS = 60_000;
 const jwt = (claims: object) =>
   `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
-/** As in src/settings/renewal.ts. */
+/** As in src/settings/token.ts. */
 const CHECK_EVERY_MS = 30_000;
 const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
   requests.filter((request) => ('url' in request ? request.url : request.path).endsWith('/jwt/refresh_token/'));
@@ -174,7 +174,7 @@ describe('the token of a login', () => {
       expect(run.code).toBe(4);
       expect(run.stderr).toContain('the token of profile "berlin" has ended and could not be renewed');
       expect(run.stderr).toContain(
-        'hint: run "fleet auth login --email operator@example.com --profile berlin" for a new one\n',
+        'hint: run "fleet auth login --email operator@example.com --profile berlin" for a new token\n',
       );
       expect(run.stderr).not.toContain('eyJ');
     }));
@@ -189,7 +189,7 @@ describe('the token of a login', () => {
       });
       const run = await fleet('bicycles list');
       expect(run.code).toBe(0);
-      expect(run.stderr).toContain('could not be renewed, and ends at 2026-03-01T12:30:00.000Z');
+      expect(run.stderr).toContain('the old token is used until it ends at 2026-03-01T12:30:00.000Z');
       expect(run.stderr).toContain('run "fleet auth login --email operator@example.com"');
     }));
 });
@@ -211,7 +211,7 @@ describe('a service that lies about tokens', () => {
 
   it.each<[string, (life: number) => string, string]>([
     ['one that has ended', (life) => jwt({ exp: seconds() - life }), 'the renewed token ends before the old one'],
-    ['a word', () => 'null', 'the renewed token does not say when it ends'],
+    ['a word', () => 'null', 'the renewed token ends before the old one'],
     ['half a megabyte', () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) }), 'longer than any token'],
   ])('a renewal that gives %s takes the good one not away', (_what, worse, message) =>
     withTokens(

@@ -7,7 +7,6 @@ import { findPlace } from '../../src/settings/folder.js';
 import {
   deleteProfile,
   deleteToken,
-  findLooseness,
   loadStored,
   loadTokens,
   type Stored,
@@ -15,6 +14,7 @@ import {
   saveToken,
   useProfile,
 } from '../../src/settings/store.js';
+import { findLooseness } from '../../src/settings/trust.js';
 import { newFolder } from '../support/folder.js';
 
 let folder: string;

@@ -42,7 +42,7 @@ async function open(profile?: string, flags: SettingFlags = {}): Promise<TokenSo
     env,
     stored,
     settings,
-    clock: { ...systemClock(), wallMs: () => clockMs },
+    clock: { ...systemClock(), wallMs: () => clockMs, monotonicMs: () => clockMs },
     signal: abort.signal,
     notice: (line) => void notices.push(line),
     secrets: NO_SECRETS,
@@ -269,8 +269,12 @@ describe('a token command', () => {
     env['FLEET_TOKEN_COMMAND'] = await countingCommand(command);
     const source = await open();
     expect(await source.get()).toBe(first);
-    clockMs = (NOW_S + 1750) * 1000;
-    expect([await source.get(), await source.get()]).toEqual([first, second]);
+    clockMs = (NOW_S + 1741) * 1000;
+    expect([await source.get(), await source.get()]).toEqual([first, first]);
+    expect(notices).toEqual([expect.stringContaining('the old token is used until it ends at')]);
+    expect(await countRuns()).toBe(2);
+    clockMs = (NOW_S + 1800) * 1000;
+    expect(await source.get()).toBe(second);
     clockMs = (NOW_S + 3601) * 1000;
     await expect(source.get()).rejects.toThrow('failed with exit code 1');
     await expect(source.renew(second)).resolves.toBeUndefined();

@@ -9,7 +9,7 @@ import type { Client } from '../../http/client.js';
 import { withHint } from '../../http/failure.js';
 import { readPage } from '../../http/pages.js';
 import type { Query } from '../../http/types.js';
-import { KEYS } from '../../settings/keys.js';
+import { showAddress } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 
 /** The longest wait for a login, whatever the timeout of the settings. */
@@ -27,7 +27,7 @@ export function clientOfLogin(context: Context, { settings, baseUrl, token }: Lo
   return context.client({
     settings,
     baseUrl,
-    timeoutMs: Math.min(settings.timeoutMs.value, LONGEST_CHECK_MS),
+    timeoutMs: Math.min(settings.timeout.value, LONGEST_CHECK_MS),
     deadlineMs: LONGEST_CHECK_MS,
     retries: 0,
     token: token === undefined ? ANONYMOUS : fixedToken(token, refusalHint),
@@ -67,6 +67,6 @@ export async function withPrefixHint(context: Context, place: LoginPlace, thrown
     (await clientOfLogin(context, { settings, baseUrl: variant })).probe({ path: BICYCLE.listPath }),
   );
   if (other === undefined) return thrown;
-  const address = KEYS.base_url.show(other.address);
+  const address = showAddress(other.address);
   return withHint(thrown, `${address} is where the service answers: use --base-url ${address}`);
 }

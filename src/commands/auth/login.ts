@@ -4,7 +4,7 @@ import { LOGIN_PATH, postForToken, refreshPathOf } from '../../api/login.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
-import { KEYS, parseAddress } from '../../settings/keys.js';
+import { parseAddress, showAddress } from '../../settings/keys.js';
 import {
   chooseProfile,
   profileFlag,
@@ -80,7 +80,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const where = `profile "${profile}"${address === null ? '' : ` at ${address}`}`;
   await notice(`logging in: ${where}`);
   if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
-  if (replaced !== undefined) await notice(`this replaces the address ${KEYS.base_url.show(replaced)}`);
+  if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
 
   const obtained = await obtain(context, options, { settings, baseUrl, where });
   const { token } = obtained;
@@ -127,7 +127,7 @@ function chooseTarget(
       'give the address of the service: fleet auth login --base-url URL',
     );
   const name = address.host.replace(/[^\w.-]+/g, '-').replace(/^-/, '');
-  const holds = held === undefined ? 'belongs to "fleet sandbox"' : `holds ${KEYS.base_url.show(held)}`;
+  const holds = held === undefined ? 'belongs to "fleet sandbox"' : `holds ${showAddress(held)}`;
   return { profile: name, reason: `"${profile}" ${holds}` };
 }
 

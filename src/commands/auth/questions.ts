@@ -4,7 +4,7 @@ import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { messageOf } from '../../errors.js';
-import { KEYS, parseAddress } from '../../settings/keys.js';
+import { parseAddress, showAddress } from '../../settings/keys.js';
 import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { readNames } from '../named/find.js';
@@ -39,7 +39,7 @@ export async function askAddress(
     },
   });
   const parsed = parseAddress(answer);
-  return 'reason' in parsed ? undefined : KEYS[key].show(parsed.value);
+  return 'reason' in parsed ? undefined : showAddress(parsed.value);
 }
 
 /** The text that was typed. `where` names profile and address. */

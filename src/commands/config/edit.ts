@@ -9,7 +9,13 @@ import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { findPlace, type SettingsFolder } from '../../settings/folder.js';
 import { findKey } from '../../settings/keys.js';
 import { explainSettings } from '../../settings/resolve.js';
-import { checkProfileName, DEFAULT_PROFILE, parseConfig, readConfigText, replaceConfig } from '../../settings/store.js';
+import {
+  checkProfileName,
+  DEFAULT_PROFILE,
+  parseConfig,
+  readSettingsFile,
+  replaceConfig,
+} from '../../settings/store.js';
 
 /** The first text in the editor where there are no settings yet. */
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;
@@ -22,7 +28,7 @@ export async function editConfig(context: Context): Promise<void> {
   const place = findPlace(io.env);
   if (place.problem !== undefined) throw place.problem;
   const editor = chooseEditor(context);
-  const before = readConfigText(place) ?? EMPTY_CONFIG;
+  const before = readSettingsFile(place.configPath) ?? EMPTY_CONFIG;
   const draft = join(place.folder, `edit-${process.pid}.json`);
   const refuseDraft = (error: unknown): never => {
     throw configError(`the copy to edit, ${draft}, cannot be used: ${reasonOf(error)}; nothing was changed`);

@@ -1,8 +1,7 @@
 // `fleet config list`: every setting, its value and its origin.
 
 import type { Context } from '../../context.js';
-import { KEY_NAMES } from '../../settings/keys.js';
-import { explainSetting, explainSettings } from '../../settings/resolve.js';
+import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -24,10 +23,7 @@ export async function listSettings(context: Context): Promise<void> {
   const stored = await loadStored(io.env);
   const settings = explainSettings(flags, io.env, stored);
   // Those of a feed only where they are set: most fleets are not published from here.
-  const feed = KEY_NAMES.filter((name) => name.startsWith('gbfs.')).map((name) =>
-    explainSetting(name, flags, io.env, stored),
-  );
-  const explained = [...Object.values(settings), ...feed.filter(({ shown }) => shown !== null)];
+  const explained = Object.values(settings).filter(({ key, shown }) => !key.startsWith('gbfs.') || shown !== null);
   const rows: Row[] = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));
   const token = await findTokenPlace(io.env, stored, settings);
   const [origin, from] = token === undefined ? ['default', 'default'] : [token.level, token.origin];

@@ -67,8 +67,8 @@ function checkBuild(): Finding {
 
 /** How each address is reached, and what answers there. */
 async function checkNetwork(known: Examination): Promise<Finding[]> {
-  const { baseUrl, sseUrl, timeoutMs } = known.settings;
-  const network = await known.context.network(timeoutMs.value);
+  const { baseUrl, sseUrl, timeout } = known.settings;
+  const network = await known.context.network(timeout.value);
   const check = async (name: string, url: URL | undefined, ask: typeof checkService): Promise<Finding[]> => {
     if (url === undefined) return [];
     try {

@@ -6,7 +6,7 @@ import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
-import { KEYS } from '../../settings/keys.js';
+import { showAddress } from '../../settings/keys.js';
 import { organizationsOf } from '../../settings/token.js';
 import { targetsOf } from '../shared/follow/stream.js';
 import { type Finding, failed, ok, warning } from './finding.js';
@@ -31,7 +31,7 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
   }
   if (refusal === undefined) return [];
   const { kind, status = 500, message, hint = '' } = refusal;
-  const address = KEYS.sse_url.show(sseUrl);
+  const address = showAddress(sseUrl);
   if (kind !== 'network' && organization === undefined && status < 500)
     return [warning('push', `${address} answers; which organization to subscribe to is not known`)];
   if (kind !== 'network') return [failed('push', refusal)];
@@ -51,8 +51,8 @@ async function subscribe({ context, settings, token }: Examination, url: URL): P
     url,
     headers: streamHeaders(settings.apiVersion.value, token),
     lastEventId: '',
-    timeoutMs: settings.timeoutMs.value,
-    idleMs: settings.timeoutMs.value,
+    timeoutMs: settings.timeout.value,
+    idleMs: settings.timeout.value,
     signal: AbortSignal.any([signal, over.signal]),
     subject: 'the subscription',
     secrets: io.secrets,

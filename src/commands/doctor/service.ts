@@ -10,7 +10,7 @@ import { answerFailure } from '../../http/failure.js';
 import { foreignText, htmlTitle, isHtml } from '../../http/foreign.js';
 import { answeredAtMs } from '../../http/retry.js';
 import type { HttpAnswer } from '../../http/types.js';
-import { KEYS } from '../../settings/keys.js';
+import { showAddress } from '../../settings/keys.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
@@ -59,7 +59,7 @@ async function ask(known: Examination, baseUrl: URL, organization?: string): Pro
   const client = await context.client({
     settings,
     baseUrl,
-    deadlineMs: settings.timeoutMs.value,
+    deadlineMs: settings.timeout.value,
     retries: 0,
     token: fixedToken(token),
   });
@@ -71,7 +71,7 @@ async function ask(known: Examination, baseUrl: URL, organization?: string): Pro
 async function judgeAnswer(known: Examination, baseUrl: URL, answer: HttpAnswer): Promise<Finding[]> {
   const { settings, token, renewal } = known;
   const { status, headers, trace } = answer;
-  const address = KEYS.base_url.show(baseUrl);
+  const address = showAddress(baseUrl);
   const count = countOf(answer);
   if (count !== undefined) {
     const service = trace.version === undefined ? '' : `; the service is ${trace.version}`;
@@ -101,11 +101,11 @@ async function judgePrefix(known: Examination, baseUrl: URL, { status, headers, 
   if (location !== undefined && status !== 200) what = `a redirect to ${foreignText(location)}`;
   const other = await findPrefix(baseUrl, (variant) => ask(known, variant));
   known.context.signal.throwIfAborted();
-  const found = `${KEYS.base_url.show(baseUrl)} answers ${what} instead of bicycles`;
+  const found = `${showAddress(baseUrl)} answers ${what} instead of bicycles`;
   const kind = status === 404 || status === 410 ? 'not-found' : 'service';
   if (other === undefined)
     return failure('prefix', kind, found, 'ask the operator of the service for its address, prefix included');
-  const right = KEYS.base_url.show(other.address);
+  const right = showAddress(other.address);
   const finding = `${found}, and ${right} answers ${other.status === 200 ? 'them' : other.status}`;
   return failure('prefix', kind, finding, changeCommand(known, 'baseUrl', right));
 }

@@ -5,8 +5,9 @@ import { ANONYMOUS, type Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { findPlace } from '../../settings/folder.js';
 import { chooseProfile, explainSettings, nameProfile, profileFlag, type Settings } from '../../settings/resolve.js';
-import { findLooseness, loadStored, type Stored } from '../../settings/store.js';
+import { loadStored, type Stored } from '../../settings/store.js';
 import { findToken, organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
+import { findLooseness } from '../../settings/trust.js';
 import { setVariables } from '../../shell-words.js';
 import { age } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
@@ -105,8 +106,8 @@ export async function checkToken(context: Context, known: CheckedSettings): Prom
 
 /** The settings with a shorter limit. */
 export function limited(settings: Settings, milliseconds: number): Settings {
-  const { timeoutMs } = settings;
-  return { ...settings, timeoutMs: { ...timeoutMs, value: Math.min(timeoutMs.value, milliseconds) } };
+  const { timeout } = settings;
+  return { ...settings, timeout: { ...timeout, value: Math.min(timeout.value, milliseconds) } };
 }
 
 /** The only one that the token names is used, as every command does. */

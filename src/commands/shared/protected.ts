@@ -9,7 +9,7 @@ import { usageError } from '../../errors.js';
  * @param what the change as an infinitive, cleaned: `POST /bicycles/`
  */
 export async function askIfProtected(context: Context, what: string, isSure: boolean | undefined): Promise<void> {
-  const { isProtected, profile } = await context.settings();
+  const { protected: isProtected, profile } = await context.settings();
   if (!isProtected.value || isSure === true) return;
   const { askYesNo } = await import('../../terminal/prompt.js');
   const message = `${what} with the protected profile "${profile.value}"?`;

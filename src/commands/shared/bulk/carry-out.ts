@@ -75,7 +75,7 @@ async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: 
 }
 
 async function askWhereNeeded(context: Context, plan: BulkPlan, journal: OpenJournal | undefined): Promise<void> {
-  const { isProtected } = await context.settings();
+  const { protected: isProtected } = await context.settings();
   const { isGrave, isDryRun, isAlwaysAsked, isNeedless } = plan.change;
   const examples: Task[] = [];
   let count = 0;

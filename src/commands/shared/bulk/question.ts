@@ -24,7 +24,7 @@ export async function askBefore(
 ): Promise<void> {
   const { resource, verb, isCreation, isGrave, isDryRun } = change;
   const { one, many } = resource;
-  const { profile, baseUrl, isProtected } = await context.settings();
+  const { profile, baseUrl, protected: isProtected } = await context.settings();
   const labels = await Promise.all(first.map((task) => labelOf(context, change, task)));
   const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
   const isGraveOne = isGrave && !isDryRun && count === 1;

@@ -47,7 +47,7 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
       options.emit(event, size);
     },
     apiVersion: settings.apiVersion.value,
-    timeoutMs: settings.timeoutMs.value,
+    timeoutMs: settings.timeout.value,
     network,
     tokens,
     secrets: context.io.secrets,
