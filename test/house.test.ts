@@ -212,7 +212,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/stream': 590,
   'src/json': 241,
   'src/mirror': 2_165,
-  'src/page': 1_790,
+  'src/page': 1_730,
   'src/sandbox': 2_527,
   'src/settings': 1_137,
   'src/terminal': 2_159,

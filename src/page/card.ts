@@ -1,64 +1,56 @@
 // One bicycle, every field of it: what matters first, then what the service sent, then its open alerts.
 
 import { type ComponentChild, h, render } from 'preact';
+import { pageFields } from './details.js';
 import { showAge, showDate } from './dom.js';
 import { isPlaced, type PageBicycle, pageNameOf } from './fleet.js';
 import { pageState, stateMark } from './looks.js';
 import type { FieldTexts, PageAlert } from './payload.js';
+import { nowOf, type PageState } from './state.js';
 import { chargeOf } from './table.js';
 
 export interface PageCardOptions {
   readonly container: HTMLElement;
-  nowMs(): number;
-  alertsOf(uuid: string): readonly PageAlert[];
-  fieldsOf(bicycle: PageBicycle): Promise<FieldTexts>;
   onClose(): void;
-  onLocate(bicycle: PageBicycle): void;
+  onLocate(): void;
 }
 
 /** Shown at the head of the card. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge', 'latitude', 'longitude'];
 
-export function openCard(options: PageCardOptions) {
-  const { container, onClose, fieldsOf } = options;
-  let shown: PageBicycle | undefined;
+export function openCard(state: PageState, options: PageCardOptions) {
+  const { container, onClose } = options;
+  let shown: string | undefined;
   let fields: FieldTexts = [];
   let opener: Element | null = null;
   const close = () => {
+    const isInside = container.contains(document.activeElement);
     onClose();
-    if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    if (isInside && opener instanceof HTMLElement) opener.focus();
   };
-  container.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape') return;
-    event.stopPropagation();
-    close();
-  });
-  const draw = (bicycle: PageBicycle) => render(cardOf(bicycle, fields, options, close), container);
-  const load = (bicycle: PageBicycle) => {
-    draw(bicycle);
-    const take = (found: FieldTexts) => {
-      if (shown?.uuid !== bicycle.uuid) return;
-      fields = found;
-      draw(bicycle);
-    };
-    fieldsOf(bicycle).then(take, () => {});
-  };
+  const draw = (bicycle: PageBicycle) =>
+    render(cardOf(bicycle, fields, state, { ...options, onClose: close }), container);
   return {
-    show(bicycle: PageBicycle | undefined) {
-      if (bicycle !== undefined && shown === undefined) opener = document.activeElement;
-      if (bicycle?.uuid !== shown?.uuid) fields = [];
-      shown = bicycle;
-      container.hidden = bicycle === undefined;
-      if (bicycle === undefined) return;
-      load(bicycle);
-      container.scrollTop = 0;
-      container.focus({ preventScroll: true });
-    },
-    /** The bicycle that is shown, if one is, has changed. */
-    refresh(bicycle: PageBicycle) {
-      if (shown === undefined) return;
-      shown = bicycle;
-      load(bicycle);
+    close,
+    /** The chosen bicycle is another, or has changed. */
+    show() {
+      const { chosen } = state;
+      container.hidden = chosen === undefined;
+      if (chosen?.uuid !== shown) fields = [];
+      if (chosen !== undefined && chosen.uuid !== shown) {
+        if (shown === undefined) opener = document.activeElement;
+        container.scrollTop = 0;
+        container.focus({ preventScroll: true });
+      }
+      shown = chosen?.uuid;
+      if (chosen === undefined) return;
+      draw(chosen);
+      const take = (found: FieldTexts) => {
+        if (shown !== chosen.uuid) return;
+        fields = found;
+        draw(chosen);
+      };
+      pageFields(chosen, state).then(take, () => {});
     },
   };
 }
@@ -68,31 +60,28 @@ export type PageCard = ReturnType<typeof openCard>;
 function cardOf(
   bicycle: PageBicycle,
   fields: FieldTexts,
-  options: PageCardOptions,
-  onClick: () => void,
+  state: PageState,
+  { onClose, onLocate }: PageCardOptions,
 ): ComponentChild[] {
-  const { uuid, state } = bicycle;
+  const { uuid } = bicycle;
+  const nowMs = nowOf(state);
   const others = fields.filter(([name]) => !IN_HEAD.includes(name));
   const isUnset = (text: string | null) => text === null || text === '' || text === '[]';
   const unset = others.filter(([, text]) => isUnset(text)).map(([name]) => name);
   const set = others.filter(([, text]) => !isUnset(text));
   const isOnMap = isPlaced(bicycle);
-  const locate = { type: 'button', disabled: !isOnMap, onClick: () => options.onLocate(bicycle) } as const;
-  const children = [
-    h(
-      'header',
-      null,
-      h(
-        'div',
-        null,
-        h('h2', { id: 'card-title' }, h('bdi', null, pageNameOf(bicycle))),
-        h('p', { class: 'state' }, stateMark(state), h('bdi', null, pageState(state))),
-      ),
-      h('button', { type: 'button', class: 'icon', 'aria-label': 'Close the card', onClick }, '✕'),
-    ),
-    h('dl', { class: 'facts' }, factsOf(bicycle, fields, options.nowMs())),
+  const locate = { type: 'button', disabled: !isOnMap, onClick: onLocate } as const;
+  const close = { type: 'button', class: 'icon', 'aria-label': 'Close the card', onClick: onClose } as const;
+  const title = h('h2', { id: 'card-title' }, h('bdi', null, pageNameOf(bicycle)));
+  const look = h('p', { class: 'state' }, stateMark(bicycle.state), h('bdi', null, pageState(bicycle.state)));
+  return [
+    h('header', null, h('div', null, title, look), h('button', close, '✕')),
+    h('dl', { class: 'facts' }, factsOf(bicycle, fields, nowMs)),
     h('div', { class: 'actions' }, h('button', locate, isOnMap ? 'Show on the map' : 'Not on the map')),
-    ...alertsOf(options.alertsOf(uuid), options.nowMs()),
+    ...alertsOf(
+      state.alerts.rows.filter((alert) => alert.bicycle === uuid),
+      nowMs,
+    ),
     h('h3', null, 'As the service sent it'),
     h(
       'dl',
@@ -100,10 +89,9 @@ function cardOf(
       entry('uuid', uuid),
       set.map(([name, text]) => entry(h('bdi', null, name), fieldText(text ?? ''))),
     ),
-    ...(unset.length === 0 ? [] : [h('p', { class: 'note' }, `Not set: ${unset.join(', ')}`)]),
+    unset.length > 0 && h('p', { class: 'note' }, `Not set: ${unset.join(', ')}`),
     h('p', { class: 'note' }, 'In the terminal: ', h('code', null, `fleet bicycles get ${uuid.slice(0, 8)}`)),
   ];
-  return children;
 }
 
 function factsOf(bicycle: PageBicycle, fields: FieldTexts, nowMs: number) {

@@ -3,7 +3,8 @@
 import { readBlock } from './dom.js';
 import type { PageBicycle } from './fleet.js';
 import { askFleet } from './live.js';
-import type { Details, FieldTexts, Payload } from './payload.js';
+import type { Details, FieldTexts } from './payload.js';
+import type { PageState } from './state.js';
 
 type Columns = readonly (readonly [field: string, texts: readonly (string | null)[]])[];
 
@@ -24,11 +25,7 @@ export function fieldsAt(columns: Columns, place: number): FieldTexts {
 /** The block of all fields follows the script, and is read when the first card is opened. */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
-export async function pageFields(
-  { uuid, place }: PageBicycle,
-  { link }: Payload,
-  isLive: boolean,
-): Promise<FieldTexts> {
+export async function pageFields({ uuid, place }: PageBicycle, { isLive, link }: PageState): Promise<FieldTexts> {
   if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
   // Of the past the page knows what it draws.
   if (link !== null) return [];

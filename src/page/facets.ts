@@ -5,17 +5,13 @@ import { BICYCLE_STATES } from '../api/bicycle.js';
 import { CHARGE_GROUPS, SILENCE_GROUPS } from '../groups.js';
 import { byId, showNumber } from './dom.js';
 import { EVERYTHING, type Filter, isEverything } from './filter.js';
-import { countBy, type Group, type PageBicycle, UNCHARGED } from './fleet.js';
+import { countBy, GROUPS, type Group, UNCHARGED } from './fleet.js';
 import { chargeLevel, colourOf, pageState, stateMark } from './looks.js';
+import { nowOf, type PageState } from './state.js';
 
-export interface FacetsInput {
-  readonly all: readonly PageBicycle[];
-  /** What passes the filter. */
-  readonly matching: readonly PageBicycle[];
-  readonly filter: Filter;
-  readonly nowMs: number;
-  /** The next press may come before this one is drawn: it changes what is the filter then. */
-  onFilter(change: (filter: Filter) => Filter): void;
+export interface FacetsOptions {
+  /** The filter is another. */
+  onFilter(): void;
   /** Enter in the search: the first that matches. */
   onEnter(): void;
 }
@@ -29,12 +25,12 @@ const ORDERS: Readonly<Record<Group, readonly string[]>> = {
   silence: SILENCE_GROUPS,
 };
 
-export function drawFacets(container: HTMLElement, input: FacetsInput): void {
-  const [states, charges, silences] = [bars('state', input), bars('charge', input), bars('silence', input)];
+export function drawFacets(container: HTMLElement, state: PageState, options: FacetsOptions): void {
+  const [states, charges, silences] = GROUPS.map((group) => bars(group, state, options));
   const ticks = ['0', '20', '50', '80', '100'].map((text) => h('span', { style: { left: `${text}%` } }, text));
-  const uncharged = countBy(input.all, 'charge', input.nowMs).get(UNCHARGED) ?? 0;
+  const uncharged = countBy(state.fleet.all, 'charge', 0).get(UNCHARGED) ?? 0;
   const children = [
-    search(input),
+    search(state, options),
     section('State', states),
     section('Charge', [
       charges,
@@ -50,7 +46,7 @@ function section(title: string, children: ComponentChildren): ComponentChild {
   return h('section', { class: 'facet', 'aria-label': title }, h('h2', null, title), children);
 }
 
-function search({ filter, onFilter, onEnter }: FacetsInput): ComponentChild {
+function search(state: PageState, { onFilter, onEnter }: FacetsOptions): ComponentChild {
   const field = h('input', {
     type: 'search',
     id: 'search',
@@ -59,22 +55,31 @@ function search({ filter, onFilter, onEnter }: FacetsInput): ComponentChild {
     maxlength: TEXT_CHARACTERS,
     autocomplete: 'off',
     spellcheck: false,
-    value: filter.text,
-    onInput: ({ currentTarget: { value: text } }) => onFilter((before) => ({ ...before, text })),
+    value: state.filter.text,
+    onInput({ currentTarget: { value: text } }) {
+      state.filter = { ...state.filter, text };
+      onFilter();
+    },
     onKeyDown: ({ key }) => key === 'Enter' && onEnter(),
   });
   const onClick = () => {
-    onFilter(() => EVERYTHING);
+    state.filter = EVERYTHING;
+    onFilter();
     byId('search').focus();
   };
-  const reset = h('button', { type: 'button', class: 'reset', hidden: isEverything(filter), onClick }, 'Clear filters');
+  const reset = h(
+    'button',
+    { type: 'button', class: 'reset', hidden: isEverything(state.filter), onClick },
+    'Clear filters',
+  );
   return h('div', { class: 'search' }, field, reset);
 }
 
 /** A bar for each value that occurs or is pressed; in order, other words behind. Charge has all of its tens, side by side. */
-function bars(group: Group, { all, matching, filter, nowMs, onFilter }: FacetsInput): ComponentChild {
-  const [counts, shown] = [countBy(all, group, nowMs), countBy(matching, group, nowMs)];
-  const pressed = filter.words[group] ?? new Set();
+function bars(group: Group, state: PageState, { onFilter }: FacetsOptions): ComponentChild {
+  const nowMs = nowOf(state);
+  const [counts, shown] = [countBy(state.fleet.all, group, nowMs), countBy(state.matching, group, nowMs)];
+  const pressed = state.filter.words[group] ?? new Set();
   const present = new Set([...counts.keys(), ...pressed]);
   const known = ORDERS[group].filter((word) => group === 'charge' || present.has(word));
   const others = group === 'charge' ? [] : [...present].filter((word) => !ORDERS[group].includes(word));
@@ -86,7 +91,10 @@ function bars(group: Group, { all, matching, filter, nowMs, onFilter }: FacetsIn
       'data-word': word,
       'data-count': whole,
       'aria-pressed': pressed.has(word),
-      onClick: () => onFilter((before) => toggled(before, group, word)),
+      onClick() {
+        state.filter = toggled(state.filter, group, word);
+        onFilter();
+      },
     } as const;
     const level = group === 'charge' ? `bar bar-${chargeLevel(Number.parseInt(word, 10))}` : 'bar';
     const style = {

@@ -2,16 +2,18 @@
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { pageTime, showAge, showNumber } from './dom.js';
-import type { Alerts, FeedEntry, PageAlert } from './payload.js';
+import type { FeedEntry, PageAlert } from './payload.js';
+import { nowOf, type PageState } from './state.js';
 
 const MOST_ALERTS = 500;
-const MOST_EVENTS = 300;
+export const MOST_EVENTS = 300;
 
 type OnChoose = (uuid: string) => void;
 
 /** Draws the open alerts; a press chooses the bicycle. */
-export function drawAlerts(container: HTMLElement, alerts: Alerts, nowMs: number, onChoose: OnChoose): void {
-  const { rows, byType, note } = alerts;
+export function drawAlerts(container: HTMLElement, state: PageState, onChoose: OnChoose): void {
+  const { rows, byType, note } = state.alerts;
+  const nowMs = nowOf(state);
   const older = rows.length - MOST_ALERTS;
   const types = byType.map(({ type, count }) =>
     h('li', { 'data-type': type, 'data-count': count }, h('bdi', null, type), h('span', null, showNumber(count))),
@@ -48,33 +50,14 @@ function listItem(uuid: string | null, onChoose: OnChoose, children: ComponentCh
   return h('button', { type: 'button', class: 'item', disabled: uuid === null, onClick }, children);
 }
 
-/** What happened, the newest first; only so many lines are kept. */
-export function openFeedPanel(container: HTMLElement, onChoose: OnChoose) {
-  let items: ComponentChild[] = [];
-  let count = 0;
-  const itemOf = ({ kind, atMs, uuid, name, text }: FeedEntry) => {
+/** Draws what happened, the newest first. */
+export function drawChanges(container: HTMLElement, events: readonly FeedEntry[], onChoose: OnChoose): void {
+  const items = events.map(({ kind, atMs, uuid, name, text }) => {
     const who = kind === 'gap' ? 'Gap' : (name ?? uuid?.slice(0, 8));
     const head = h('span', { class: 'item-head' }, h('bdi', null, who), h('time', null, pageTime(atMs)));
     const item = listItem(uuid, onChoose, [head, h('bdi', { class: 'item-text' }, text)]);
-    return h('li', { class: `item-${kind}`, key: count++ }, item);
-  };
-  const draw = () => {
-    const list = h('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' }, items);
-    render([list, items.length === 0 && h('p', { class: 'empty' }, 'Nothing has changed yet.')], container);
-  };
-  draw();
-  return {
-    /** The newest first. */
-    add(entries: readonly FeedEntry[]) {
-      if (entries.length === 0) return;
-      items = [...entries.map(itemOf), ...items].slice(0, MOST_EVENTS);
-      draw();
-    },
-    clear() {
-      items = [];
-      draw();
-    },
-  };
+    return h('li', { class: `item-${kind}` }, item);
+  });
+  const list = h('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' }, items);
+  render([list, items.length === 0 && h('p', { class: 'empty' }, 'Nothing has changed yet.')], container);
 }
-
-export type FeedPanel = ReturnType<typeof openFeedPanel>;

@@ -1,7 +1,7 @@
 // The page of `fleet map -o html` and `--serve`: reads what fleet put into it, and starts.
 
 import { goLive } from './current.js';
-import { byId, readBlock, sayFailure, showDate } from './dom.js';
+import { byId, readBlock, sayFailure } from './dom.js';
 import { askFleet } from './live.js';
 import { openPage, takeNews } from './page.js';
 import type { Payload } from './payload.js';
@@ -10,12 +10,10 @@ async function start(): Promise<void> {
   const block = readBlock<Payload>('fleet');
   // A page that is served has the fleet not in it.
   const payload = block.link === null ? block : await askFleet<Payload>('fleet');
-  const { title, tiles, atMs, link } = payload;
+  const { tiles, link } = payload;
   const page = openPage(payload);
   const credits = ['Coastlines and towns: Natural Earth', ...(tiles === null ? [] : [tiles.attribution])];
-  byId('title').textContent = title;
   byId('attribution').textContent = credits.join(' · ');
-  byId('at').textContent = `as of ${showDate(atMs)}`;
   takeNews(page, payload);
   page.draw();
   if (link !== null) goLive(page, payload);

@@ -5,11 +5,12 @@ import { type Bounds, boundsOf, latitudeOf, type Point, toDots, worldX } from '.
 import type { Town } from '../globe/towns.js';
 import { gather, type PageCluster } from './clusters.js';
 import { oncePerFrame } from './dom.js';
-import { isPlaced, mercatorY, type PageBicycle, type PageFleet } from './fleet.js';
+import { isPlaced, mercatorY, type PageBicycle } from './fleet.js';
 import { paintLand, styleOf } from './land.js';
 import { bubbleOf, drawOverlay, type PageMapState } from './overlay.js';
 import type { Tiles } from './payload.js';
 import { openPoints } from './points.js';
+import type { PageState } from './state.js';
 import { chooseTowns } from './towns.js';
 import { extentOf, TILE_PIXELS, viewOf } from './view.js';
 
@@ -29,13 +30,14 @@ const BUBBLE_PIXELS = 32;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
 
-export function openMap(fleet: PageFleet, options: PageMapOptions) {
+export function openMap(page: PageState, options: PageMapOptions) {
   const { container, tiles } = options;
-  const map = openMapLibre(fleet, options);
+  const map = openMapLibre(page, options);
   const state: PageMapState = {
     map,
     points: openPoints(map, options.onFirstPaint),
-    ...{ shown: [], bubbles: [], towns: [], chosen: undefined, hovered: undefined },
+    page,
+    ...{ bubbles: [], towns: [], hovered: undefined },
     gatheredZoom: Number.NaN,
     isReady: false,
   };
@@ -44,15 +46,15 @@ export function openMap(fleet: PageFleet, options: PageMapOptions) {
   const draw = () => drawOverlay(overlay, state, (cluster) => fitCluster(map, cluster));
   follow(state, options, draw);
   return {
-    show(bicycles: readonly PageBicycle[], chosen: PageBicycle | undefined) {
-      Object.assign(state, { shown: bicycles, chosen });
+    /** Other bicycles match. */
+    show() {
       if (!state.isReady) return;
       regather(state);
       draw();
     },
-    /** `near`: the map moves to it, else only where it is out of sight. */
-    choose(chosen: PageBicycle | undefined, near: boolean) {
-      state.chosen = chosen;
+    /** `near`: the map moves to what is chosen, else only where it is out of sight. */
+    choose(near: boolean) {
+      const { chosen } = page;
       if (state.isReady) draw();
       if (chosen === undefined || !isPlaced(chosen)) return;
       const center = lngLatOf(chosen);
@@ -65,8 +67,8 @@ export function openMap(fleet: PageFleet, options: PageMapOptions) {
       paintLand(map, tiles);
       state.points.paint();
     },
-    fit(bicycles: readonly PageBicycle[]) {
-      map.fitBounds(lngLatsOf(bicycles), flightOf(container));
+    fit() {
+      map.fitBounds(lngLatsOf(page.matching), flightOf(container));
     },
     zoom(levels: number) {
       map.zoomTo(map.getZoom() + levels);
@@ -83,7 +85,7 @@ export function openMap(fleet: PageFleet, options: PageMapOptions) {
   };
 }
 
-function openMapLibre(fleet: PageFleet, { container, tiles }: PageMapOptions): MapLibre {
+function openMapLibre({ fleet }: PageState, { container, tiles }: PageMapOptions): MapLibre {
   setWorkerUrl(workerUrl());
   const map = new MapLibre({
     container,
@@ -148,7 +150,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
 
 function regather(state: PageMapState): void {
   state.gatheredZoom = stepOf(state.map.getZoom());
-  const { clusters, points } = gather(state.shown, TILE_PIXELS * 2 ** state.gatheredZoom);
+  const { clusters, points } = gather(state.page.matching, TILE_PIXELS * 2 ** state.gatheredZoom);
   state.bubbles = clusters.toSorted((a, b) => a.x - b.x).map(bubbleOf);
   state.points.show(points);
   state.towns = freeTowns(state);

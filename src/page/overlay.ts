@@ -10,6 +10,7 @@ import { showNumber } from './dom.js';
 import { countBy, isPlaced, type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
 import { colourOf, pageState } from './looks.js';
 import { type Points, pointPixels } from './points.js';
+import type { PageState } from './state.js';
 import { extentOf, viewOf } from './view.js';
 
 type Bubble = ReturnType<typeof bubbleOf>;
@@ -18,10 +19,9 @@ type Bubble = ReturnType<typeof bubbleOf>;
 export interface PageMapState {
   readonly map: MapLibre;
   readonly points: Points;
-  shown: readonly PageBicycle[];
+  readonly page: PageState;
   bubbles: readonly Bubble[];
   towns: readonly Town[];
-  chosen: PageBicycle | undefined;
   /** Below the pointer. */
   hovered: PageBicycle | undefined;
   gatheredZoom: number;
@@ -33,7 +33,8 @@ const SCALE_PIXELS = 110;
 const BEYOND_PIXELS = 60;
 
 export function drawOverlay(overlay: HTMLElement, state: PageMapState, onPress: (cluster: PageCluster) => void): void {
-  const { map, bubbles, towns, chosen, hovered } = state;
+  const { map, bubbles, towns, hovered } = state;
+  const { chosen } = state.page;
   const [view, extent] = [viewOf(map), extentOf(map)];
   const placed = (point: Point) => {
     const [left, top] = toDots(view, extent, point);

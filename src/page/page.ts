@@ -1,23 +1,23 @@
 // The page as one: map, filters, table and card show the same fleet, and what is chosen or filtered in one is so in the others.
 
 import { openCard, type PageCard } from './card.js';
-import { pageFields } from './details.js';
 import { byId, gently, oncePerFrame, sayFailure, showNumber } from './dom.js';
 import { drawFacets } from './facets.js';
-import { EVERYTHING, filterFleet, inView, isEverything, sortBicycles } from './filter.js';
-import { openFleet, type PageBicycle, type PageFleet } from './fleet.js';
-import { drawAlerts, type FeedPanel, openFeedPanel } from './lists.js';
-import { type FleetMap, openMap, type PageMapOptions } from './map.js';
-import type { Alerts, Payload, Update } from './payload.js';
-import { FIRST_SORT, openPageTable, type PageTable } from './table.js';
+import { filterFleet, inView, sortBicycles } from './filter.js';
+import type { PageBicycle } from './fleet.js';
+import { drawHead } from './head.js';
+import { drawAlerts, drawChanges, MOST_EVENTS } from './lists.js';
+import { type FleetMap, openMap } from './map.js';
+import type { Payload, Update } from './payload.js';
+import { nowOf, openState, type PageState } from './state.js';
+import { openPageTable, type PageTable } from './table.js';
 
-/** The page: what it shows, and its parts. */
 export interface OpenPage {
-  readonly shown: Shown;
-  readonly map: FleetMap;
+  readonly state: PageState;
+  /** Undefined where the browser can draw none. */
+  readonly map: FleetMap | undefined;
   readonly table: PageTable;
   readonly card: PageCard;
-  readonly feed: FeedPanel;
   /** All of it, once a frame. */
   draw(): void;
   drawGently(): void;
@@ -25,56 +25,20 @@ export interface OpenPage {
   list(): void;
 }
 
-export type Shown = ReturnType<typeof shownOf>;
-
-/** What the page shows at first. */
-function shownOf({ rows, atMs, link }: Payload) {
-  return {
-    fleet: openFleet(rows),
-    /** As of when, of a page from a disk and of the past. */
-    atMs,
-    isLive: link !== null,
-    alerts: { rows: [], byType: [], note: null } as Alerts,
-    filter: EVERYTHING,
-    sort: FIRST_SORT,
-    /** What passes the filter. */
-    matching: [] as readonly PageBicycle[],
-    /** What of that the table has. */
-    listed: [] as readonly PageBicycle[],
-    chosen: undefined as PageBicycle | undefined,
-  };
-}
+const WHOLE_WORLD = { west: 0, east: 1, north: 0, south: 1 };
 
 export function openPage(payload: Payload): OpenPage {
-  const shown = shownOf(payload);
-  const nowMs = () => nowOf(shown);
+  const state = openState(payload);
+  const onChoose = (bicycle: PageBicycle | undefined) => choose(page, bicycle);
   const page: OpenPage = {
-    shown,
-    map: openMapOrSay(shown.fleet, {
-      container: byId('map'),
-      tiles: payload.tiles,
-      onChoose: (bicycle) => choose(page, bicycle),
-      onView: () => page.list(),
-      onFirstPaint: () => performance.mark('points'),
-    }),
-    table: openPageTable({
-      container: byId('table'),
-      nowMs,
-      onChoose: (bicycle) => choose(page, bicycle),
-      onSort(wanted) {
-        shown.sort = wanted;
-        page.list();
-      },
-    }),
-    card: openCard({
+    state,
+    map: openMapOrSay(payload, state, { onChoose, onView: () => page.list() }),
+    table: openPageTable(state, { container: byId('table'), onChoose, onSort: () => page.list() }),
+    card: openCard(state, {
       container: byId('card'),
-      nowMs,
-      alertsOf: (uuid) => shown.alerts.rows.filter(({ bicycle }) => bicycle === uuid),
-      fieldsOf: (bicycle) => pageFields(bicycle, payload, shown.isLive),
       onClose: () => choose(page, undefined),
-      onLocate: (bicycle) => page.map.choose(bicycle, true),
+      onLocate: () => page.map?.choose(true),
     }),
-    feed: openFeedPanel(byId('feed'), (uuid) => chooseUuid(page, uuid)),
     draw: oncePerFrame(() => drawPage(page)),
     drawGently: gently(() => drawPage(page)),
     list: oncePerFrame(() => listNow(page)),
@@ -83,129 +47,100 @@ export function openPage(payload: Payload): OpenPage {
   return page;
 }
 
-function nowOf({ isLive, atMs }: Shown): number {
-  return isLive ? Date.now() : atMs;
-}
-
-function followsMap(): boolean {
-  return (byId('follows') as HTMLInputElement).checked;
+/** Where the browser can draw no map, the table, the filters and the cards are still there. */
+function openMapOrSay(
+  { tiles }: Payload,
+  state: PageState,
+  on: { onChoose(bicycle: PageBicycle | undefined): void; onView(): void },
+): FleetMap | undefined {
+  const onFirstPaint = () => performance.mark('points');
+  try {
+    return openMap(state, { container: byId('map'), tiles, onFirstPaint, ...on });
+  } catch (error) {
+    sayFailure(byId('map'), 'This browser draws no map: it needs WebGL 2.', error);
+    onFirstPaint();
+    return undefined;
+  }
 }
 
 /** `near`: the map moves to it, else only where it is out of sight. */
-function choose({ shown, map, card, table }: OpenPage, bicycle: PageBicycle | undefined, near = false): void {
-  shown.chosen = bicycle;
-  map.choose(bicycle, near);
-  card.show(bicycle);
+function choose({ state, map, card, table }: OpenPage, bicycle: PageBicycle | undefined, near = false): void {
+  state.chosen = bicycle;
+  map?.choose(near);
+  card.show();
   // The card takes room from the table: the row is looked for after it.
-  table.choose(bicycle, true);
+  table.choose(true);
 }
 
-function chooseUuid(page: OpenPage, uuid: string): void {
-  const bicycle = page.shown.fleet.byUuid.get(uuid);
-  if (bicycle !== undefined) choose(page, bicycle, true);
-}
-
-function listNow({ shown, map, table }: OpenPage): void {
-  const { matching, filter, sort } = shown;
-  const seen = inView(matching, map.view());
+function listNow({ state, map, table }: OpenPage): void {
+  const { matching, filter, sort } = state;
+  const seen = inView(matching, map?.view() ?? WHOLE_WORLD);
   // Who looks for a bicycle is to find it, wherever it is.
   const isSearch = filter.text.trim() !== '';
-  shown.listed = sortBicycles(followsMap() && !isSearch ? seen : matching, sort);
+  const followsMap = (byId('follows') as HTMLInputElement).checked && !isSearch;
+  state.listed = sortBicycles(followsMap ? seen : matching, sort);
   const away = matching.length - seen.length;
   const where = `${showNumber(away)} ${away === 1 ? 'is' : 'are'} not on the map`;
   byId('away').textContent = isSearch && away > 0 ? where : '';
-  table.show(shown.listed, matching.length === 0 ? 'No bicycles match.' : `${where}.`);
-  if (shown.chosen !== undefined) table.choose(shown.chosen, false);
-  drawSums(shown);
+  byId('count-bicycles').textContent = showNumber(state.listed.length);
+  table.show(matching.length === 0 ? 'No bicycles match.' : `${where}.`);
+  drawHead(state);
 }
 
 function drawPage(page: OpenPage): void {
-  const { shown, map } = page;
-  const nowMs = nowOf(shown);
-  shown.matching = filterFleet(shown.fleet.all, shown.filter, nowMs);
-  map.show(shown.matching, shown.chosen);
-  drawFacets(byId('facets'), {
-    all: shown.fleet.all,
-    matching: shown.matching,
-    filter: shown.filter,
-    nowMs,
-    onFilter(change) {
-      shown.filter = change(shown.filter);
-      page.draw();
-    },
+  const { state, map } = page;
+  state.matching = filterFleet(state.fleet.all, state.filter, nowOf(state));
+  map?.show();
+  drawFacets(byId('facets'), state, {
+    onFilter: page.draw,
     onEnter() {
       drawPage(page);
       listNow(page);
-      const [first] = shown.listed;
-      if (first !== undefined && shown.filter.text !== '') choose(page, first, true);
+      const [first] = state.listed;
+      if (first !== undefined && state.filter.text !== '') choose(page, first, true);
     },
   });
   page.list();
 }
 
-function drawSums({ fleet, filter, matching, listed }: Shown): void {
-  byId('total').textContent = showNumber(fleet.all.length);
-  byId('total').setAttribute('data-count', String(fleet.all.length));
-  const unplaced = matching.flatMap(({ position }) => (typeof position === 'string' ? [position] : []));
-  const countOf = (reason: string) => showNumber(unplaced.filter((each) => each === reason).length);
-  const parts = [
-    ...(isEverything(filter) ? [] : [`${showNumber(matching.length)} match`]),
-    ...Array.from(new Set(unplaced), (reason) => `${countOf(reason)} ${reason}`),
-  ];
-  byId('sums').textContent = parts.join(' · ');
-  byId('count-bicycles').textContent = showNumber(listed.length);
-}
-
 /** Takes what is beside the bicycles. */
-export function takeNews(page: OpenPage, { atMs, note, alerts, events }: Update): void {
-  const { shown, feed } = page;
-  shown.atMs = atMs;
-  byId('note').textContent = note;
-  byId('note').hidden = note === null;
+export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: Update): void {
+  const { state } = page;
+  const onChoose = (uuid: string) => {
+    const bicycle = state.fleet.byUuid.get(uuid);
+    if (bicycle !== undefined) choose(page, bicycle, true);
+  };
+  Object.assign(state, { atMs, note, link: link ?? state.link });
+  state.events = [...events, ...state.events].slice(0, MOST_EVENTS);
+  drawChanges(byId('feed'), state.events, onChoose);
   if (alerts !== null) {
-    shown.alerts = alerts;
+    state.alerts = alerts;
     byId('count-alerts').textContent = showNumber(alerts.rows.length);
-    drawAlerts(byId('alerts'), alerts, nowOf(shown), (uuid) => chooseUuid(page, uuid));
+    drawAlerts(byId('alerts'), state, onChoose);
   }
-  feed.add(events);
+  drawHead(state);
 }
 
 /** The chosen bicycle may be another, or gone. */
-export function rechoose({ shown, card }: OpenPage): void {
-  if (shown.chosen === undefined) return;
-  shown.chosen = shown.fleet.byUuid.get(shown.chosen.uuid);
-  if (shown.chosen === undefined) card.show(undefined);
-  else card.refresh(shown.chosen);
+export function rechoose({ state, card }: OpenPage): void {
+  state.chosen = state.fleet.byUuid.get(state.chosen?.uuid ?? '');
+  card.show();
 }
 
 /** The buttons of the template, and the keys. */
-function listen(page: OpenPage): void {
-  const { shown, map } = page;
-  byId('follows').addEventListener('change', page.list);
-  byId('fit').addEventListener('click', () => map.fit(shown.matching));
-  byId('nearer').addEventListener('click', () => map.zoom(1));
-  byId('farther').addEventListener('click', () => map.zoom(-1));
+function listen({ state, map, card, list }: OpenPage): void {
+  byId('follows').addEventListener('change', list);
+  byId('fit').addEventListener('click', () => map?.fit());
+  byId('nearer').addEventListener('click', () => map?.zoom(1));
+  byId('farther').addEventListener('click', () => map?.zoom(-1));
   // The map reads its colours when it is made.
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', map.paint);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map?.paint());
   document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && shown.chosen !== undefined) choose(page, undefined);
+    if (event.key === 'Escape' && state.chosen !== undefined) card.close();
     if (event.key !== '/' || event.target === byId('search')) return;
     event.preventDefault();
     // A tab where there is no room for them beside the map.
     if (byId('tab-filters').offsetParent !== null) byId('tab-filters').click();
     byId('search').focus();
   });
-}
-
-/** Where the browser can draw no map, the table, the filters and the cards are still there. */
-function openMapOrSay(fleet: PageFleet, options: PageMapOptions): FleetMap {
-  try {
-    return openMap(fleet, options);
-  } catch (error) {
-    sayFailure(options.container, 'This browser draws no map: it needs WebGL 2.', error);
-    options.onFirstPaint();
-    const nothing = () => {};
-    const view = () => ({ west: 0, east: 1, north: 0, south: 1 });
-    return { show: nothing, choose: nothing, paint: nothing, fit: nothing, zoom: nothing, view };
-  }
 }

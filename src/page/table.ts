@@ -2,21 +2,20 @@
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { oncePerFrame, showAge, showNumber } from './dom.js';
-import type { PageSort, SortField } from './filter.js';
+import type { SortField } from './filter.js';
 import { type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
 import { chargeLevel, pageState, stateMark } from './looks.js';
+import { nowOf, type PageState } from './state.js';
 
 export interface TableOptions {
   readonly container: HTMLElement;
-  nowMs(): number;
   onChoose(bicycle: PageBicycle): void;
-  onSort(sort: PageSort): void;
+  /** The order is another. */
+  onSort(): void;
 }
 
 const ROW_PIXELS = 36;
 const HEAD_PIXELS = 30;
-/** A longer state is cut. */
-const LONGEST_STATE_CHARACTERS = 14;
 const SPARE_ROWS = 6;
 const COLUMNS: readonly { field: SortField; title: string }[] = [
   { field: 'name', title: 'Name' },
@@ -25,31 +24,16 @@ const COLUMNS: readonly { field: SortField; title: string }[] = [
   { field: 'seen', title: 'Seen' },
 ];
 
-interface Table {
-  readonly options: TableOptions;
-  bicycles: readonly PageBicycle[];
-  sort: PageSort;
-  chosen: PageBicycle | undefined;
+interface Table extends TableOptions {
+  readonly state: PageState;
   /** The row that the keyboard is on. */
   active: number;
   /** The text of an empty list. */
   nothing: string;
-  stateCharacters: number;
 }
 
-export const FIRST_SORT: PageSort = { field: 'charge', isDescending: false };
-
-export function openPageTable(options: TableOptions) {
-  const table: Table = {
-    options,
-    sort: FIRST_SORT,
-    bicycles: [],
-    chosen: undefined,
-    active: 0,
-    nothing: '',
-    stateCharacters: 5,
-  };
-  const { container } = options;
+export function openPageTable(state: PageState, options: TableOptions) {
+  const table: Table = { ...options, state, active: 0, nothing: '' };
   const draw = oncePerFrame(() => drawTable(table));
   drawTable(table);
   const grid = gridOf(table);
@@ -57,28 +41,27 @@ export function openPageTable(options: TableOptions) {
   grid.addEventListener('keydown', (event) => {
     if (event.target === grid) takeKey(table, event);
   });
-  new ResizeObserver(draw).observe(container);
+  new ResizeObserver(draw).observe(options.container);
+  /** The keyboard goes to what is chosen. */
+  const choose = (isToBeSeen: boolean) => {
+    const index = state.chosen === undefined ? -1 : state.listed.indexOf(state.chosen);
+    if (index !== -1) table.active = index;
+    if (index !== -1 && isToBeSeen) scrollTo(table, index);
+    draw();
+  };
   return {
-    show(bicycles: readonly PageBicycle[], nothing: string) {
-      const states = Array.from(new Set(bicycles.map(({ state }) => state)), (state) => state.length);
-      const stateCharacters = Math.min(Math.max(...states, 5), LONGEST_STATE_CHARACTERS);
-      const active = Math.min(table.active, Math.max(0, bicycles.length - 1));
-      Object.assign(table, { bicycles, nothing, stateCharacters, active });
-      draw();
+    show(nothing: string) {
+      table.nothing = nothing;
+      table.active = Math.min(table.active, Math.max(0, state.listed.length - 1));
+      choose(false);
     },
-    choose(bicycle: PageBicycle | undefined, isToBeSeen: boolean) {
-      table.chosen = bicycle;
-      const index = bicycle === undefined ? -1 : table.bicycles.indexOf(bicycle);
-      if (index !== -1) table.active = index;
-      if (index !== -1 && isToBeSeen) scrollTo(table, index);
-      draw();
-    },
+    choose,
   };
 }
 
 export type PageTable = ReturnType<typeof openPageTable>;
 
-function gridOf({ options: { container } }: Table): HTMLElement {
+function gridOf({ container }: Table): HTMLElement {
   return container.firstElementChild as HTMLElement;
 }
 
@@ -94,7 +77,8 @@ function scrollTo(table: Table, index: number): void {
 }
 
 function takeKey(table: Table, event: KeyboardEvent): void {
-  const { bicycles, active, options } = table;
+  const { state, active, onChoose } = table;
+  const { listed } = state;
   const page = Math.max(1, Math.floor(roomPixels(table) / ROW_PIXELS) - 1);
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: 1,
@@ -105,59 +89,59 @@ function takeKey(table: Table, event: KeyboardEvent): void {
     End: Infinity,
   };
   const step = steps[event.key];
-  const bicycle = bicycles[active];
+  const bicycle = listed[active];
   if (step !== undefined) {
-    table.active = Math.max(0, Math.min(bicycles.length - 1, active + step));
+    table.active = Math.max(0, Math.min(listed.length - 1, active + step));
     scrollTo(table, table.active);
     drawTable(table);
-  } else if ((event.key === 'Enter' || event.key === ' ') && bicycle !== undefined) options.onChoose(bicycle);
+  } else if ((event.key === 'Enter' || event.key === ' ') && bicycle !== undefined) onChoose(bicycle);
   else return;
   event.preventDefault();
 }
 
 function drawTable(table: Table): void {
-  const { options, bicycles, active, nothing, stateCharacters } = table;
-  const { scrollTop = 0, clientHeight = 0 } = options.container.firstElementChild ?? {};
+  const { container, state, onChoose, active, nothing } = table;
+  const { listed } = state;
+  const { scrollTop = 0, clientHeight = 0 } = container.firstElementChild ?? {};
   const first = Math.max(0, Math.floor(scrollTop / ROW_PIXELS) - SPARE_ROWS);
-  const last = Math.min(bicycles.length, Math.ceil((scrollTop + clientHeight) / ROW_PIXELS) + SPARE_ROWS);
-  const rows = bicycles.slice(first, last).map((bicycle, offset) => rowOf(table, bicycle, first + offset));
+  const last = Math.min(listed.length, Math.ceil((scrollTop + clientHeight) / ROW_PIXELS) + SPARE_ROWS);
+  const rows = listed.slice(first, last).map((bicycle, offset) => rowOf(table, bicycle, first + offset));
   // Where the press was counts: the cells below it may have been drawn anew in between.
   const onClick = ({ clientY, currentTarget }: MouseEvent) => {
     const { top } = (currentTarget as HTMLElement).getBoundingClientRect();
-    const bicycle = table.bicycles[Math.floor((clientY - top) / ROW_PIXELS)];
-    if (bicycle !== undefined) options.onChoose(bicycle);
+    const bicycle = state.listed[Math.floor((clientY - top) / ROW_PIXELS)];
+    if (bicycle !== undefined) onChoose(bicycle);
   };
   // The grid itself scrolls, so it takes the keyboard focus.
   const attributes = {
     role: 'grid',
     class: 'table',
     tabIndex: 0,
-    'aria-label': `Bicycles: ${showNumber(bicycles.length)}`,
+    'aria-label': `Bicycles: ${showNumber(listed.length)}`,
     'aria-colcount': COLUMNS.length,
-    'aria-rowcount': bicycles.length + 1,
+    'aria-rowcount': listed.length + 1,
     'aria-activedescendant': active >= first && active < last ? `row-${active}` : undefined,
-    style: { '--state-characters': String(stateCharacters) },
   } as const;
-  const height = `${bicycles.length * ROW_PIXELS}px`;
+  const height = `${listed.length * ROW_PIXELS}px`;
   const grid = h(
     'div',
     attributes,
     h('div', { role: 'rowgroup', class: 'table-head' }, headOf(table)),
     h('div', { role: 'rowgroup', class: 'rows', style: { height }, onClick }, rows),
   );
-  const empty = h('p', { class: 'empty', role: 'status', hidden: bicycles.length > 0 }, nothing);
-  render([grid, empty], options.container);
+  const empty = h('p', { class: 'empty', role: 'status', hidden: listed.length > 0 }, nothing);
+  render([grid, empty], container);
 }
 
 function headOf(table: Table): ComponentChild {
-  const { sort } = table;
+  const { state } = table;
   const headers = COLUMNS.map(({ field, title }) => {
-    const isSorted = field === sort.field;
-    const order = !isSorted ? 'none' : sort.isDescending ? 'descending' : 'ascending';
+    const isSorted = field === state.sort.field;
+    const order = !isSorted ? 'none' : state.sort.isDescending ? 'descending' : 'ascending';
     const onClick = () => {
-      table.sort = { field, isDescending: isSorted && !sort.isDescending };
+      state.sort = { field, isDescending: isSorted && !state.sort.isDescending };
       gridOf(table).scrollTop = 0;
-      table.options.onSort(table.sort);
+      table.onSort();
     };
     const button = h('button', { type: 'button', class: 'sort', onClick }, title);
     return h('div', { role: 'columnheader', class: `cell cell-${field}`, 'aria-sort': order }, button);
@@ -166,7 +150,7 @@ function headOf(table: Table): ComponentChild {
 }
 
 /** Rows stay where they are, so that they can be pressed while values move. */
-function rowOf({ options, active, chosen }: Table, bicycle: PageBicycle, index: number): ComponentChild {
+function rowOf({ state: page, active }: Table, bicycle: PageBicycle, index: number): ComponentChild {
   const { state, seenMs } = bicycle;
   const name = pageNameOf(bicycle);
   const cell = (field: SortField, ...children: ComponentChildren[]) =>
@@ -177,7 +161,7 @@ function rowOf({ options, active, chosen }: Table, bicycle: PageBicycle, index: 
     id: `row-${index}`,
     class: index === active ? 'row is-active' : 'row',
     'aria-rowindex': index + 2,
-    'aria-selected': bicycle === chosen,
+    'aria-selected': bicycle === page.chosen,
     style: { transform: `translateY(${index * ROW_PIXELS}px)` },
   } as const;
   return h(
@@ -186,7 +170,7 @@ function rowOf({ options, active, chosen }: Table, bicycle: PageBicycle, index: 
     cell('name', h('bdi', { title: name }, name)),
     cell('state', stateMark(state), h('bdi', null, pageState(state))),
     cell('charge', chargeOf(bicycle)),
-    cell('seen', showAge(seenMs, options.nowMs()).replace(/ ago$/, '')),
+    cell('seen', showAge(seenMs, nowOf(page)).replace(/ ago$/, '')),
   );
 }
 
