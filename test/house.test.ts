@@ -229,7 +229,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/gbfs': 629,
   'src/commands/help': 239,
   'src/commands/journal': 97,
-  'src/commands/map': 838,
+  'src/commands/map': 797,
   'src/commands/mirror': 1_143,
   'src/commands/named': 175,
   'src/commands/profile': 136,

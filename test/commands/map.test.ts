@@ -132,10 +132,10 @@ describe('where it is drawn', () => {
 });
 
 test.each([
-  ['map --json', 'a map has no JSON output'],
-  ['map -o csv', 'not csv'],
+  ['map --json', 'a map is text, -o svg or -o html'],
+  ['map -o csv', 'no other --output'],
   ['map --jq .', '--jq'],
-  ['map --columns name', 'no columns'],
+  ['map --columns name', '--columns'],
   ['map --file fleet.png', '.svg, .html or .txt'],
   ['map --live', 'stdout is not one'],
   ['map --live --serve', '--live and --serve'],

@@ -2,17 +2,17 @@
 
 import { readFileSync } from 'node:fs';
 import type { Context } from '../../context.js';
-import { readTowns, type Town } from '../../globe/towns.js';
+import { readTowns } from '../../globe/towns.js';
 import { distPath } from '../../program-files.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
-import { type Coast, readCoast } from '../../views/map/coast.js';
+import { readCoast } from '../../views/map/coast.js';
 import { type MapInput, sceneOf } from '../../views/map/scene.js';
 import { drawSvg } from '../../views/map/svg.js';
 import { drawMap } from '../../views/map/terminal.js';
+import type { Size } from './flags.js';
 import type { FleetPicture } from './read.js';
-import type { Size } from './size.js';
 
 /** A pipe and a file say nothing of the size they are read in. */
 const PIPE_SIZE: Size = { width: 80, height: 24 };
@@ -22,20 +22,13 @@ const PICTURE_SIZE: Size = { width: 1200, height: 800 };
 /** Below this the legend of a picture has no room. */
 const LEAST_PIXELS = 200;
 
-let coast: Coast | undefined;
+let world: Pick<MapInput, 'coast' | 'towns'> | undefined;
 
-/** The coastline that the build made; read once. */
-export function loadCoast(): Coast {
-  coast ??= readCoast(JSON.parse(readFileSync(distPath('coastline.json'), 'utf8')) as number[][]);
-  return coast;
-}
-
-let towns: readonly Town[] | undefined;
-
-/** The largest towns, from the same data; read once. */
-export function loadTowns(): readonly Town[] {
-  towns ??= readTowns(JSON.parse(readFileSync(distPath('towns.json'), 'utf8')));
-  return towns;
+/** The coastline and the largest towns, which the build made; read once. */
+export function loadWorld() {
+  const read = (name: string) => JSON.parse(readFileSync(distPath(name), 'utf8'));
+  world ??= { coast: readCoast(read('coastline.json')), towns: readTowns(read('towns.json')) };
+  return world;
 }
 
 /** What is drawn of a picture. */
@@ -43,8 +36,7 @@ function mapInputOf({ bicycles, title, takenAtMs }: FleetPicture): MapInput {
   const offsetMinutes = -new Date(takenAtMs).getTimezoneOffset();
   return {
     ...sceneOf(bicycles.map(({ value }) => value)),
-    coast: loadCoast(),
-    towns: loadTowns(),
+    ...loadWorld(),
     title: `${countNoun(bicycles.length, { one: 'bicycle', many: 'bicycles' })}, ${title}`,
     // `2026-11-21 14:03`: local time of the day it was read.
     moment: new Date(takenAtMs + offsetMinutes * 60_000).toISOString().slice(0, 16).replace('T', ' '),

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import type { Details, Payload } from '../../page/payload.js';
 import { distPath } from '../../program-files.js';
 import { packAlerts, packDetails, rowOf } from '../../views/map/pack.js';
+import { tilesOf } from './flags.js';
 import type { FleetPicture } from './read.js';
-import { tilesOf } from './tiles.js';
 
 export interface HtmlOptions {
   /** The template of a tile server's addresses; nothing is loaded from elsewhere without it. */
@@ -20,11 +20,11 @@ export async function writePage(
   { tiles, attribution }: HtmlOptions,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  const { bicycles, alerts, takenAtMs, missing, title } = picture;
+  const { bicycles, alerts, takenAtMs, incomplete, title } = picture;
   const payload: Payload = {
     title,
     atMs: takenAtMs,
-    note: missing === 0 ? null : `${missing} bicycles that the service counts are missing: this is incomplete.`,
+    note: incomplete?.message ?? null,
     rows: bicycles.map(({ value }) => rowOf(value)),
     alerts: packAlerts(alerts),
     tiles: tiles === undefined ? null : tilesOf(tiles, attribution),

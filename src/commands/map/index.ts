@@ -6,8 +6,7 @@ import { portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addFleetFilters } from '../bicycles/list-flags.js';
 import { addRoleFlag } from '../shared/follow/flags.js';
-import { readSize } from './size.js';
-import { readTiles } from './tiles.js';
+import { readSize, readTiles } from './flags.js';
 
 const DESCRIPTION = `Draw the whole fleet, or what the filters match, on a map: on the terminal, as a picture
 (-o svg) or as a page for the browser (-o html). Every bicycle is drawn or counted:

@@ -5,8 +5,8 @@ import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { openTarget } from '../shared/list/target.js';
+import type { Size } from './flags.js';
 import { type MapFilters, readFleet } from './read.js';
-import type { Size } from './size.js';
 
 export interface MapOptions extends MapFilters {
   size?: Size;
@@ -26,12 +26,12 @@ type Form = 'text' | 'svg' | 'html';
 /** A drawing of text with more cells is a slip, and would take gigabytes. */
 const MOST_CELLS = 1_000_000;
 
-const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
-  ['.svg', 'svg'],
-  ['.html', 'html'],
-  ['.htm', 'html'],
-  ['.txt', 'text'],
-]);
+const FORMS_BY_ENDING: Readonly<Record<string, Form>> = {
+  '.svg': 'svg',
+  '.html': 'html',
+  '.htm': 'html',
+  '.txt': 'text',
+};
 
 /** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
@@ -46,7 +46,7 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     const { followMap } = await import('./live.js');
     return followMap(context, filters, role);
   }
-  const { picture, incomplete } = await readFleet(context, filters);
+  const picture = await readFleet(context, filters);
   const target = await openTarget(context, file);
   try {
     if (form === 'html') {
@@ -62,57 +62,44 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     await target.discard();
     throw thrown;
   }
-  if (incomplete !== undefined) throw incomplete;
+  if (picture.incomplete !== undefined) throw picture.incomplete;
 }
 
 /** What the flags ask for together. Throws a usage error for what excludes each other. */
 function chooseForm({ flags, io }: Context, options: MapOptions): Form {
-  const { file } = flags;
-  const { live, offline, serve, tiles, attribution, size } = options;
-  const ending = file === undefined ? undefined : FORMS_BY_ENDING.get(extname(file).toLowerCase());
-  const form = flags.picture ?? ending ?? 'text';
+  const { file, picture, columns, json, jq, output = 'table' } = flags;
+  const { live, offline, serve, role, tiles, attribution, size } = options;
+  const ending = file === undefined ? undefined : FORMS_BY_ENDING[extname(file).toLowerCase()];
+  const form = picture ?? ending ?? 'text';
   const isPage = form === 'html' || serve !== undefined;
   const follower = live === true ? '--live' : serve === undefined ? undefined : '--serve';
-  const excluded: readonly (readonly [isGiven: boolean, flag: string])[] = [
-    [file !== undefined, '--file'],
-    [size !== undefined, '--size'],
-    [flags.picture !== undefined && !(follower === '--serve' && form === 'html'), `-o ${flags.picture}`],
-    [serve !== undefined && live === true, '--serve'],
-    [offline === true, '--offline'],
-  ];
-  const other = follower === undefined ? undefined : excluded.find(([isGiven]) => isGiven)?.[1];
-  const refusals: readonly (readonly [isSo: boolean, reason: string, hint?: string])[] = [
-    [flags.columns !== undefined, 'a map has no columns', LISTS],
-    [flags.json === true || flags.jq !== undefined, 'a map has no JSON output: --json and --jq show nothing', LISTS],
-    [(flags.output ?? 'table') !== 'table', `a map is -o svg or -o html, not ${flags.output}`, LISTS],
-    [
-      file !== undefined && flags.picture === undefined && ending === undefined,
-      `--file "${file}" does not say what to draw`,
-      'name it .svg, .html or .txt, or give -o',
-    ],
-    [other !== undefined, `${follower} and ${other} cannot be used together`, 'leave one of them out'],
-    [
-      live === true && !io.stdout.isTerminal,
-      '--live draws on a terminal, and stdout is not one',
-      'leave it out, or give --serve for a browser',
-    ],
-    [
-      form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS,
+  if (columns !== undefined || json === true || jq !== undefined || output !== 'table')
+    throw usageError('a map is text, -o svg or -o html: it has no other --output, --json, --jq or --columns', LISTS);
+  if (file !== undefined && picture === undefined && ending === undefined)
+    throw usageError(`--file "${file}" does not say what to draw`, 'name it .svg, .html or .txt, or give -o');
+  const others: Readonly<Record<string, boolean>> = {
+    '--file': file !== undefined,
+    '--size': size !== undefined,
+    [`-o ${picture}`]: picture !== undefined && !(live !== true && picture === 'html'),
+    '--serve': serve !== undefined && live === true,
+    '--offline': offline === true,
+  };
+  const other = Object.keys(others).find((flag) => others[flag]);
+  if (follower !== undefined && other !== undefined)
+    throw usageError(`${follower} and ${other} cannot be used together`, 'leave one of them out');
+  if (live === true && !io.stdout.isTerminal)
+    throw usageError('--live draws on a terminal, and stdout is not one', 'give --serve for a browser');
+  if (role !== undefined && follower === undefined) throw usageError('--role needs --live or --serve');
+  if (tiles !== undefined && !isPage) throw usageError('--tiles needs -o html or --serve');
+  if (attribution !== undefined && tiles === undefined) throw usageError('--attribution needs --tiles');
+  if (size !== undefined && isPage) throw usageError('--size is for the terminal and -o svg; a page fits its window');
+  if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
+    throw usageError(
       '--size is in columns and rows here, and that is too large',
-      'give -o svg for a picture in pixels, or a size such as 300,100',
-    ],
-    [options.role !== undefined && follower === undefined, '--role needs --live or --serve'],
-    [tiles !== undefined && !isPage, '--tiles needs -o html or --serve'],
-    [attribution !== undefined && tiles === undefined, '--attribution needs --tiles'],
-    [size !== undefined && isPage, '--size is for the terminal and -o svg; a page fits its window'],
-    [
-      form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal,
-      `a ${form === 'svg' ? 'picture' : 'page'} is not printed on a terminal`,
-      `give --file fleet.${form}, or redirect it`,
-    ],
-  ];
-  const refusal = refusals.find(([isSo]) => isSo);
-  if (refusal !== undefined) throw usageError(refusal[1], refusal[2]);
+      'give -o svg, or a size such as 300,100',
+    );
+  if (form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal)
+    throw usageError(`-o ${form} is not printed on a terminal`, `give --file fleet.${form}, or redirect it`);
   return form;
 }
 

@@ -31,18 +31,12 @@ export interface FleetPicture {
   readonly bicycles: readonly ListedItem<Bicycle>[];
   /** New and escalated alerts of these bicycles; undefined where they could not be read. */
   readonly alerts: readonly ListedItem<Alert>[] | undefined;
-  /** How many bicycles the service counts that did not come. */
-  readonly missing: number;
-}
-
-export interface ReadFleet {
-  picture: FleetPicture;
   /** The error of kind `partial` to end with when the picture is out: some bicycles that the service counts did not come. */
-  incomplete: FleetError | undefined;
+  readonly incomplete: FleetError | undefined;
 }
 
 /** Reads all that is to be drawn. Throws what a list throws. */
-export async function readFleet(context: Context, asked: MapFilters): Promise<ReadFleet> {
+export async function readFleet(context: Context, asked: MapFilters): Promise<FleetPicture> {
   const organization = await chosenOrganization(context, asked.organization);
   const filters = organization === undefined ? asked : { ...asked, organization };
   const bicycles: ListedItem<Bicycle>[] = [];
@@ -55,14 +49,13 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
   const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;
   const age =
     ageMs === undefined ? '' : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
-  const picture = {
+  return {
     title: `${await describeFleet(context, filters)}${age}`,
     takenAtMs,
     bicycles,
     alerts: await readOpenAlerts(context, organization, uuids),
-    missing: missingOf(incomplete),
+    incomplete,
   };
-  return { picture, incomplete };
 }
 
 /** `--title`, or whose fleet it is, and the filters as they were typed; `organization` is a UUID. */
@@ -83,9 +76,4 @@ export async function describeFleet(context: Context, filters: MapFilters): Prom
     ...(where ?? []).map(({ text }) => text),
   ];
   return parts.join(', ');
-}
-
-function missingOf(incomplete: FleetError | undefined): number {
-  const { missing } = (incomplete?.detail ?? {}) as { missing?: unknown };
-  return typeof missing === 'number' ? missing : 0;
 }

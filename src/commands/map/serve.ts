@@ -11,12 +11,12 @@ import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
 import { TabFeed } from './feed.js';
+import { tilesOf } from './flags.js';
 import { type HtmlOptions, readTemplate } from './html.js';
 import { choosePart } from './live.js';
 import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
 import { openPageServer, type PageServer } from './server.js';
-import { tilesOf } from './tiles.js';
 
 export interface ServeOptions extends HtmlOptions {
   filters: MapFilters;
@@ -67,27 +67,12 @@ export async function servePage(context: Context, options: ServeOptions): Promis
 
 /** Hands what the watch learns to the page, at a pace that tabs can follow. */
 function followPage(
-  { context, over, atEnd }: LiveOptions,
+  { context, over }: LiveOptions,
   feed: TabFeed,
   server: PageServer,
   organization: string | undefined,
 ): Display {
   const { clock } = context;
-  let cancelFlush = () => {};
-  let isDue = false;
-  let flushedMs = Number.NEGATIVE_INFINITY;
-  const flush = () => {
-    isDue = false;
-    flushedMs = clock.monotonicMs();
-    const update = feed.flush(clock.wallMs());
-    if (update !== undefined) server.send(update);
-  };
-  const wantFlush = () => {
-    if (isDue || over.aborted) return;
-    isDue = true;
-    cancelFlush = clock.after(Math.max(0, flushedMs + FLUSH_MS - clock.monotonicMs()), flush);
-  };
-
   let isTold = false;
   /** Alerts that cannot be read are said once, not twice a minute; the next reading is the next try. */
   const quiet: Context = {
@@ -101,19 +86,21 @@ function followPage(
   const readAlerts = async () => {
     try {
       feed.takeAlerts(packAlerts(await readOpenAlerts(quiet, organization, feed.uuids())));
-      wantFlush();
     } catch {
       // It is over.
     }
   };
+  const flush = () => {
+    const update = feed.flush(clock.wallMs());
+    if (update !== undefined) server.send(update);
+  };
   let isRead = false;
+  every(clock, FLUSH_MS, over, flush);
   every(clock, ALERTS_PAUSE_MS, over, readAlerts);
   every(clock, BEAT_PAUSE_MS, over, server.beat);
-  atEnd(() => cancelFlush());
   return {
     take(effects, watch) {
       feed.take(effects, watch);
-      wantFlush();
       if (isRead || !watch.known.isWhole) return;
       isRead = true;
       flush();

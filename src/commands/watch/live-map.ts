@@ -7,7 +7,7 @@ import type { DrawnMap } from '../../views/map/frame.js';
 import type { Look, Piece } from '../../views/map/legend.js';
 import { type BicyclePoint, type Scene, sceneOf } from '../../views/map/scene.js';
 import { drawMap } from '../../views/map/terminal.js';
-import { loadCoast, loadTowns } from '../map/draw.js';
+import { loadWorld } from '../map/draw.js';
 import type { MapSeen, MapState, MapTarget } from './map-view.js';
 
 export interface LiveMapInput {
@@ -28,7 +28,7 @@ export function openLiveMap() {
     frame({ state, bicycles, isWhole, title, moment, footer, look }: LiveMapInput) {
       const scene = sceneOf(bicycles);
       const selected = state.chosen === undefined ? undefined : placeOf(scene, state.chosen);
-      const input = { ...scene, coast: loadCoast(), towns: loadTowns(), title, moment, footer, selected };
+      const input = { ...scene, ...loadWorld(), title, moment, footer, selected };
       const isSameSize = kept?.width === look.width && kept.height === look.height;
       const fitted = isWhole && isSameSize ? kept?.view : undefined;
       let drawn = drawMap({ ...input, view: state.view ?? fitted }, look);
