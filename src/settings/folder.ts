@@ -1,7 +1,7 @@
 // Locates the settings: a folder with an absolute path, never the current directory.
 
 import { join } from 'node:path';
-import { configError, type FleetError } from '../errors.js';
+import { configError } from '../errors.js';
 import { isWholePath } from '../folder.js';
 import { homeOfUser } from '../user.js';
 
@@ -10,29 +10,22 @@ export interface SettingsFolder {
   readonly folder: string;
   readonly configPath: string;
   readonly credentialsPath: string;
-  /** Why there is no folder; the paths are empty then. */
-  readonly problem?: FleetError;
 }
 
-/** Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. Never throws. */
+/**
+ * Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. Throws a FleetError of kind `config`
+ * where that is no absolute path.
+ */
 export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
   const { FLEET_CONFIG_DIR: chosen, HOME: home } = env;
   const folder = chosen === undefined ? folderOfPlatform(env, 'config') : absolute(chosen);
   if (folder !== undefined)
     return { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
-  const wrong = (path: string) => (path === '' ? 'empty' : `"${path}", which is not an absolute path`);
-  const example = process.platform === 'win32' ? String.raw`C:\Users\ann\fleet` : '/home/ann/.config/fleet';
-  const problem =
-    chosen === undefined
-      ? configError(
-          `there is no folder for the settings: ${home === undefined ? 'this user has no home folder' : `HOME is ${wrong(home)}`}`,
-          'set HOME or FLEET_CONFIG_DIR to an absolute path',
-        )
-      : configError(
-          `FLEET_CONFIG_DIR is ${wrong(chosen)}`,
-          `give the whole path, such as ${example}, or unset FLEET_CONFIG_DIR`,
-        );
-  return { folder: '', configPath: '', credentialsPath: '', problem };
+  const [variable, path] = chosen === undefined ? ['HOME', home ?? ''] : ['FLEET_CONFIG_DIR', chosen];
+  throw configError(
+    `there is no folder for the settings: ${variable} is "${path}", which is not an absolute path`,
+    'set HOME or FLEET_CONFIG_DIR to an absolute path',
+  );
 }
 
 /**

@@ -18,10 +18,7 @@ export interface Setting<T = unknown> {
   from: string;
   /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */
   shown: string | null;
-  /**
-   * Why the value is refused, which is the default then; every command that needs settings ends with it. Of a profile: why none can be
-   * stored.
-   */
+  /** Why the value is refused, which is the default then; every command that needs settings ends with it. */
   problem?: FleetError;
 }
 
@@ -55,7 +52,6 @@ export function chooseProfile(
     checkProfileName(name, stored.profiles.keys(), chosen.origin === 'flag' ? usageError : configError);
     return chosen;
   }
-  if (stored.problem !== undefined) throw stored.problem;
   throw configError(`there is no profile "${name}" (${chosen.from})`, hintProfiles(name, stored));
 }
 
@@ -68,14 +64,14 @@ export function hintProfiles(name: string, { profiles }: Stored): string | undef
 
 /** The profile that is named, whether there is one of that name or not. */
 export function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<string> {
-  const { problem, active, configPath } = stored;
+  const { active, configPath } = stored;
   const { text, ...source } = firstOf([
     { origin: 'flag', from: '--profile', text: flags.profile },
     { origin: 'environment', from: 'FLEET_PROFILE', text: env['FLEET_PROFILE'] },
     { origin: 'profile', from: configPath, text: active },
   ]) ?? { origin: 'default', from: 'default', text: DEFAULT_PROFILE };
   const value = String(text);
-  return { ...source, key: 'profile', value, shown: value, ...(problem === undefined ? {} : { problem }) };
+  return { ...source, key: 'profile', value, shown: value };
 }
 
 /** A place that may give a value. */
@@ -105,7 +101,7 @@ export function resolveSettings(
   const explained = explainSettings(flags, env, stored, profile);
   const { organization } = explained;
   for (const { problem, key } of Object.values(explained))
-    if (problem !== undefined && !/^(?:profile|organization|gbfs\..*)$/.test(key)) throw problem;
+    if (problem !== undefined && !/^(?:organization|gbfs\..*)$/.test(key)) throw problem;
   return {
     ...explained,
     // Refused where it is used: a command whose own flag names another one need not fail for it.
@@ -223,5 +219,5 @@ export function requireSseUrl({ sseUrl, profile }: Settings): URL {
 }
 
 function refuseMissing(what: string, profile: Setting<string>, hint: string): never {
-  throw profile.problem ?? configError(`no address of ${what} for profile "${profile.value}"`, hint);
+  throw configError(`no address of ${what} for profile "${profile.value}"`, hint);
 }

@@ -55,13 +55,11 @@ const PROFILE_NAME = lazyPattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$
 type File = 'configPath' | 'credentialsPath';
 
 /**
- * Reads config.json; a file that is not there is an empty one, and so is one that nobody can have (no home folder). Throws a
- * FleetError of kind `config` when it cannot be read or understood, when others own or may write it, and for a FLEET_CONFIG_DIR
- * that is no absolute path.
+ * Reads config.json; a file that is not there is an empty one. Throws a FleetError of kind `config` when it cannot be read or understood,
+ * when others own or may write it, and where its folder is no absolute path.
  */
 export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const place = findPlace(env);
-  if (place.problem !== undefined && env['FLEET_CONFIG_DIR'] !== undefined) throw place.problem;
   return { ...place, ...readFile(place, 'configPath', profilesOf) };
 }
 
@@ -190,7 +188,7 @@ function withToken(credentials: Content, name: string, stored: StoredToken | und
 /** Reads and parses a file. Throws a FleetError of kind `config` where it cannot be read or parsed. */
 function readFile<Value>(place: SettingsFolder, file: File, understand: (content: Content) => Value): Value {
   const path = place[file];
-  const text = place.problem === undefined ? readSettingsFile(path) : undefined;
+  const text = readSettingsFile(path);
   try {
     return understand(text === undefined ? {} : parseContent(text));
   } catch (error) {
@@ -262,7 +260,6 @@ function change(place: SettingsFolder, file: File, update: (content: Content) =>
 
 /** Writes a file anew while no other run does. */
 async function write(place: SettingsFolder, file: File, make: () => Content): Promise<void> {
-  if (place.problem !== undefined) throw place.problem;
   const path = place[file];
   try {
     await makeFolder(place.folder, OWN_FOLDER_MODE);

@@ -32,7 +32,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
   const profile = settings.profile.value;
   const place = await findTokenPlace(env, stored, settings);
-  if (place === undefined) throw stored.problem ?? missingToken(profile);
+  if (place === undefined) throw missingToken(profile);
   const { kind, login, origin, refusalHint } = place;
   // `fleet sandbox` renews the token of its own profile.
   const isStoredOnce = kind === 'stored' && login === undefined && profile !== SANDBOX_PROFILE;

@@ -46,7 +46,7 @@ export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Re
       const lines = gathered.map((value) =>
         layout.cellsOf(laid, value).map((cell, index) => showCell(cell, laid[index]?.width)),
       );
-      return drawRows(hasHeader ? [layout.headersOf(laid).map(paint.bold), ...lines] : lines);
+      return drawRows(hasHeader ? [layout.headersOf(laid).map((header) => paint.bold(header)), ...lines] : lines);
     },
     notices: layout.notices,
   };

@@ -50,6 +50,12 @@ describe('profile list', () => {
     expect(await fleet('profile list --json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
+  it('has its header in bold on a terminal with colours', async () => {
+    await makeTwo();
+    const { stdout } = await fleet('profile list', { terminal: { columns: 120 }, env: { FORCE_COLOR: '1' } });
+    expect(stdout).toMatch(/^\u001b\[1mNAME\u001b\[22m +\u001b\[1mACTIVE\u001b\[22m +\u001b\[1mBASE_URL\u001b/);
+  });
+
   it('marks the one in use', async () => {
     await makeTwo();
     expect((await fleet('profile list')).stdout).toBe(

@@ -53,7 +53,6 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const { io, flags, notice } = context;
   checkFlags(options);
   const stored = await loadStored(io.env);
-  if (stored.problem !== undefined) throw stored.problem;
   const settings = resolveSettings(flags, io.env, stored, chooseProfile(flags, io.env, stored, { mayBeNew: true }));
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
   const answers: Answers = {};

@@ -26,7 +26,6 @@ const OWNER_ONLY_MODE = 0o600;
 export async function editConfig(context: Context): Promise<void> {
   const { io, notice } = context;
   const place = findPlace(io.env);
-  if (place.problem !== undefined) throw place.problem;
   const editor = chooseEditor(context);
   const before = readSettingsFile(place.configPath) ?? EMPTY_CONFIG;
   const draft = join(place.folder, `edit-${process.pid}.json`);

@@ -58,8 +58,7 @@ export async function unsetSetting({ io, flags, notice }: Context, written: stri
 /** Prints where the settings file is, whether it exists or not. */
 export async function printPath(context: Context): Promise<void> {
   const { io, flags } = context;
-  const { configPath, problem } = findPlace(io.env);
-  if (problem !== undefined) throw problem;
+  const { configPath } = findPlace(io.env);
   // It is made of the environment, which may hold anything.
   await writeResult(context, `${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`);
 }

@@ -4,24 +4,15 @@ import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { BUN_VERSION, programVersion } from '../../program-files.js';
-import { loadPaint } from '../../terminal/colour.js';
-import type { Shape } from '../../terminal/formats.js';
-import { chooseListFormat } from '../../terminal/list.js';
 import { openProgress } from '../../terminal/progress.js';
-import { printReport } from '../shared/change-report.js';
-import { isScreen, writeResult } from '../shared/list/target.js';
-import { type Finding, type FindingRecord, failed, findingRows, ok, sortFindings } from './finding.js';
+import { chooseReportFormat, printReport } from '../shared/change-report.js';
+import { FINDINGS, type Finding, failed, ok, sortFindings } from './finding.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
 import { checkSettings, checkToken, type Examination, limited } from './settings.js';
 
 /** Longer answers are findings themselves: the operator waits for the report. */
 const QUESTION_MS = 2000;
-
-/** How a file looks at a report. */
-const PLAIN = { isTerminal: false, hasUnicode: true, colorLevel: 0, width: () => undefined } as const;
-
-const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings' }, columns: [], fields: [] };
 
 /**
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
@@ -30,9 +21,7 @@ const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings
 export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
   const { io, notice } = context;
   const { known, findings } = await checkSettings(context);
-  const { output } = known.settings;
-  // A format of the profile is one for bicycles.
-  const format = output.origin === 'profile' ? 'table' : chooseListFormat(output);
+  const format = chooseReportFormat(known.settings.output);
   const progress = openProgress(context, { draw: () => 'checking settings, network and service' });
   try {
     findings.unshift(checkBuild());
@@ -48,14 +37,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     finding: hide(each.finding),
     next: each.next === null ? null : hide(each.next),
   }));
-  if (format === 'table' && (await context.jq()) === undefined) {
-    const { drawRows } = await import('../../terminal/report.js');
-    const output = isScreen(context) ? io.stdout : PLAIN;
-    await writeResult(context, drawRows(findingRows(report, output, await loadPaint(output.colorLevel))));
-  } else {
-    const records = report.map(({ check, outcome, finding, next }) => ({ check, outcome, finding, next }));
-    await printReport(context, FINDINGS, records, format);
-  }
+  const records = report.map(({ check, outcome, finding, next }) => ({ check, outcome, finding, next }));
+  await printReport(context, FINDINGS, records, format);
   await conclude(report, notice);
 }
 

@@ -1,11 +1,8 @@
 // The finding of one check, and how it is printed.
 
 import { describeError, type ErrorKind, type FleetError } from '../../errors.js';
-import { widthOf, wrap } from '../../terminal/cells.js';
-import { clean } from '../../terminal/clean.js';
-import type { Paint } from '../../terminal/colour.js';
-import type { Output } from '../../terminal/io.js';
-import { drawMark } from '../../terminal/marks.js';
+import type { Shape } from '../../terminal/formats.js';
+import { reportColumn } from '../shared/change-report.js';
 
 /** A finding as programs get it. */
 export interface FindingRecord {
@@ -39,44 +36,32 @@ export function failed(check: string, error: FleetError): Finding {
   return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
 
-/** How each outcome looks, the worst first. */
-const LOOKS = {
-  failure: { color: 'red', mark: 'failure' },
-  warning: { color: 'yellow', mark: 'warning' },
-  ok: { color: 'green', mark: 'done' },
-} as const;
+/** The colour of each outcome, the worst first. */
+const COLORS = { failure: 'red', warning: 'yellow', ok: 'green' } as const;
 
 /** Failures first, then warnings; otherwise in the order in which a command needs what was looked at. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
-  return Object.keys(LOOKS).flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
+  return Object.keys(COLORS).flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
 }
 
-const GAP_COLUMNS = 2;
-/** Findings are wrapped no narrower. */
-const NARROWEST_COLUMNS = 20;
-
-/** Sorted findings as rows for `drawRows`: outcome (a mark on a terminal), what was looked at, what was found, and below it the next step. */
-export function findingRows(
-  findings: readonly Finding[],
-  output: Pick<Output, 'isTerminal' | 'hasUnicode' | 'width'>,
-  paint: Paint,
-): string[][] {
-  const { isTerminal } = output;
-  const outcomeColumns = isTerminal ? (output.hasUnicode ? 1 : 2) : 0;
-  const checkColumns = Math.max(0, ...findings.map(({ check }) => widthOf(check)));
-  const room = (output.width() ?? Number.POSITIVE_INFINITY) - outcomeColumns - checkColumns - 2 * GAP_COLUMNS;
-  const fit = (text: string, indent?: string) =>
-    wrap(clean(text), Number.isFinite(room) ? Math.max(NARROWEST_COLUMNS, room) : undefined, indent);
-  const rows = findings.map(({ check, outcome, finding, next }) => {
-    const { color, mark } = LOOKS[outcome];
-    const steps = next === null ? [] : fit(`next: ${next}`, '      ').map((line) => paint.bold(line));
-    return [
-      isTerminal ? drawMark(mark, output, paint) : paint[color](outcome),
-      check,
-      [...fit(finding), ...steps].join('\n'),
-    ];
-  });
-  const well = findings.findIndex(({ outcome }) => outcome === 'ok');
-  // An empty line between problems and what is well.
-  return isTerminal && well > 0 ? [...rows.slice(0, well), ['', '', ''], ...rows.slice(well)] : rows;
-}
+export const FINDINGS: Shape<FindingRecord> = {
+  noun: { one: 'finding', many: 'findings' },
+  isReport: true,
+  fields: ['check', 'outcome', 'finding', 'next'],
+  columns: [
+    {
+      header: 'OUTCOME',
+      field: 'outcome',
+      keep: 3,
+      cell: ({ outcome }) => ({ text: outcome, color: COLORS[outcome] }),
+    },
+    reportColumn('check', 2, ({ check }) => check),
+    {
+      ...reportColumn<FindingRecord>('finding', 1, ({ finding, next }) =>
+        next === null ? finding : `${finding}; next: ${next}`,
+      ),
+      minimum: 16,
+      isElastic: true,
+    },
+  ],
+};

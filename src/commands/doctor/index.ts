@@ -10,7 +10,7 @@ export function addDoctor(program: Command, run: Run): void {
     .command('doctor')
     .summary('find out what is wrong with settings, network or service')
     .description(
-      `Check everything that a command needs, one line per check: failures first, then warnings, then what is ok, with what
+      `Check everything that a command needs, a row a check: failures first, then warnings, then what is ok, with what
 to do next. Checks settings and their sources, file modes, token, proxy, HTTP, the prefix of the address,
 API version, organization, clock and push channel. Changes nothing; a request takes 2 s at most, a token command 5 s.
 
