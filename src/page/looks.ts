@@ -25,7 +25,9 @@ export function stateMark(state: string): ComponentChild {
 
 /** A colour of style.css as it is in the present theme. */
 export function readColour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const { documentElement: root } = document;
+  root.style.color = `var(--${name})`;
+  return getComputedStyle(root).color;
 }
 
 /** The colour of a charge, by the thresholds of the terminal. */

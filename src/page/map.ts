@@ -130,22 +130,15 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
     onView();
   });
   map.on('click', ({ point }) => onChoose(points.nearest(point.x, point.y, CLICK_PIXELS)));
-  let pointer: Point | undefined;
-  const hover = oncePerFrame(() => {
+  const hover = (pointer?: Point) => {
     const found = pointer && points.nearest(pointer.x, pointer.y, CLICK_PIXELS);
     if (found === state.hovered) return;
     state.hovered = found;
     map.getCanvas().classList.toggle('is-over', found !== undefined);
     draw();
-  });
-  map.on('mousemove', ({ point }) => {
-    pointer = point;
-    hover();
-  });
-  map.getCanvas().addEventListener('mouseleave', () => {
-    pointer = undefined;
-    hover();
-  });
+  };
+  map.on('mousemove', ({ point }) => hover(point));
+  map.on('mouseout', () => hover());
 }
 
 function regather(state: PageMapState): void {
@@ -170,11 +163,10 @@ function freeTowns({ map, points, bubbles }: PageMapState): readonly Town[] {
   );
 }
 
+/** Nearer also where all of them are at one spot. */
 function fitCluster(map: MapLibre, cluster: PageCluster): void {
-  const { west, east, north, south } = cluster;
-  const isSpot = east - west < 1e-9 && south - north < 1e-9;
-  if (isSpot) map.easeTo({ center: lngLatOf(cluster), zoom: Math.min(20, map.getZoom() + 3) });
-  else map.fitBounds(cornersOf(cluster), flightOf(map.getContainer()));
+  const maxZoom = Math.max(CLOSEST_FIT, map.getZoom() + 3);
+  map.fitBounds(cornersOf(cluster), { ...flightOf(map.getContainer()), maxZoom });
 }
 
 /** The worker is text in the page: a file on a disk may load no other file. */

@@ -121,50 +121,34 @@ function stepsWithin(reach: number): Step[] {
   return near.sort(([a, b], [c, d]) => a * a + b * b - c * c - d * d || b - d || a - c);
 }
 
-/** Gives each bicycle of a block the dot where it is, or the nearest free one; undefined where one finds none within reach. */
+/** Gives each bicycle of a block the nearest free dot; undefined where one finds none within reach, or a cell is crowded. */
 function placeDots(wanted: readonly Dot[], block: Block, grid: Grid, steps: readonly Step[]): Dot[] | undefined {
   const { across, down } = grid;
   const [left, right] = [block.column * across, (block.column + block.columns) * across];
   const [top, bottom] = [block.row * down, (block.row + block.rows) * down];
+  const crowd = Math.max(LEAST_CROWD, CROWD_FACTOR * across * down);
   const cellOf = (x: number, y: number) => Math.floor(y / down) * grid.columns + Math.floor(x / across);
-  const sorted = [...wanted].sort((a, b) => a.y - b.y || a.x - b.x || a.place.state - b.place.state);
-  const states = mainStates(sorted, grid, cellOf);
-  if (states === undefined) return undefined;
+  const counts = new Map<number, number>();
+  const states = new Map<number, number>();
   const taken = new Map<number, Dot>();
-  const isFree = (x: number, y: number, state: number) =>
-    !taken.has(y * right + x) && (states.get(cellOf(x, y)) ?? state) === state;
-  const take = (dot: Dot) => {
-    taken.set(dot.y * right + dot.x, dot);
-    states.set(cellOf(dot.x, dot.y), dot.place.state);
-  };
-  const displaced: Dot[] = [];
-  for (const dot of sorted) {
-    if (isFree(dot.x, dot.y, dot.place.state)) take(dot);
-    else displaced.push(dot);
-  }
-  for (const { place, x, y } of displaced) {
+  for (const { place, x, y } of [...wanted].sort(byPlace)) {
+    const count = (counts.get(cellOf(x, y)) ?? 0) + 1;
     const step = steps.find(([toRight, toBottom]) => {
       const [toX, toY] = [x + toRight, y + toBottom];
-      return toX >= left && toX < right && toY >= top && toY < bottom && isFree(toX, toY, place.state);
+      const isInside = toX >= left && toX < right && toY >= top && toY < bottom;
+      return isInside && !taken.has(toY * right + toX) && (states.get(cellOf(toX, toY)) ?? place.state) === place.state;
     });
-    if (step === undefined) return undefined;
-    take({ place, x: x + step[0], y: y + step[1] });
+    if (step === undefined || count > crowd) return undefined;
+    const dot = { place, x: x + step[0], y: y + step[1] };
+    counts.set(cellOf(x, y), count);
+    taken.set(dot.y * right + dot.x, dot);
+    states.set(cellOf(dot.x, dot.y), place.state);
   }
   return [...taken.values()];
 }
 
-/** The state that most of each cell have; undefined where a cell is crowded. */
-function mainStates(dots: readonly Dot[], { across, down }: Grid, cellOf: (x: number, y: number) => number) {
-  const counts = new Map<number, number[]>();
-  for (const { x, y, place } of dots) {
-    const cell = counts.get(cellOf(x, y)) ?? new Array<number>(MOST_STATES).fill(0);
-    cell[place.state] = (cell[place.state] ?? 0) + 1;
-    counts.set(cellOf(x, y), cell);
-  }
-  const crowd = Math.max(LEAST_CROWD, CROWD_FACTOR * across * down);
-  const all = [...counts];
-  if (all.some(([, cell]) => cell.reduce((sum, count) => sum + count, 0) > crowd)) return undefined;
-  return new Map(all.map(([cell, states]) => [cell, states.indexOf(Math.max(...states))]));
+function byPlace(a: Dot, b: Dot): number {
+  return a.y - b.y || a.x - b.x || a.place.state - b.place.state;
 }
 
 /** The bicycles of a block as one number, in the middle of where they are. */
