@@ -143,16 +143,8 @@ function isOutputError(thrown: unknown): boolean {
   return thrown instanceof FleetError && thrown.kind === 'output';
 }
 
-/** The lines for people. On a terminal they are broken between words. */
-async function showError(error: FleetError, { stderr }: Io): Promise<string[]> {
-  const [first = '', ...hints] = errorLines(error).map(clean);
-  if (!stderr.isTerminal) return [first, ...hints];
-  const { wrap, wrapHint } = await import('./terminal/cells.js');
-  return [...wrap(first, stderr.width()), ...hints.flatMap((hint) => wrapHint(hint, stderr.width()))];
-}
-
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
-  const lines = io.isJson ? [escapeJson(errorJson(error, io.secrets))] : await showError(error, io);
+  const lines = io.isJson ? [escapeJson(errorJson(error, io.secrets))] : errorLines(error).map(clean);
   if (error.exitCode === EXIT_CODES.internal && isVerbose) {
     const { stack = '' } = error.cause instanceof Error ? error.cause : error;
     lines.push(io.isJson ? escapeJson(JSON.stringify({ stack })) : cleanMultiline(stack));

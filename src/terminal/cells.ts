@@ -111,68 +111,19 @@ export function cut(text: string, width: number): string {
   return head.length === text.length ? text : `${beginning(head, width - 1)}…`;
 }
 
-/** Where a word that is wider than its room may be broken: behind what stands between the parts of an address, a path, a UUID. */
-const BREAKS = '/-,;&=_';
-
-/** The text in lines of at most `width` columns, broken between words where it can be; `indent` stands before every line but the first. */
+/** The text in lines of at most `width` columns; `indent` stands before every line but the first. A wider word stays whole, to be pasted. */
 export function wrap(text: string, width: number | undefined, indent = ''): string[] {
-  return width === undefined || widthOf(text) <= width ? [text] : fillLines(text.split(' '), width, indent);
-}
-
-/**
- * A hint in lines of at most `width` columns. What is to be pasted stays whole, however wide: no word is broken, nor is what stands in
- * quotes or a line of fleet behind a colon.
- */
-export function wrapHint(text: string, width: number | undefined): string[] {
-  return width === undefined || widthOf(text) <= width ? [text] : fillLines(unbroken(text), width);
-}
-
-/** Words in lines; those that are wider than one are broken where there is an indent. */
-function fillLines(words: readonly string[], width: number, indent?: string): string[] {
+  if (width === undefined || widthOf(text) <= width) return [text];
   const lines: string[] = [];
-  let line = '';
+  let [line = '', ...words] = text.split(' ');
   for (const word of words) {
-    let rest = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && widthOf(rest) > width) {
+    if (widthOf(`${line} ${word}`) <= width) line += ` ${word}`;
+    else {
       lines.push(line);
-      rest = (indent ?? '') + word;
+      line = indent + word;
     }
-    while (indent !== undefined && widthOf(rest) > width) {
-      const piece = breakWord(rest, width);
-      lines.push(piece);
-      rest = indent + rest.slice(piece.length);
-    }
-    line = rest;
   }
   return [...lines, line];
-}
-
-/** The words of a hint; what belongs together is one. */
-function unbroken(text: string): string[] {
-  const groups: string[] = [];
-  let group = '';
-  let inQuotes = false;
-  let inCommand = false;
-  let last = ':';
-  for (const word of text.split(' ')) {
-    group = group === '' ? word : `${group} ${word}`;
-    if (word.split('"').length % 2 === 0) inQuotes = !inQuotes;
-    inCommand = (inCommand || (word === 'fleet' && last.endsWith(':'))) && !/[;,]$/.test(word);
-    last = word;
-    if (inQuotes || inCommand) continue;
-    groups.push(group);
-    group = '';
-  }
-  return group === '' ? groups : [...groups, group];
-}
-
-/** The beginning of a word that is too wide: up to a place to break it in its second half, or as much as fits; one character at least. */
-function breakWord(word: string, width: number): string {
-  const head = beginning(word, Math.max(1, width));
-  for (let end = head.length; end > head.length / 2; end -= 1) {
-    if (BREAKS.includes(word[end - 1] ?? ' ')) return word.slice(0, end);
-  }
-  return head === '' ? [...word].slice(0, 1).join('') : head;
 }
 
 /** The text filled with spaces to `width` columns; wider text is returned as it is. */

@@ -1,7 +1,7 @@
 // Prints a few names with their values (a status, the fields of one bicycle).
 
 import { usageError } from '../errors.js';
-import { pad, widthOf, wrapHint } from './cells.js';
+import { pad, widthOf, wrap } from './cells.js';
 import { clean } from './clean.js';
 
 /** The gap between two columns. */
@@ -22,7 +22,7 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
       .map((cell, column) => pad(cell, widths[column] ?? 0) + GAP)
       .join('');
     const room = width === undefined ? undefined : Math.max(NARROWEST_COLUMNS, width - widthOf(head));
-    const [first = '', ...rest] = wrapHint(row.at(-1) ?? '', room);
+    const [first = '', ...rest] = wrap(row.at(-1) ?? '', room);
     return [head + first, ...rest.map((line) => ' '.repeat(widthOf(head)) + line)].map((line) => line.trimEnd());
   });
   return lines.map((line) => `${line}\n`).join('');

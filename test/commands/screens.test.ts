@@ -111,10 +111,3 @@ describe('a terminal that shows ASCII alone', () => {
     expect((await onTerminal('bicycles stats --by state')).stdout).toContain('█');
   });
 });
-
-test('an error is broken between words', async () => {
-  const { stderr } = await onTerminal('bicycles list --base-url http://127.0.0.1:1 --retries 0', { columns: 40 });
-  const [first = '', second = ''] = stderr.split('\n');
-  expect([widthOf(first) <= 40, widthOf(second) <= 40]).toEqual([true, true]);
-  expect(`${first} ${second}`).toContain('cannot reach the service');
-});

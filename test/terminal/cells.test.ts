@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { cut, pad, widthOf, wrapHint } from '../../src/terminal/cells.js';
+import { cut, pad, widthOf, wrap } from '../../src/terminal/cells.js';
 import { clean } from '../../src/terminal/clean.js';
 import { anyText, NAUGHTY } from '../support/naughty.js';
 import { isLong } from '../support/often.js';
@@ -104,21 +104,15 @@ describe('pad', () => {
   });
 });
 
-describe('wrapHint', () => {
+describe('wrap', () => {
   it.each([
-    ['hint: look at it before you try again', ['hint: look at it', 'before you try again']],
-    ['hint: see "fleet config get base_url" for it', ['hint: see', '"fleet config get base_url"', 'for it']],
+    ['look at it before you try again', ['look at it before', '  you try again']],
     [
-      'hint: did you mean: fleet bicycles list -o uuid; or not',
-      ['hint: did you mean:', 'fleet bicycles list -o uuid;', 'or not'],
+      'one of: 9e3779b1-0000-4000-8000-000000000001 (a)',
+      ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)'],
     ],
-    [
-      'one of: 9e3779b1-0000-4000-8000-000000000001 (a), b',
-      ['one of:', '9e3779b1-0000-4000-8000-000000000001', '(a), b'],
-    ],
-    ['an open " quote to the end', ['an open', '" quote to the end']],
     ['short', ['short']],
-  ])('%j in 20 columns', (text, lines) => {
-    expect(wrapHint(text, 20)).toEqual(lines);
+  ])('%j in 18 columns', (text, lines) => {
+    expect(wrap(text, 18, '  ')).toEqual(lines);
   });
 });

@@ -189,7 +189,7 @@ describe.concurrent('a program that does not end', () => {
   test.each(mostly(ENDLESS, (_, index) => index < 2))('%s is ended by the signal', async (program) => {
     const jq = await openJq(program, HASTY);
     const ending = new AbortController();
-    const run = jq.run(['1'], { signal: ending.signal });
+    const run = jq.run(['1'], ending.signal);
     setTimeout(() => ending.abort(new FleetError('interrupted', 'interrupted')), 50);
     await expect(run).rejects.toMatchObject({ kind: 'interrupted' });
     await jq.close();
@@ -198,7 +198,7 @@ describe.concurrent('a program that does not end', () => {
   test('a run behind one that was stopped by the same signal ends with it, and another signal finds jq again', async () => {
     const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
     const ending = new AbortController();
-    const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], { signal: ending.signal })));
+    const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], ending.signal)));
     ending.abort(new Error('over'));
     expect((await runs).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(textOf(await jq.run(['2']))).toBe('2\n');
@@ -274,6 +274,11 @@ test('the built program finds jq as well', () => {
   expect(run).toMatchObject({ status: 0, stdout: 'true\n', stderr: '' });
 });
 
+/** Half a surrogate pair is no text, and an error of jq's. */
+function isText(name: string): boolean {
+  return !/\p{Cs}/u.test(name);
+}
+
 describe('text from the service', () => {
   /** What a program makes of each name, in one run of jq. */
   async function filterNames(program: string, names: readonly string[], options: JqOptions): Promise<string[]> {
@@ -284,28 +289,13 @@ describe('text from the service', () => {
   }
 
   test('goes into a pipe exactly', async () => {
-    // Half a surrogate pair is no text: jq makes it U+FFFD.
-    const expected = NAUGHTY.map((name) => `${name.replace(/\p{Cs}/gu, '\ufffd')}\n`);
-    expect(await filterNames('.name', NAUGHTY, PIPE)).toEqual(expected);
-  });
-
-  test('half a surrogate pair becomes U+FFFD, whole ones stay', async () => {
-    const jq = await openJq('.', PIPE);
-    const texts = [
-      '"\\ud83d\\udc4d"',
-      '"a\\ud83d"',
-      '"\\udc4d\\ud83d\\ud83d\\udc4d"',
-      '"\\\\ud83d"',
-      '"\\\\\\ud83d\\n"',
-    ];
-    const results = await jq.run(texts);
-    const expected = ['👍\n', 'a\ufffd\n', '\ufffd\ufffd👍\n', '\\ud83d\n', '\\\ufffd\n\n'];
-    expect(results.map((result) => textOf([result]))).toEqual(expected);
+    const names = NAUGHTY.filter(isText);
+    expect(await filterNames('.name', names, PIPE)).toEqual(names.map((name) => `${name}\n`));
   });
 
   test.each([['.name'], ['.']])('steers no terminal by %s', async (program) => {
-    const texts = await filterNames(program, HOSTILE, { terminal: true });
-    expect(texts.map((text) => findControls(text.replace(/[\n\t]/g, '')))).toEqual(HOSTILE.map(() => []));
+    const texts = await filterNames(program, HOSTILE.filter(isText), { terminal: true });
+    expect(texts.flatMap((text) => findControls(text.replace(/[\n\t]/g, '')))).toEqual([]);
   });
 
   test('objects are laid out for people', async () => {

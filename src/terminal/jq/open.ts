@@ -37,19 +37,13 @@ const SEES_INPUTS = /\b(?:input|halt)/;
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
 
 /**
- * Escapes: whole surrogate pairs and others, stepped over, or half a pair, which is valid JSON and no text: jq gives up the whole input
- * over it.
- */
-const ESCAPE = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\(u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
-
-/**
  * Starts jq and compiles the program. Throws a usage error with jq's own message when it does not compile; nothing is run yet.
  * Assumed: numbers that the program does not calculate with keep all their digits, as jq 1.8 promises.
  */
 export async function openJq(program: string, options: JqOptions): Promise<Jq> {
   const thread = openThread(options.clock ?? systemClock());
   const ask = (source: string, input: string, limitBytes: number, signal = options.signal) =>
-    thread.ask({ program: source, input: replaceHalfPairs(input), limitBytes }, signal);
+    thread.ask({ program: source, input, limitBytes }, signal);
   try {
     // Without an input the program is compiled and nothing else.
     const compiled = await ask(program, '', OUTPUT_LIMIT_BYTES);
@@ -70,35 +64,32 @@ export async function openJq(program: string, options: JqOptions): Promise<Jq> {
 type Ask = (source: string, input: string, limitBytes: number, signal?: AbortSignal) => Promise<Reply>;
 
 function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
+  /** A line behind the results of each item. */
   const mark = JSON.stringify(randomUUID());
-  // The results of an item end in a line of their own, and its error stands in a line before that.
-  const marked = `(try (${program}\n) catch [${mark}, .]), ${mark}`;
-  let canBatch: Promise<boolean> | undefined;
-  const checkMarked = async (signal: AbortSignal | undefined) =>
-    !SEES_INPUTS.test(program) && errorOf(await ask(marked, '', OUTPUT_LIMIT_BYTES, signal), undefined) === undefined;
 
   async function runOne(item: string, signal: AbortSignal | undefined): Promise<JqResult> {
     const reply = await ask(program, item, OUTPUT_LIMIT_BYTES, signal);
     if ('failure' in reply) return { text: '', error: errorOf(reply, item) };
     sayAll(reply.stderr, options);
-    return { text: showAll(linesOf(reply.stdout), options), error: errorOf(reply, item) };
+    return { text: showAll(reply.stdout, options), error: errorOf(reply, item) };
   }
 
+  /** The items in one run of jq, or one by one where that fails: an error, too much output, or a program that takes more than its item. */
   async function runBatch(items: readonly string[], signal: AbortSignal | undefined): Promise<JqResult[]> {
-    if (items.length > 1) canBatch ??= checkMarked(signal);
-    const isBatch = items.length > 1 && (await canBatch) === true;
-    const reply = isBatch ? await ask(marked, items.join('\n'), BATCH_OUTPUT_LIMIT_BYTES, signal) : undefined;
-    const results = reply === undefined || 'failure' in reply ? [] : readMarked(reply.stdout, mark, items, options);
-    if (results.length === items.length) {
-      if (reply !== undefined && 'stderr' in reply) sayAll(reply.stderr, options);
-      return results;
+    if (items.length > 1) {
+      const reply = await ask(`(${program}\n), ${mark}`, items.join('\n'), BATCH_OUTPUT_LIMIT_BYTES, signal);
+      const texts = 'stdout' in reply ? `${reply.stdout}\n`.split(`${mark}\n`).slice(0, -1) : [];
+      if ('stdout' in reply && texts.length === items.length && errorOf(reply, undefined) === undefined) {
+        sayAll(reply.stderr, options);
+        return texts.map((text) => ({ text: showAll(text.slice(0, -1), options), error: undefined }));
+      }
     }
     const singles: JqResult[] = [];
     for (const item of items) singles.push(await runOne(item, signal));
     return singles;
   }
 
-  return async (items, { signal } = {}) => {
+  return async (items, signal) => {
     const results: JqResult[] = [];
     for (const batch of inBatches(items, ({ length }) => length, BATCH))
       for (const result of await runBatch(batch, signal)) results.push(result);
@@ -110,33 +101,8 @@ function linesOf(stdout: string): string[] {
   return stdout === '' ? [] : stdout.split('\n');
 }
 
-/** What a batch wrote, taken apart at its marks. */
-function readMarked(stdout: string, mark: string, items: readonly string[], options: JqOptions): JqResult[] {
-  const results: JqResult[] = [];
-  const failed = `[${mark},`;
-  let lines: string[] = [];
-  let error: FleetError | undefined;
-  for (const line of linesOf(stdout)) {
-    if (line === mark) {
-      results.push({ text: showAll(lines, options), error });
-      lines = [];
-      error = undefined;
-    } else if (line.startsWith(failed)) {
-      error = jqError(messageOf(line.slice(failed.length, -1)), items[results.length]);
-    } else {
-      lines.push(line);
-    }
-  }
-  return results;
-}
-
 /** What jq's `input` says where there is none. */
 const NO_INPUT = 'break';
-
-/** The value of an error as jq's own program would write it. */
-function messageOf(json: string): string {
-  return json.startsWith('"') ? (JSON.parse(json) as string) : `${json} (not a string)`;
-}
 
 function sayAll(stderr: string, { say }: JqOptions): void {
   for (const line of linesOf(stderr)) if (!COMPLAINT.test(line)) say?.(line);
@@ -175,12 +141,10 @@ function jqError(message: string, item: string | undefined): FleetError {
   return usageError(`--jq: ${reason}`, `the input was ${quoted}; ${manual}`);
 }
 
-function replaceHalfPairs(json: string): string {
-  return json.replace(ESCAPE, (whole, single = '') => (single.length > 1 ? '\\ufffd' : whole));
-}
-
-function showAll(lines: readonly string[], options: JqOptions): string {
-  return lines.map((line) => `${show(line, options)}\n`).join('');
+function showAll(stdout: string, options: JqOptions): string {
+  return linesOf(stdout)
+    .map((line) => `${show(line, options)}\n`)
+    .join('');
 }
 
 function show(json: string, { terminal, paintKey }: JqOptions): string {

@@ -10,13 +10,11 @@ export interface JqResult {
   error: FleetError | undefined;
 }
 
-export interface JqRunOptions {
-  /** Ends the run: half a second after the abort jq is stopped and the run rejects with the signal's reason. */
-  signal?: AbortSignal;
-}
-
-/** Runs the program over JSON texts, each one valid JSON value and the only input that the program sees: `input` finds no more. */
-export type JqRun = (items: readonly string[], options?: JqRunOptions) => Promise<JqResult[]>;
+/**
+ * Runs the program over JSON texts, each one valid JSON value and the only input that the program sees: `input` finds no more. Half a second
+ * after the signal's abort jq is stopped, and the run rejects with its reason.
+ */
+export type JqRun = (items: readonly string[], signal?: AbortSignal) => Promise<JqResult[]>;
 
 /** A jq program that has been found good, ready to be fed. */
 export interface Jq {

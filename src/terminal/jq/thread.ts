@@ -1,8 +1,9 @@
 // The thread that jq runs in: asked one run at a time, and ended when a run does not end by itself.
 
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.js';
-import { FleetError } from '../../errors.js';
+import { FleetError, reasonOf } from '../../errors.js';
 import { BUN_VERSION, distPath } from '../../program-files.js';
 
 /** How long a run may go on after the signal, so that results in flight are still printed. */
@@ -20,8 +21,6 @@ export interface Thread {
 export function openThread(clock: Clock): Thread {
   let worker: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  /** Signals whose half second is over: what waits behind a run that was stopped gets none of its own. */
-  const expired = new WeakSet<AbortSignal>();
 
   function start(): Worker {
     // Without the environment, which holds the token.
@@ -43,41 +42,41 @@ export function openThread(clock: Clock): Thread {
     else stopped?.unref();
   }
 
-  function answer(request: object, signal: AbortSignal | undefined): Promise<Reply> {
-    if (signal !== undefined && expired.has(signal)) return Promise.reject(signal.reason);
+  async function answer(request: object, signal: AbortSignal | undefined): Promise<Reply> {
     worker ??= start();
     const asked = worker;
-    return new Promise((resolve, reject) => {
-      let cancelGrace = () => {};
-      const onAbort = () => {
-        cancelGrace = clock.after(GRACE_MS, () => {
-          if (signal !== undefined) expired.add(signal);
-          settle(() => void stop().then(() => reject(signal?.reason)));
-        });
-      };
-      const onMessage = (reply: Reply) => settle(() => resolve(reply));
-      const onError = (error: Error) =>
-        settle(
-          () =>
-            void stop().then(() => reject(new FleetError('internal', `jq ended: ${error.message}`, { cause: error }))),
-        );
-      function settle(action: () => void): void {
-        cancelGrace();
-        signal?.removeEventListener('abort', onAbort);
-        asked.off('message', onMessage).off('error', onError).unref();
-        action();
-      }
-      asked.on('message', onMessage).on('error', onError).ref();
-      signal?.addEventListener('abort', onAbort, { once: true });
-      if (signal?.aborted === true) onAbort();
-      asked.postMessage(request);
-    });
+    const late = new AbortController();
+    let cancelGrace = () => {};
+    const onAbort = () => {
+      cancelGrace = clock.after(GRACE_MS, () => late.abort());
+    };
+    if (signal?.aborted === true) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+    asked.ref();
+    asked.postMessage(request);
+    try {
+      const [reply] = await once(asked, 'message', { signal: late.signal });
+      return reply;
+    } catch (error) {
+      await stop();
+      if (late.signal.aborted) throw signal?.reason;
+      throw new FleetError('internal', `jq ended: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      cancelGrace();
+      signal?.removeEventListener('abort', onAbort);
+      asked.unref();
+    }
   }
 
   return {
     ask(request, signal) {
-      const reply = last.then(() => answer(request, signal));
-      last = reply.catch(() => {});
+      // What waits behind a run that was stopped gets no half second of its own.
+      const before = last.catch((reason: unknown) => {
+        if (signal?.aborted === true && reason === signal.reason) throw reason;
+      });
+      const reply = before.then(() => answer(request, signal));
+      last = reply;
+      reply.catch(() => {});
       return reply;
     },
     close: stop,

@@ -68,7 +68,7 @@ function openJsonPrinter(
     const messages = items.flatMap(({ data }) => (data === undefined ? [] : [data]));
     if (messages.length === 0) return onDelivered(items.length);
     if (jq === undefined) return writeAll(messages.map(lineOf), write, onDelivered);
-    const results = await jq.run(messages, { signal });
+    const results = await jq.run(messages, signal);
     for (const [index, { error }] of results.entries()) {
       if (error !== undefined) unshown(error, messages[index] ?? '');
     }
