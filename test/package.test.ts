@@ -64,7 +64,6 @@ test('the licences of what went in are told', () => {
     'ajv',
     'eventsource',
     'eventsource-parser',
-    '@inquirer/core',
     'jq-wasm',
     'maplibre-gl',
     'world-atlas',

@@ -2,6 +2,7 @@
 
 import { Writable } from 'node:stream';
 import { FleetError, usageError } from '../errors.js';
+import { loadPaint } from './colour.js';
 import type { Io } from './io.js';
 
 /** What a question needs of the context. */
@@ -21,105 +22,63 @@ export interface Question {
   message: string;
   /** What to do instead without a terminal: a flag or a command. */
   instead: string;
-}
-
-/** A question with free text as its answer. */
-export interface TextQuestion extends Question {
-  suggestion?: string;
-  /** Why the answer will not do; undefined when it will. */
+  /** Why the answer will not do, and is asked for again; undefined when it will. */
   refuse?(answer: string): string | undefined;
 }
 
-/**
- * Asks for a text. Throws a FleetError of kind `usage` without a terminal, of kind `interrupted` on Ctrl-C and Ctrl-D.
- */
-export async function askText(asking: Asking, question: TextQuestion): Promise<string> {
-  const { suggestion } = question;
-  return ask(asking, question, async (streams) => {
-    const { default: input } = await import('@inquirer/input');
-    return input(
-      { ...settingsOf(asking, question, streams.signal), ...(suggestion === undefined ? {} : { default: suggestion }) },
-      streams,
-    );
-  });
+/** Asks for a text. Throws a FleetError of kind `usage` without a terminal, of kind `interrupted` on Ctrl-C and Ctrl-D. */
+export function askText(asking: Asking, question: Question): Promise<string> {
+  return ask(asking, question, asking.io.streams.stderr);
 }
 
 /** Asks for a text that is not shown while it is typed. Throws as askText does. */
-export async function askSecret(asking: Asking, question: Omit<TextQuestion, 'suggestion'>): Promise<string> {
-  return ask(asking, question, async (streams) => {
-    const { default: password } = await import('@inquirer/password');
-    return password(settingsOf(asking, question, streams.signal), streams);
-  });
-}
-
-function settingsOf(asking: Asking, { message, refuse }: TextQuestion, signal: AbortSignal) {
-  const validate = async (answer: string): Promise<true | string> => {
-    const reason = refuse?.(answer);
-    if (reason === undefined) return true;
-    // Keys after Ctrl-C come in the same chunk: a prompt that has ended must not write to its closed reader (Bun and Node 24 throw).
-    await new Promise((resolve) => setImmediate(resolve));
-    return signal.aborted ? new Promise(() => {}) : reason;
-  };
-  return { message, theme: chooseTheme(asking), validate };
+export async function askSecret(asking: Asking, question: Question): Promise<string> {
+  return ask(asking, question, new Writable({ write: (_chunk, _encoding, done) => done() }));
 }
 
 /** Asks for yes or no; Enter alone is no. Throws as askText does. */
 export async function askYesNo(asking: Asking, question: Question): Promise<boolean> {
-  return ask(asking, question, async (streams) => {
-    const { default: confirm } = await import('@inquirer/confirm');
-    return confirm({ message: question.message, default: false, theme: chooseTheme(asking) }, streams);
-  });
+  return /^y(es)?$/i.test(await ask(asking, question, asking.io.streams.stderr, ' (y/N)'));
 }
 
-interface PromptStreams {
-  input: NodeJS.ReadableStream;
-  output: NodeJS.WritableStream;
-  signal: AbortSignal;
-}
-
-async function ask<T>(asking: Asking, question: Question, prompt: (streams: PromptStreams) => Promise<T>): Promise<T> {
+/** Asks until the answer will do; `echo` is given what is typed. */
+async function ask(
+  asking: Asking,
+  { message, instead, refuse }: Question,
+  echo: NodeJS.WritableStream,
+  choices = '',
+): Promise<string> {
   const { io, flags, signal } = asking;
   if (!canAsk(asking)) {
     const why = flags.input === false ? 'with --no-input' : 'without a terminal';
-    throw usageError(`cannot ask ${why}: ${question.message}`, question.instead);
+    throw usageError(`cannot ask ${why}: ${message}`, instead);
   }
+  const { createInterface } = await import('node:readline/promises');
   const { stdin, stderr } = io.streams;
-  const ended = new AbortController();
-  // Ctrl-D closes the prompt's reader, which would then wait for ever; an answered prompt settles before it pauses stdin.
-  const onPause = () => setImmediate(() => ended.abort());
-  stdin.once('pause', onPause).once('end', onPause);
+  const paint = await loadPaint(io.stderr.colorLevel);
+  const prompt = `${paint.green('?')} ${paint.bold(message)}${choices} `;
   const showStatus = io.stderr.holdStatus();
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
+  const reader = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
+  reader.on('SIGINT', interrupt).on('close', interrupt);
+  const ended = AbortSignal.any([signal, interrupted.signal]);
   try {
-    return await prompt({ input: stdin, output: keepOpen(stderr), signal: AbortSignal.any([signal, ended.signal]) });
+    for (;;) {
+      const isShown = echo === stderr;
+      if (!isShown) stderr.write(prompt);
+      const answer = await reader.question(isShown ? prompt : '', { signal: ended });
+      if (!isShown) stderr.write('\n');
+      const reason = refuse?.(answer);
+      if (reason === undefined) return answer;
+      stderr.write(`${paint.red('>')} ${reason}\n`);
+    }
   } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    if (error instanceof Error && /^(Exit|Abort|Cancel)PromptError$/.test(error.name))
-      throw new FleetError('interrupted', 'interrupted', { cause: error });
-    throw error;
+    if (!ended.aborted) throw error;
+    stderr.write('\n');
+    throw ended.reason;
   } finally {
+    reader.close();
     showStatus();
-    stdin.off('pause', onPause).off('end', onPause);
-    ended.abort();
   }
-}
-
-/** A prompt ends its output when it is done, and the program has more to say there. */
-function keepOpen(stderr: Io['streams']['stderr']): Writable {
-  const output = new Writable({
-    write(chunk, _encoding, done) {
-      // Not waited for, so that what is written after the prompt comes after it.
-      stderr.write(chunk);
-      done();
-    },
-  });
-  return Object.assign(output, { isTTY: true, columns: stderr.columns, rows: stderr.rows });
-}
-
-const asItIs = (text: string): string => text;
-
-/** The prompts bring colours of their own and know nothing of `--no-color`. */
-function chooseTheme({ io }: Asking): object {
-  if (io.stderr.colorLevel > 0) return {};
-  const style = { answer: asItIs, message: asItIs, error: asItIs, help: asItIs, highlight: asItIs, key: asItIs };
-  return { prefix: '?', style: { ...style, defaultAnswer: (text: string) => `(${text})` } };
 }

@@ -1,7 +1,6 @@
 // What a terminal shows around a result: footers, marks, whole tables, headers left out, ASCII where there is no more.
 
 import { describe, expect, test } from 'vitest';
-import { widthOf } from '../../src/terminal/cells.js';
 import { environmentOf } from '../support/environment.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
