@@ -215,7 +215,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/page': 1_723,
   'src/sandbox': 2_527,
   'src/settings': 1_125,
-  'src/terminal': 2_159,
+  'src/terminal': 2_002,
   'src/views/*.ts': 1_398,
   'src/views/map': 906,
   'src/commands/alerts': 1_711,

@@ -30,7 +30,6 @@ export async function openRenderer<T>(format: Format, shape: Shape<T>, options: 
   };
   switch (format) {
     case 'table':
-      if (shape.isReport === true) return (await import('./report.js')).openReportRenderer(shape, tools);
       return (await import('./formats/table.js')).openTable(shape, tools);
     case 'json':
       return (await import('./formats/json.js')).openJson(shape, tools);

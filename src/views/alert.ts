@@ -54,7 +54,7 @@ export const ALERTS: Shape<Alert> = {
     { header: 'TYPE', field: 'alert_type', keep: 6, minimum: 22, maximum: 40 },
     { header: 'STATE', field: 'state', keep: 5, minimum: 9, maximum: 24, cell: ({ state }) => showAlertState(state) },
     { header: 'BICYCLE', field: 'bicycle_name', keep: 3, minimum: 12, maximum: 24, cell: showAlertBicycle },
-    { header: 'MESSAGE', field: 'message', keep: 2, minimum: 16, room: 40, isElastic: true },
+    { header: 'MESSAGE', field: 'message', keep: 2, minimum: 16, room: 40 },
     { header: 'ID', field: 'id', keep: 1, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
   ],
   /** Section 2.4: `extra.location` is a GeoJSON point, longitude first, "when applicable". */

@@ -36,7 +36,7 @@ export function journalShape(noun: Shape<JournalRow>['noun']): Shape<JournalRow>
         keep: 8,
         cell: ({ uuid, row }, at) => (uuid === null ? { text: `row ${row}` } : showId(uuid, at)),
       },
-      { header: 'NAME', field: 'name', keep: 6, isElastic: true },
+      { header: 'NAME', field: 'name', keep: 6 },
       { header: 'OUTCOME', field: 'outcome', keep: 9, cell: ({ outcome }) => showOutcome(outcome) },
       { header: 'HOW', field: 'how', keep: 7 },
       { header: 'AGE', programHeader: 'AT', field: 'at', keep: 5, cell: ({ at }, place) => showTime(at, place) },

@@ -8,7 +8,7 @@ import type { Column } from '../terminal/table.js';
 
 const NAME: Column<Named> = { header: 'NAME', field: 'name', keep: 3, minimum: 12, room: 24, maximum: 60 };
 /** Whole, since it is there to be copied. */
-const UUID: Column<Named> = { header: 'UUID', field: 'uuid', keep: 2, isUncut: true };
+const UUID: Column<Named> = { header: 'UUID', field: 'uuid', keep: 2, minimum: 36 };
 const TYPE: Column<Named> = { header: 'TYPE', field: 'type', keep: 1, minimum: 8, maximum: 24 };
 
 const shared = { fields: NAMED_FIELDS.fields, areFieldsOpen: true };

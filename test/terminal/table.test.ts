@@ -42,12 +42,12 @@ describe('widths', () => {
       expect(shown).toEqual(order.slice(0, shown.length));
       if (width >= 80) expect(shown).toContain('ID');
       expect(screen.includes('# Hidden at this width')).toBe(shown.length < order.length);
-      // An ID is whole or not there; a UUID that was asked for is whole or has eight digits.
+      // An ID is whole or not there; a UUID that was asked for has eight digits at least.
       expect(first.includes('  0b9f2c1e')).toBe(shown.includes('ID'));
       expect(first).not.toMatch(/0b9f2c1e-|0b9f2…/);
       const asked = linesOf(await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, columns: ['name', 'uuid'] }));
       expect(asked[0]).toContain('UUID');
-      expect(asked[1]).toMatch(/ {2}0b9f2c1e(?:-3d4a-4b5c-8d6e-7f8091a2b3c4)?$/);
+      expect(asked[1]).toMatch(/ {2}0b9f2c1e-/);
     }
   });
 
@@ -69,11 +69,11 @@ describe('widths', () => {
     );
   });
 
-  it('shrink the widest column first and drop the least useful one', () => {
+  it('shrink the least useful column first, and drop it when that is not enough', () => {
     const columns = [column('A', { minimum: 4 }), column('B', { minimum: 4 }), column('C', { minimum: 12 })];
     const row = ['aaaaaaaaaa', 'bbbbbb', 'cccccccccccc'];
     expect(draw(columns, 32, [row])).toBe('A           B       C\naaaaaaaaaa  bbbbbb  cccccccccccc\n');
-    expect(draw(columns, 28, [row])).toBe('A       B       C\naaaaa…  bbbbbb  cccccccccccc\n');
+    expect(draw(columns, 28, [row])).toBe('A         B     C\naaaaaaa…  bbb…  cccccccccccc\n');
     expect(draw(columns, 20, [row])).toBe('A           B\naaaaaaaaaa  bbbbbb\n');
     expect(draw(columns, 9, [row])).toBe('A\naaaaaaaa…\n');
     expect(draw(columns, 3, [row])).toBe('A\naa…\n');

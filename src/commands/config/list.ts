@@ -38,9 +38,9 @@ const REPORT: Shape<Row> = {
   isReport: true,
   fields: ['key', 'value', 'origin', 'from'],
   columns: [
-    { ...reportColumn<Row>('key', 3, ({ key }) => key), isUncut: true },
+    reportColumn('key', 3, ({ key }) => key),
     reportColumn('value', 2, ({ value }) => value ?? '-'),
-    { ...reportColumn<Row>('origin', 1, describeOrigin), minimum: 16, isElastic: true },
+    { ...reportColumn<Row>('origin', 1, describeOrigin), minimum: 16 },
   ],
 };
 

@@ -61,7 +61,6 @@ export const FINDINGS: Shape<FindingRecord> = {
         next === null ? finding : `${finding}; next: ${next}`,
       ),
       minimum: 16,
-      isElastic: true,
     },
   ],
 };

@@ -53,7 +53,7 @@ const PROFILES: Shape<Row> = {
     reportColumn('name', 6, ({ name }) => name),
     reportColumn('active', 5, ({ active }) => (active ? '*' : '-')),
     reportColumn('base_url', 4, ({ base_url }) => base_url ?? '-'),
-    { ...reportColumn<Row>('organization', 1, ({ organization }) => organization ?? '-'), isUncut: true },
+    reportColumn('organization', 1, ({ organization }) => organization ?? '-'),
     reportColumn('token', 3, ({ token }) => (token ? 'yes' : 'no')),
     reportColumn('protected', 2, (row) => (row.protected ? 'yes' : 'no')),
   ],

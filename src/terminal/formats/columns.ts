@@ -4,16 +4,13 @@ import { unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
 import { clean } from '../clean.js';
-import { type CellContext, type Column, cellOf, headerOf, type Laid, layOut } from '../table.js';
+import { type CellContext, type Column, cellOf } from '../table.js';
 import { age, readTime } from '../time.js';
 import { MISSING, readPath, textOf } from '../values.js';
 import type { RendererTools, Shape } from './renderer.js';
 
 /** Assumed: fields named like this hold times; the interface names `created`, `modified` and `latest_gps_timestamp`. */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
-
-/** As tables show them, and as every command takes them. */
-const UUID_DIGITS = 8;
 
 /** A column for a field that the view has none for. */
 function fieldColumn<T>(path: string, keep: number): Column<T> {
@@ -27,7 +24,7 @@ function fieldColumn<T>(path: string, keep: number): Column<T> {
       if (isTime && at.terminal && readTime(inner) !== undefined) return { text: age(inner, at.now) };
       return { text: clean(textOf(inner) ?? MISSING) };
     },
-    ...(path === 'uuid' || path.endsWith('_uuid') ? { minimum: 36, shortForm: UUID_DIGITS } : {}),
+    ...(path === 'uuid' || path.endsWith('_uuid') ? { minimum: 36 } : {}),
   };
 }
 
@@ -46,8 +43,8 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
 function findColumns<T>(
   shape: Shape<T>,
   words: readonly string[] | undefined,
-  own: (values: readonly T[]) => Column<T>[],
-): (values: readonly T[]) => Column<T>[] {
+  own: (values: readonly T[]) => readonly Column<T>[],
+): (values: readonly T[]) => readonly Column<T>[] {
   if (words === undefined) return own;
   const { columns, doubtful } = pickColumns(words, shape);
   return (values) => {
@@ -56,27 +53,10 @@ function findColumns<T>(
   };
 }
 
-/** The columns of a table: those of the shape, or every field of the first values, laid out by these; `notices` names those that had no room. */
-export function openLayout<T>(shape: Shape<T>, tools: RendererTools) {
-  const { now, terminal, isWhole = false, columns: words } = tools;
-  const at: CellContext = { now, terminal, isWhole };
-  const columnsOf: (values: readonly T[]) => readonly Column<T>[] =
-    words === undefined && shape.columns.length > 0
-      ? () => shape.columns
-      : findColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
-  let hidden: string[] = [];
-  return {
-    layOut(values: readonly T[]): Laid<T>[] {
-      const columns = columnsOf(values);
-      const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
-      const laid = layOut(columns, cells, tools);
-      hidden = columns.filter((column) => laid.every((one) => one.column !== column)).map(({ header }) => header);
-      return laid;
-    },
-    headersOf: (laid: readonly Laid<T>[]) => laid.map(({ column }) => headerOf(column, terminal)),
-    cellsOf: (laid: readonly Laid<T>[], value: T) => laid.map(({ column }) => cellOf(column, value, at)),
-    notices: () => (hidden.length === 0 ? [] : [`Hidden at this width: ${hidden.join(', ')}. Every column: -o wide`]),
-  };
+/** The columns of a table, when its first values are there: those asked for, those of the shape, or every field of the values. */
+export function openTableColumns<T>(shape: Shape<T>, words: readonly string[] | undefined) {
+  const own = (values: readonly T[]) => fieldColumns(fieldsOf(values), shape);
+  return findColumns(shape, words, shape.columns.length > 0 ? () => shape.columns : own);
 }
 
 function firstSegment(path: string): string {

@@ -26,7 +26,7 @@ export interface Shape<T> {
   positionFields?: readonly string[];
   /** One object instead of a list: a creation, a status. Then there is one row. */
   single?: boolean;
-  /** A few rows of our own, such as settings: a table of them is drawn at once, and wraps what a list would cut. */
+  /** A few rows of our own, such as settings: their cells are wrapped where those of a list are cut. */
   isReport?: boolean;
 }
 

@@ -4,31 +4,31 @@
 // would prevent it are themselves invisible characters, end up in what is copied from the screen, and are not written.
 
 import { exactValue } from '../../json/exact.js';
-import { cut, widthOf } from '../cells.js';
+import { cut, widthOf, wrap } from '../cells.js';
 import { paintIn } from '../colour.js';
-import { type Cell, GAP_COLUMNS, type Laid } from '../table.js';
-import { openLayout } from './columns.js';
+import { type Cell, type CellContext, cellOf, GAP_COLUMNS, headerOf, type Laid, layOut } from '../table.js';
+import { openTableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /** For people the table is fitted to the terminal, for programs the same columns are uncut. */
 export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
-  const { paint, terminal, isWhole = false, hasHeader = true } = tools;
+  const { paint, terminal, now, isWhole = false, hasHeader = true } = tools;
+  const at: CellContext = { now, terminal, isWhole };
   const isCut = tools.width !== undefined && !isWhole;
-  const layout = openLayout(shape, tools);
+  const columnsOf = openTableColumns(shape, tools.columns);
   let laid: Laid<T>[] | undefined;
-
-  function fit({ column, width: room }: Laid<T>, text: string): string {
-    if (!isCut) return withoutEndingSpaces(text);
-    return withoutEndingSpaces(column.shortForm === room ? text.slice(0, room) : cut(text, room));
-  }
+  let hidden: string[] = [];
 
   /** One line without trailing spaces. */
   function line(places: readonly Laid<T>[], cells: readonly Cell[], isHeader = false): string {
-    const texts = places.map((place, index) => fit(place, cells[index]?.text ?? ''));
+    const texts = places.map(({ width }, index) => {
+      const text = cells[index]?.text ?? '';
+      return withoutEndingSpaces(isCut ? cut(text, width) : text);
+    });
     const end = texts.findLastIndex((text) => text !== '');
-    const drawn = places.slice(0, end + 1).map(({ column, width: room }, index) => {
+    const drawn = places.slice(0, end + 1).map(({ column, width }, index) => {
       const text = texts[index] ?? '';
-      const free = ' '.repeat(Math.max(0, room - widthOf(text)));
+      const free = ' '.repeat(Math.max(0, width - widthOf(text)));
       const painted = isHeader ? paint.bold(text) : paintIn(paint, cells[index]?.color, text);
       return column.align === 'right' ? free + painted : index === end ? painted : painted + free;
     });
@@ -37,9 +37,13 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
 
   /** Lays the columns out by the first rows; the line above them. */
   function begin(values: readonly T[]): string {
-    laid = layout.layOut(values);
-    const headers = layout.headersOf(laid).map((text) => ({ text }));
-    return hasHeader ? line(laid, headers, true) : '';
+    const columns = columnsOf(values);
+    const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
+    const places = layOut(columns, cells, tools);
+    laid = places;
+    hidden = columns.filter((column) => places.every((one) => one.column !== column)).map(({ header }) => header);
+    const headers = places.map(({ column }) => ({ text: headerOf(column, terminal) }));
+    return hasHeader ? line(places, headers, true) : '';
   }
 
   return {
@@ -48,13 +52,26 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
       const values = rows.map(exactValue);
       let text = laid === undefined ? begin(values) : '';
       const places = laid ?? [];
-      for (const value of values) text += line(places, layout.cellsOf(places, value));
+      for (const value of values) {
+        const cells = places.map(({ column }) => cellOf(column, value, at));
+        for (const part of shape.isReport === true && isCut ? wrapCells(cells, places) : [cells])
+          text += line(places, part);
+      }
       return text;
     },
     // The header of a table that had no rows: programs get it, people get nothing.
     end: () => (laid !== undefined || terminal ? '' : begin([])),
-    notices: layout.notices,
+    notices: () => (hidden.length === 0 ? [] : [`Hidden at this width: ${hidden.join(', ')}. Every column: -o wide`]),
   };
+}
+
+/** The lines of a row. */
+function wrapCells<T>(cells: readonly Cell[], places: readonly Laid<T>[]): Cell[][] {
+  const wrapped = cells.map(({ text, color }, index) =>
+    wrap(text, places[index]?.width).map((part) => ({ text: part, color })),
+  );
+  const height = Math.max(...wrapped.map(({ length }) => length));
+  return Array.from({ length: height }, (_, at) => wrapped.map((parts) => parts[at] ?? { text: '' }));
 }
 
 /** A loop, because `/ +$/` takes time with the square of the spaces in a hostile name. */
