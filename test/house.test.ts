@@ -204,7 +204,7 @@ const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_254,
-  'src/api': 361,
+  'src/api': 344,
   'src/cli': 767,
   'src/follower': 1_342,
   'src/globe': 252,

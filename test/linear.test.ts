@@ -1,7 +1,7 @@
 // No function that sees foreign text takes more than linear time: a hostile name must not hang the program, deaf to Ctrl-C.
 
 import { expect, test } from 'vitest';
-import { isUuid, uuidOfLink } from '../src/api/links.js';
+import { isUuid, wholeUuid } from '../src/api/links.js';
 import { errorJson, errorLines } from '../src/errors.js';
 import { answerFailure, readErrorBody } from '../src/http/failure.js';
 import { foreignText, htmlTitle, isHtml } from '../src/http/foreign.js';
@@ -172,8 +172,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   textOf: (text) => textOf({ [text]: [text] }),
   'readPath of a name that is not there': (text) => readPath({ a: { a: 1 } }, text),
   isUuid,
-  uuidOfLink,
-  'uuidOfLink of a slash': (text) => uuidOfLink(`${text}//`),
+  wholeUuid,
+  'wholeUuid of a slash': (text) => wholeUuid(`${text}//`),
 };
 
 /** The characters on which a function takes more than linear time. */

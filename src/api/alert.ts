@@ -71,5 +71,5 @@ export const ALERT: Resource = {
   listPath: '/alerts/',
   path: (uuid) => `/alerts/${pathSegment(uuid)}/`,
   shownBy: (uuid) => `"fleet api /alerts/${uuid}/" shows it`,
-  actionsPath: (uuid) => `/alerts/${pathSegment(uuid)}/actions/`,
+  hasHistory: false,
 };

@@ -118,8 +118,7 @@ export const BICYCLE: Resource = {
   listPath: '/bicycles/',
   path: (uuid) => `/bicycles/${pathSegment(uuid)}/`,
   shownBy: (uuid) => `"fleet bicycles get ${uuid}" and "fleet bicycles history ${uuid}" show it`,
-  actionsPath: (uuid) => `/bicycles/${pathSegment(uuid)}/actions/`,
-  historyPath: (uuid) => `/bicycles/${pathSegment(uuid)}/transitions/`,
+  hasHistory: true,
 };
 
 /** The fields of section 4.2, in its order. */

@@ -31,14 +31,9 @@ export function resourceLink(baseUrl: URL, field: LinkField, text: string): stri
 
 /** A UUID with a slash on both sides, and a little. */
 const LONGEST_END_CHARACTERS = 40;
+const UUID_AT_END = new RegExp(`(?:^|/)(${UUID.source.slice(1, -1)})/?$`, 'i');
 
-/** The UUID at the end of a resource's link, or undefined when the link ends otherwise. */
-export function uuidOfLink(link: string): string | undefined {
-  const last = link.slice(-LONGEST_END_CHARACTERS).replace(/\/$/, '').split('/').at(-1);
-  return last !== undefined && isUuid(last) ? last : undefined;
-}
-
-/** The UUID in the text, when it is a whole one or a link that ends in one; in lower case. */
+/** The UUID that the text is, or in which it ends as the link of a resource does; in lower case. Undefined when it ends otherwise. */
 export function wholeUuid(text: string): string | undefined {
-  return (isUuid(text) ? text : uuidOfLink(text))?.toLowerCase();
+  return UUID_AT_END.exec(text.slice(-LONGEST_END_CHARACTERS))?.[1]?.toLowerCase();
 }

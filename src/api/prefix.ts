@@ -7,25 +7,19 @@ import type { HttpAnswer } from '../http/types.js';
 /** The prefix that some samples have. */
 const PREFIX = '/api';
 
-/** The addresses under which the service may answer instead: with and without the prefix, and without any path. */
-function prefixVariants(baseUrl: URL): URL[] {
-  const path = baseUrl.pathname.replace(/\/+$/, '');
-  const paths = [path.endsWith(PREFIX) ? path.slice(0, -PREFIX.length) : path + PREFIX, PREFIX, ''];
-  return [...new Set(paths)]
-    .filter((other) => other !== path)
-    .map((other) => new URL(`${baseUrl.origin}${other || '/'}`));
-}
-
 /**
- * The first of those addresses that answers as the service does, with a list or that it wants to know who asks; undefined when none does.
- * `ask` asks for the list of bicycles there.
+ * The first address that answers as the service does, with a list or that it wants to know who asks: with or without the prefix, or without
+ * any path; undefined when none does. `ask` asks for the list of bicycles there.
  */
 export async function findPrefix(
   baseUrl: URL,
   ask: (address: URL) => Promise<HttpAnswer>,
 ): Promise<{ address: URL; status: number } | undefined> {
-  for (const address of prefixVariants(baseUrl)) {
-    const answer = await ask(address).catch(() => undefined);
+  const path = baseUrl.pathname.replace(/\/+$/, '');
+  const swapped = path.endsWith(PREFIX) ? path.slice(0, -PREFIX.length) : path + PREFIX;
+  for (const other of new Set([swapped, PREFIX, ''])) {
+    const address = new URL(`${baseUrl.origin}${other || '/'}`);
+    const answer = other === path ? undefined : await ask(address).catch(() => undefined);
     if (answer !== undefined && (isRefusal(answer) || countOf(answer) !== undefined))
       return { address, status: answer.status };
   }

@@ -1,6 +1,7 @@
 // The push channel as the service defines it: envelope, senders, topics and their encoding (interface.md sections 2.5, 4.6 and 6.1).
 
-import { pathSegment, uuidOfLink } from './links.js';
+import { bicycleUuid } from './bicycle.js';
+import { pathSegment, wholeUuid } from './links.js';
 
 /** A pushed message (section 2.5). `message` is a whole resource, part of one, or an object with a state alone. */
 export interface PushEnvelope {
@@ -19,13 +20,13 @@ export const TOPIC_ROLES = ['admin', 'fleet_operator', 'mechanic'] as const;
 export type TopicRole = (typeof TOPIC_ROLES)[number];
 
 /** Section 6.1: updates of all bicycles of an organization. */
-export function organizationTopic(organization: string, role: TopicRole = 'admin'): string {
-  return `/${organization}/${role}/bicycles/*`;
+export function organizationTopic(organization: string): string {
+  return `/${organization}/admin/bicycles/*`;
 }
 
 /** Section 6.1: updates of one bicycle. */
-export function bicycleTopic(organization: string, bicycle: string, role: TopicRole = 'admin'): string {
-  return `/${organization}/${role}/bicycles/${bicycle}/`;
+export function bicycleTopic(organization: string, bicycle: string): string {
+  return `/${organization}/admin/bicycles/${bicycle}/`;
 }
 
 /** What a topic of section 6.1 is about; undefined for any other topic. UUIDs in lower case. */
@@ -44,16 +45,11 @@ const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-
  * names, its own first; else its own. A topic that is not of section 6.1 stays as it is.
  */
 export function topicsByRole(topic: string, named: readonly string[], asked: TopicRole | undefined): string[] {
-  const known = readTopic(topic);
-  if (known === undefined) return [topic];
-  const { organization, role, bicycle } = known;
-  const held = TOPIC_ROLES.filter((each) => named.includes(each)).sort(
-    (a, b) => Number(b === role) - Number(a === role),
-  );
-  const roles = asked !== undefined ? [asked] : held.length > 0 ? held : [role];
-  return roles.map((each) =>
-    bicycle === undefined ? organizationTopic(organization, each) : bicycleTopic(organization, bicycle, each),
-  );
+  const own = readTopic(topic)?.role;
+  if (own === undefined) return [topic];
+  const held = [...new Set([own, ...TOPIC_ROLES])].filter((role) => named.includes(role));
+  const roles = asked !== undefined ? [asked] : held.length > 0 ? held : [own];
+  return roles.map((role) => topic.replace(`/${own}/`, `/${role}/`));
 }
 
 /**
@@ -62,16 +58,11 @@ export function topicsByRole(topic: string, named: readonly string[], asked: Top
  */
 export function subscribePath(topic: string): string {
   // encodeURIComponent leaves ! ' ( ) * as they are; RFC 3986 calls only letters, digits and - . _ ~ unreserved.
-  const encoded = pathSegment(topic).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `/subscribe/${encoded}/`;
+  const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
+  return `/subscribe/${pathSegment(topic).replace(/[!'()*]/g, encode)}/`;
 }
 
 /** The bicycle a message is about: its own uuid, else the one at the end of its topic (section 6.1). */
 export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
-  const own = message?.['uuid'];
-  if (typeof own === 'string' && own !== '') return own.toLowerCase();
-  return typeof topic === 'string' ? uuidOfLink(topic)?.toLowerCase() : undefined;
+  return bicycleUuid(message ?? {}) ?? wholeUuid(String(topic ?? ''));
 }

@@ -28,11 +28,10 @@ export interface Resource extends Vocabulary {
   readonly nameField: string;
   /** Where the service lists them, below the base URL. */
   readonly listPath: string;
+  /** One of them, with a slash at its end; below it are `actions/`, to which actions are sent, and `transitions/`, their history. */
   path(uuid: string): string;
-  /** Where an action on it is sent. */
-  actionsPath(uuid: string): string;
-  /** What shows how it is now, for messages. */
+  /** What shows how one is now, for messages. */
   shownBy(uuid: string): string;
-  /** The service's own history of its actions, where there is one. */
-  historyPath?(uuid: string): string;
+  /** Whether the service may have a history of its actions. */
+  readonly hasHistory: boolean;
 }

@@ -20,12 +20,13 @@ export interface Transitioned {
 /** Reads the newest `mostPages` pages; undefined where the service has no such list, or does not show it. */
 export async function readTransitions(
   client: Client,
-  { historyPath }: Resource,
+  resource: Resource,
   uuid: string,
   mostPages: number,
 ): Promise<Transitioned[] | undefined> {
-  if (historyPath === undefined) return undefined;
-  const pages = client.pages({ path: historyPath(uuid), subject: 'the history of transitions' }, { ahead: 0 });
+  if (!resource.hasHistory) return undefined;
+  const path = `${resource.path(uuid)}transitions/`;
+  const pages = client.pages({ path, subject: 'the history of transitions' }, { ahead: 0 });
   const steps: Transitioned[] = [];
   for (let count = 0; count < mostPages; count++) {
     const page = await ifOffered(pages.next()).catch((error: unknown) => {

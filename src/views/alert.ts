@@ -1,7 +1,7 @@
 // How an alert looks: its columns, its colours, where its cause is.
 
 import { ALERT, ALERT_FIELDS, type Alert } from '../api/alert.js';
-import { uuidOfLink } from '../api/links.js';
+import { wholeUuid } from '../api/links.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell, CellContext } from '../terminal/table.js';
@@ -34,7 +34,7 @@ export function showAlertBicycle(alert: Alert, at: CellContext, known?: string):
   const names = [textOf(readPath(extra, 'bicycle_name')), known, textOf(readPath(extra, 'zone_name')), inMessage];
   const name = names.find((one) => one !== undefined && one !== '');
   if (name !== undefined) return showText(name);
-  return showId(typeof bicycle === 'string' ? (uuidOfLink(bicycle) ?? bicycle) : bicycle, at);
+  return showId(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle) : bicycle, at);
 }
 
 /** Alerts in every format. */

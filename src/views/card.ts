@@ -2,7 +2,7 @@
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
-import { uuidOfLink } from '../api/links.js';
+import { wholeUuid } from '../api/links.js';
 import { cut, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { paintIn } from '../terminal/colour.js';
@@ -80,7 +80,7 @@ function showField(field: string, value: unknown, { now, width, isWhole = false 
     return width < WIDE_COLUMNS ? age(value, now) : `${age(value, now)} (${clean(value)})`;
   // What a link leads to is named by its UUID, which other commands take; the bicycle's own is there to be copied.
   const links = Array.isArray(value) ? value : [value];
-  const uuids = links.map((link) => (typeof link === 'string' ? uuidOfLink(link) : undefined));
+  const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));
   if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined)) return uuids.join(', ');
   return clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }

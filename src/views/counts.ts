@@ -2,7 +2,7 @@
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
-import { uuidOfLink } from '../api/links.js';
+import { wholeUuid } from '../api/links.js';
 import { CHARGE_GROUPS, chargeGroup, NEVER_HEARD, SILENCE_GROUPS, silenceGroup } from '../groups.js';
 import { readTime } from '../terminal/time.js';
 import { numberOf, readPath, textOf } from '../terminal/values.js';
@@ -83,7 +83,7 @@ function nameOf(value: unknown): string {
 }
 
 function uuidIn(link: unknown): unknown {
-  return typeof link === 'string' ? (uuidOfLink(link) ?? link) : link;
+  return typeof link === 'string' ? (wholeUuid(link) ?? link) : link;
 }
 
 function count(counts: Counts, value: string): void {

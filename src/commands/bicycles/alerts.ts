@@ -1,7 +1,7 @@
 // Reads the alerts of certain bicycles: what is made of them is worth showing without, too.
 
 import { ALERT, type Alert } from '../../api/alert.js';
-import { uuidOfLink } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { firstPage } from '../../http/first-page.js';
@@ -51,7 +51,7 @@ async function readAlerts(
   try {
     const alerts = await read();
     return alerts.filter(({ value: { bicycle } }) =>
-      bicycles.has(typeof bicycle === 'string' ? (uuidOfLink(bicycle) ?? bicycle).toLowerCase() : ''),
+      bicycles.has(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle).toLowerCase() : ''),
     );
   } catch (thrown) {
     if (context.signal.aborted) throw context.signal.reason;

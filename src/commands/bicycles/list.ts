@@ -1,7 +1,7 @@
 // `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
-import { uuidOfLink } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -77,7 +77,7 @@ function chooseKeep({ state, model, name = '' }: ListBicyclesOptions): ListPlan<
   if (state === undefined && model === undefined && name === '') return undefined;
   return ({ value }) =>
     (state === undefined || state.includes(String(value.state))) &&
-    (model === undefined || uuidOfLink(String(value.model ?? ''))?.toLowerCase() === model.toLowerCase()) &&
+    (model === undefined || wholeUuid(String(value.model ?? '')) === model.toLowerCase()) &&
     String(value.name ?? '')
       .toLowerCase()
       .includes(name.toLowerCase());

@@ -1,6 +1,6 @@
 // Looks up names of bicycles by link, in the mirror where there is one.
 
-import { uuidOfLink } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { Mirror } from '../../mirror/open.js';
@@ -27,5 +27,5 @@ export async function readBicycleNames(context: Context): Promise<NameOf> {
     over.abort();
     for (const late of [reading, limit]) late.catch(() => undefined);
   }
-  return (link) => (typeof link === 'string' ? names.get(uuidOfLink(link)?.toLowerCase() ?? '') : undefined);
+  return (link) => (typeof link === 'string' ? names.get(wholeUuid(link) ?? '') : undefined);
 }

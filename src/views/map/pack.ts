@@ -3,7 +3,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
-import { uuidOfLink } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import { exactValue } from '../../json/exact.js';
 import type { Alerts, Details, FieldTexts, PageAlert, PageRow } from '../../page/payload.js';
 import type { ListedItem as Item } from '../../terminal/formats.js';
@@ -36,7 +36,7 @@ function alertRow(alert: Alert): PageAlert {
   const { bicycle } = alert;
   return {
     uuid: cutText(textOf(alert.uuid)) ?? '',
-    bicycle: typeof bicycle === 'string' ? (uuidOfLink(bicycle) ?? cutText(bicycle) ?? '').toLowerCase() : null,
+    bicycle: typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? cutText(bicycle) ?? '').toLowerCase() : null,
     bicycleName: cutText(textOf(readPath(alert.extra, 'bicycle_name'))) ?? null,
     type: cutText(textOf(alert.alert_type)) ?? '',
     state: cutText(textOf(alert.state)) ?? '',

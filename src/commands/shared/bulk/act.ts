@@ -50,7 +50,7 @@ export async function runAction(context: Context, action: Action, options: ActOp
       lookUp: (client: Client, doubts: readonly Doubt[]) => lookUpActions(client, doubts, action),
       requestOf: ({ key: uuid }: Task) => ({
         method: 'POST',
-        path: resource.actionsPath(uuid),
+        path: `${resource.path(uuid)}actions/`,
         body,
         subject: `"${verb}"`,
         isDryRun,

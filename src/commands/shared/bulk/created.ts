@@ -1,7 +1,7 @@
 // Whether a creation whose answer nobody has was carried out: looked for among the bicycles that came since.
 
 import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../../api/bicycle.js';
-import { uuidOfLink } from '../../../api/links.js';
+import { wholeUuid } from '../../../api/links.js';
 import type { Client } from '../../../http/client.js';
 import { textOf } from '../../../terminal/values.js';
 import { readNewest } from './evidence.js';
@@ -85,6 +85,6 @@ function fits(bicycle: Bicycle, body: Partial<NewBicycle> = {}): boolean {
   return NEW_BICYCLE_FIELDS.every((field) => {
     const [asked, found] = [body[field], bicycle[field]];
     if (asked === undefined || found === undefined || asked === found) return true;
-    return typeof found === 'string' && uuidOfLink(found) !== undefined && uuidOfLink(found) === uuidOfLink(asked);
+    return typeof found === 'string' && wholeUuid(found) !== undefined && wholeUuid(found) === wholeUuid(asked);
   });
 }
