@@ -212,7 +212,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/stream': 590,
   'src/json': 241,
   'src/mirror': 2_165,
-  'src/page': 1_723,
+  'src/page': 1_710,
   'src/sandbox': 2_527,
   'src/settings': 1_125,
   'src/terminal': 2_002,

@@ -59,10 +59,11 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
       isPaused = true;
       known = -1;
       source?.close();
+      source = undefined;
     },
     resume() {
       isPaused = false;
-      open();
+      if (source === undefined) open();
     },
   };
 }

@@ -16,33 +16,31 @@ const REST_MS = 150;
 
 export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
   const slider = byId('past-time') as HTMLInputElement;
-  const sign = byId('past-at');
-  const live = byId('past-live');
-  byId('past').hidden = false;
+  const { documentElement: root } = document;
   let asked = new AbortController();
-  let rest = 0;
-  let isPast = false;
   const say = (text: string) => {
-    sign.textContent = text;
+    byId('past-at').textContent = text;
     slider.setAttribute('aria-valuetext', text);
   };
+  const isPast = () => root.classList.contains('is-past');
   const span = () => {
     slider.min = String(Math.floor(fromMs / MINUTE_MS));
     slider.max = String(Math.ceil(Date.now() / MINUTE_MS));
+    if (!isPast()) slider.value = slider.max;
   };
-  const now = () => {
-    clearTimeout(rest);
+  /** Undefined: now. */
+  const show = async (atMs: number | undefined) => {
     asked.abort();
-    span();
-    slider.value = slider.max;
-    live.setAttribute('aria-pressed', 'true');
-    document.documentElement.classList.remove('is-past');
-    say('now');
-    if (isPast) following.resume();
-    isPast = false;
-  };
-  const go = async (atMs: number) => {
+    asked = new AbortController();
     const { signal } = asked;
+    root.classList.toggle('is-past', atMs !== undefined);
+    byId('past-live').setAttribute('aria-pressed', String(atMs === undefined));
+    say(atMs === undefined ? 'now' : showDate(atMs));
+    span();
+    if (atMs === undefined) return following.resume();
+    following.pause();
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    if (signal.aborted) return;
     try {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
@@ -51,21 +49,10 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     }
   };
   slider.addEventListener('input', () => {
-    clearTimeout(rest);
-    asked.abort();
-    asked = new AbortController();
-    if (slider.value === slider.max) return now();
-    const atMs = Math.max(fromMs, Number(slider.value) * MINUTE_MS);
-    if (!isPast) following.pause();
-    isPast = true;
-    live.setAttribute('aria-pressed', 'false');
-    document.documentElement.classList.add('is-past');
-    say(showDate(atMs));
-    rest = setTimeout(() => void go(atMs), REST_MS);
+    void show(slider.value === slider.max ? undefined : Math.max(fromMs, Number(slider.value) * MINUTE_MS));
   });
-  live.addEventListener('click', now);
-  setInterval(() => {
-    if (!isPast) now();
-  }, MINUTE_MS);
-  now();
+  byId('past-live').addEventListener('click', () => void show(undefined));
+  setInterval(span, MINUTE_MS);
+  byId('past').hidden = false;
+  void show(undefined);
 }
