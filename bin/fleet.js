@@ -21,6 +21,11 @@ if (isTooOld()) {
   process.removeAllListeners('warning');
   // Until main has ended: Node also ends when nothing is left to wait for.
   process.exitCode = 1;
+  const onIdle = () => {
+    const hint = 'hint: this is a bug in fleet; run it again with --verbose and report what it prints';
+    process.stderr.write(`error: nothing is left that the command could wait for\n${hint}\n`);
+  };
+  process.once('beforeExit', onIdle);
   let isAbandoned = false;
   let stdin;
   main(process.argv.slice(2), {
@@ -42,6 +47,7 @@ if (isTooOld()) {
     },
     clock: systemClock(),
   }).then((exitCode) => {
+    process.removeListener('beforeExit', onIdle);
     process.exitCode = exitCode;
     // Whoever still writes there, or could type there, is not waited for.
     if (stdin !== undefined) stdin.destroy();

@@ -55,33 +55,17 @@ async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
 
 /** Runs the command; resolves with what was thrown, undefined when nothing was. */
 async function run(argv: readonly string[], world: World, io: Io, signals: Signals): Promise<unknown> {
-  const idle = listenForIdle(world.signals);
-  const work = async () => {
+  try {
     // Scripts ask for the version at each start, and need no commander for it.
     const [word = '', ...others] = argv;
     const isVersion = VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
     const version = programVersion();
     if (isVersion) await io.stdout.write(`${io.isJson ? JSON.stringify({ version }) : version}\n`);
     else await (await import('./program.js')).runProgram(argv, world, io, signals);
-  };
-  try {
-    await Promise.race([work(), idle.failure]);
     return undefined;
   } catch (thrown) {
     return thrown;
-  } finally {
-    idle.stop();
   }
-}
-
-/** Node would end with 0 when nothing is left to wait for, also in the middle of a command. */
-function listenForIdle(signals: World['signals']): { failure: Promise<never>; stop(): void } {
-  let listener = () => {};
-  const failure = new Promise<never>((_resolve, reject) => {
-    listener = () => reject(new Error('nothing is left that the command could wait for'));
-  });
-  signals.on('beforeExit', listener);
-  return { failure, stop: () => void signals.off('beforeExit', listener) };
 }
 
 /** The first signal asks to end, the second urges; a third ends the process by default. */

@@ -59,17 +59,8 @@ export function showOutcome(outcome: Outcome): Cell {
   return { text: outcome, color: OUTCOME_COLORS[outcome] };
 }
 
-const ACTION_FIELDS = [
-  'uuid',
-  'name',
-  'transition',
-  'outcome',
-  'status',
-  'state',
-  'request_id',
-  'milliseconds',
-  'message',
-];
+const RESULT_FIELDS = ['outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'];
+const ACTION_FIELDS = ['uuid', 'name', 'transition', ...RESULT_FIELDS];
 
 /** One bicycle: what became of it. */
 export const ACTION: Shape<Ended> = {
@@ -112,7 +103,7 @@ export const ACTIONS: Shape<Ended> = {
 /** Many new bicycles; the table is meant for those that are not created. */
 export const CREATIONS: Shape<Ended> = {
   noun: BICYCLE,
-  fields: ['row', 'name', 'uuid', 'outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'],
+  fields: ['row', 'name', 'uuid', ...RESULT_FIELDS],
   columns: [
     { header: 'ROW', field: 'row', keep: 6, align: 'right', room: 5 },
     { header: 'NAME', field: 'name', keep: 2, room: 20 },

@@ -1,23 +1,15 @@
 // How what a journal says of one bicycle looks.
 
 import type { Shape } from '../terminal/formats.js';
-import { type Outcome, showOutcome } from './action.js';
+import { type ChangeResult, showOutcome } from './action.js';
 import { showId, showTime } from './bicycle.js';
 
-/** What the service answered; null where it did not. */
-interface JournalAnswer {
-  status: number | null;
-  state: string | null;
-  request_id: string | null;
-  message: string | null;
-}
-
-export interface JournalRow extends JournalAnswer {
+/** What the service answered is null where it did not. */
+export interface JournalRow extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;
   /** Where a creation stands in its file. */
   row?: number;
   name: string | null;
-  outcome: Outcome;
   at: string | null;
   run: string;
   /** How the outcome is known; null where it is not. */

@@ -121,7 +121,7 @@ ok       push           subscribed as admin after N ms
     const env = { FLEET_SSE_URL: 'http://push.example.com' };
     const { stdout } = await fleet('doctor --no-color', { terminal: { columns }, env });
     expect(stdout.split('\n').filter((line) => line.length > columns && !/\S{30}/.test(line))).toEqual([]);
-    expect(stdout).toMatch(/^failure +sse_url/m);
+    expect(stdout).toMatch(/^✗ +sse_url/m);
     expect(stdout).toContain('next: ');
   });
 

@@ -50,7 +50,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet map --serve': { code: 130, instead: 'fleet map --serve 0', steps: [{ when: /http:/, press: 'SIGINT' }] },
   'fleet watch': UNTIL_INTERRUPTED,
   'fleet watch --live': { code: 130, isTerminal: true, steps: [{ when: /NAME|quit|CHARGE/, press: CTRL_C }] },
-  'fleet map --live': { isTerminal: true, steps: [{ when: /CLUSTERS|STATES/, press: 'q' }] },
+  'fleet map --live': { isTerminal: true, steps: [{ when: /q quit/, press: 'q' }] },
   'fleet watch --for': {},
   'fleet watch --until': {},
   'fleet watch --bicycle': {},

@@ -106,7 +106,8 @@ describe('a terminal that shows ASCII alone', () => {
     },
   );
 
-  test('others get bars', async () => {
+  test('others get marks and bars', async () => {
+    expect((await onTerminal('doctor', { env: { LANG: 'C.UTF-8' } })).stdout).toMatch(/^✓ {2}fleet/m);
     expect((await onTerminal('bicycles stats --by state')).stdout).toContain('█');
   });
 });

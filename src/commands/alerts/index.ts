@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT, ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
 import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/completions.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
@@ -14,17 +14,13 @@ import { addEndFlags, readDuration } from '../shared/follow/flags.js';
 import { addListFlags, readCondition, readNamed } from '../shared/list/flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
-  const alerts = program
-    .command('alerts')
-    .alias('alert')
-    .summary('list, watch and act on alerts')
-    .description('List alerts, watch them, receive them as webhooks, and act on them.');
-  examples(
-    alerts,
+  const alerts = addVerb(
+    program,
+    ['alerts', 'list, watch and act on alerts', 'List alerts, watch them, receive them as webhooks, and act on them.'],
     ['list new alerts', 'fleet alerts list --state new'],
     ['count them', 'fleet alerts list --state new --count'],
     ['print new alerts as they come', 'fleet alerts watch --state new'],
-  );
+  ).alias('alert');
   addList(alerts, run);
   addAct(alerts, run);
   addWatch(alerts, run);
@@ -32,10 +28,13 @@ export function addAlerts(program: Command, run: Run): void {
 }
 
 function addList(alerts: Command, run: Run): void {
-  const list = alerts
-    .command('list')
-    .summary('list alerts')
-    .description('List alerts: one page unless --limit or --all is given.')
+  const list = addVerb(
+    alerts,
+    ['list', 'list alerts', 'List alerts: one page unless --limit or --all is given.'],
+    ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
+    ['new alerts older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
+    ['the latest 100, one JSON object per line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
+  )
     .option(
       '--state <state,…>',
       `filter by state: ${ALERT_STATES.join(', ')} (repeatable)`,
@@ -44,12 +43,6 @@ function addList(alerts: Command, run: Run): void {
     .option('--type <type,…>', `filter by type: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
     .option('--bicycle <bicycle>', `filter by bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
   addListFlags(list, ALERT, '-created').action(run(async () => (await import('./list.js')).listAlerts));
-  examples(
-    list,
-    ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
-    ['new alerts older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
-    ['the latest 100, one JSON object per line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
-  );
 }
 
 const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
@@ -60,10 +53,11 @@ const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
 };
 
 function addAct(alerts: Command, run: Run): void {
-  const act = alerts
-    .command('act')
-    .summary('resolve, silence, escalate or stop alerts')
-    .description(
+  const act = addVerb(
+    alerts,
+    [
+      'act',
+      'resolve, silence, escalate or stop alerts',
       [
         'Run an action on one alert or many. An alert is a UUID or its first digits. - reads UUIDs from stdin: one per line,',
         'JSON lines, a JSON array, or CSV with a uuid column. Each request is sent at most once, as with "fleet bicycles act".',
@@ -72,21 +66,19 @@ function addAct(alerts: Command, run: Run): void {
         'Actions:',
         showPairs(ALERT_ACTIONS.map((name) => [name, ACTION_MEANINGS[name]])),
       ].join('\n'),
-    )
+    ],
+    ['preview resolving one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],
+    [
+      'preview resolving every new alert older than a week',
+      "fleet alerts list --all --state new --where 'created<-7d' -o uuid | fleet alerts act - resolve --yes --dry-run",
+    ],
+  )
     .usage('<alert>... <action>')
     .argument('<alert...>', 'the alerts, or - for stdin, then the action', collectWith(offerAction))
     .option('-y, --yes', 'do not ask before acting on more than one')
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--allow-unknown', 'send an action that is not in the list above');
   addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnAlerts));
-  examples(
-    act,
-    ['preview resolving one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],
-    [
-      'preview resolving every new alert older than a week',
-      "fleet alerts list --all --state new --where 'created<-7d' -o uuid | fleet alerts act - resolve --yes --dry-run",
-    ],
-  );
 }
 
 const offerAction: Complete = ({ operands }) =>
@@ -102,10 +94,17 @@ The list is read every --every. --topic also shows alerts from the push channel 
 for 30 s at most. Its output goes to stderr; a failure is reported and counted.`;
 
 function addWatch(alerts: Command, run: Run): void {
-  const watch = alerts
-    .command('watch')
-    .summary('print new and changed alerts, and run a command for each')
-    .description(WATCH_DESCRIPTION)
+  const watch = addVerb(
+    alerts,
+    ['watch', 'print new and changed alerts, and run a command for each', WATCH_DESCRIPTION],
+    ['print new and changed alerts', 'fleet alerts watch'],
+    ['only low batteries, as JSON lines', 'fleet alerts watch --type lock.bat.low --state new --json'],
+    [
+      'run a command once for each, also across restarts',
+      "fleet alerts watch --state-file ~/alerts.state --exec 'jq -r .message >> ~/alerts.log'",
+    ],
+    ['wait for a theft, an hour at most', 'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h'],
+  )
     .option(
       '--organization <uuid|name>',
       'filter by organization (default: from the settings)',
@@ -120,16 +119,6 @@ function addWatch(alerts: Command, run: Run): void {
     .option('--topic <topic>', 'also follow this topic of the push channel, not encoded (repeatable)', collect);
   addEndFlags(watch, 'alerts', readCondition(ALERT)).action(run(async () => (await import('./watch.js')).watchAlerts));
   for (const option of watch.options) if (option.long === '--every') option.default(15_000, '15s');
-  examples(
-    watch,
-    ['print new and changed alerts', 'fleet alerts watch'],
-    ['only low batteries, as JSON lines', 'fleet alerts watch --type lock.bat.low --state new --json'],
-    [
-      'run a command once for each, also across restarts',
-      "fleet alerts watch --state-file ~/alerts.state --exec 'jq -r .message >> ~/alerts.log'",
-    ],
-    ['wait for a theft, an hour at most', 'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h'],
-  );
 }
 
 const LISTEN_DESCRIPTION = `Receive alerts as webhooks and print each once, until Ctrl-C, also across restarts. A webhook
@@ -143,10 +132,16 @@ order, body and signature untouched; what cannot be delivered yet waits on disk,
 restarts.`;
 
 function addListen(alerts: Command, run: Run): void {
-  const listen = alerts
-    .command('listen')
-    .summary('receive alerts as webhooks')
-    .description(LISTEN_DESCRIPTION)
+  const listen = addVerb(
+    alerts,
+    ['listen', 'receive alerts as webhooks', LISTEN_DESCRIPTION],
+    ['in another terminal: fleet sandbox --webhook http://127.0.0.1:4020/', 'fleet alerts listen'],
+    ['signed, as JSON lines', 'fleet alerts listen --secret-env WEBHOOK_SECRET --json'],
+    [
+      'forward to a program on this machine',
+      'fleet alerts listen --path /alerts --forward http://127.0.0.1:8080/hooks/alerts',
+    ],
+  )
     .option('--port <n>', 'port to listen on, 0 for any free one', portNumber('--port'), 4020)
     .option('--host <address>', 'address to listen on; a secret is required beyond loopback', '127.0.0.1')
     .option('--path <path>', 'path of the webhook', readPath, '/')
@@ -158,15 +153,6 @@ function addListen(alerts: Command, run: Run): void {
     run(async () => (await import('./listen.js')).listenAlerts),
   );
   for (const option of listen.options) if (option.long === '--backfill') option.default(300_000, '5m');
-  examples(
-    listen,
-    ['in another terminal: fleet sandbox --webhook http://127.0.0.1:4020/', 'fleet alerts listen'],
-    ['signed, as JSON lines', 'fleet alerts listen --secret-env WEBHOOK_SECRET --json'],
-    [
-      'forward to a program on this machine',
-      'fleet alerts listen --path /alerts --forward http://127.0.0.1:8080/hooks/alerts',
-    ],
-  );
 }
 
 /** More often no list is read. */

@@ -32,16 +32,7 @@ export interface HistoryOptions {
   to?: MirrorAddress;
 }
 
-const NOTHING = {
-  field: null,
-  old: null,
-  new: null,
-  transition: null,
-  by: null,
-  source: null,
-  version: null,
-  note: null,
-};
+const NOTHING = Object.fromEntries(HISTORY.fields.map((field) => [field, null])) as { [field in keyof Entry]: null };
 
 /** Of the service's transitions, 20 or more each: more than a bicycle lives through. */
 const MOST_PAGES = 500;

@@ -14,7 +14,7 @@ import {
   offerColumns,
   plain,
 } from '../../cli/completions.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
@@ -27,16 +27,12 @@ import { addFilters, addFleetFilters } from './list-flags.js';
 
 /** `verb` is the word behind the noun: where it is one of these, the others are left out. */
 export function addBicycles(program: Command, run: Run, verb = ''): void {
-  const bicycles = program
-    .command('bicycles')
-    .aliases(['bicycle', 'bikes', 'bike'])
-    .summary('list, create and act on bicycles')
-    .description('List, create and act on bicycles.');
-  examples(
-    bicycles,
+  const bicycles = addVerb(
+    program,
+    ['bicycles', 'list, create and act on bicycles', 'List, create and act on bicycles.'],
     ['list one page', 'fleet bicycles list'],
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
-  );
+  ).aliases(['bicycle', 'bikes', 'bike']);
   const verbs = {
     list: addList,
     get: addGet,
@@ -51,13 +47,9 @@ export function addBicycles(program: Command, run: Run, verb = ''): void {
 }
 
 function addList(bicycles: Command, run: Run): void {
-  const list = bicycles
-    .command('list')
-    .summary('list bicycles')
-    .description('List bicycles: one page unless --limit or --all is given.');
-  addListFlags(addFilters(list), BICYCLE).action(run(async () => (await import('./list.js')).listBicycles));
-  examples(
-    list,
+  const list = addVerb(
+    bicycles,
+    ['list', 'list bicycles', 'List bicycles: one page unless --limit or --all is given.'],
     ['the twenty with the lowest charge', 'fleet bicycles list --ordering state_of_charge'],
     ['the five nearest to Alexanderplatz', 'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5'],
     ['silent for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
@@ -65,34 +57,36 @@ function addList(bicycles: Command, run: Run): void {
     ['lost or unrecoverable', 'fleet bicycles list --state lost,unrecoverable --all'],
     ['count all bicycles', 'fleet bicycles list --count'],
   );
+  addListFlags(addFilters(list), BICYCLE).action(run(async () => (await import('./list.js')).listBicycles));
 }
 
 function addGet(bicycles: Command, run: Run): void {
-  const get = bicycles
-    .command('get')
-    .summary('show one bicycle')
-    .description('Show one bicycle: every field, and on a terminal its newest alerts.')
+  const get = addVerb(
+    bicycles,
+    ['get', 'show one bicycle', 'Show one bicycle: every field, and on a terminal its newest alerts.'],
+    ['by ID, as tables show it', 'fleet bicycles get d238dc92'],
+    ['by name', 'fleet bicycles get "Emmy 0001"'],
+    ['print only its state', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
+  )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option(...OFFLINE)
     .option(...TO, readTo)
     .action(run(async () => (await import('./get.js')).getBicycle));
   offerColumns(get, BICYCLE_FIELDS);
-  examples(
-    get,
-    ['by ID, as tables show it', 'fleet bicycles get d238dc92'],
-    ['by name', 'fleet bicycles get "Emmy 0001"'],
-    ['print only its state', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
-  );
 }
 
 function addHistory(bicycles: Command, run: Run): void {
-  const history = bicycles
-    .command('history')
-    .summary('show what happened to one bicycle')
-    .description(
+  addVerb(
+    bicycles,
+    [
+      'history',
+      'show what happened to one bicycle',
       `Show the transitions that the service lists of one bicycle, and the changes that a mirror recorded, by time, each
 with its source. The mirror also shows the gaps in which it could record none.`,
-    )
+    ],
+    ['what happened to it', 'fleet bicycles history d238dc92'],
+    ['its states of the last week, as CSV', 'fleet bicycles history "Emmy 0001" --since 7d --field state -o csv'],
+  )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option('--since <time>', 'only since this time, or an age such as 7d')
     .option(
@@ -102,46 +96,46 @@ with its source. The mirror also shows the gaps in which it could record none.`,
     )
     .option(...TO, readTo)
     .action(run(async () => (await import('./history.js')).showHistory));
-  examples(
-    history,
-    ['what happened to it', 'fleet bicycles history d238dc92'],
-    ['its states of the last week, as CSV', 'fleet bicycles history "Emmy 0001" --since 7d --field state -o csv'],
-  );
 }
 
 function addStats(bicycles: Command, run: Run): void {
-  const stats = bicycles
-    .command('stats')
-    .summary('count bicycles by state, charge, silence or any field')
-    .description(
+  const stats = addVerb(
+    bicycles,
+    [
+      'stats',
+      'count bicycles by state, charge, silence or any field',
       `Count the whole fleet, or what the filters match: by state, charge, silence and open alerts.
 A terminal shows bars; every other format has group, value, count and percent.`,
-    )
-    .option(
-      '--by <group>',
-      `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
-      anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
-    );
-  addFleetFilters(stats).action(run(async () => (await import('./stats.js')).showStats));
-  examples(
-    stats,
+    ],
     ['the fleet at a glance', 'fleet bicycles stats'],
     ['lost bicycles by model', 'fleet bicycles stats --by model --state lost'],
     ['states as CSV', 'fleet bicycles stats --by state -o csv'],
+  ).option(
+    '--by <group>',
+    `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
+    anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
   );
+  addFleetFilters(stats).action(run(async () => (await import('./stats.js')).showStats));
 }
 
 function addEdit(bicycles: Command, run: Run): void {
-  const edit = bicycles
-    .command('edit')
-    .summary('change fields of a bicycle, or of many from a file')
-    .description(
+  const edit = addVerb(
+    bicycles,
+    [
+      'edit',
+      'change fields of a bicycle, or of many from a file',
       `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name.
 PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
 The version that was read is sent too, so that the edit of somebody else is not overwritten.
 - reads many from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
 of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing, null clears the field.`,
-    )
+    ],
+    ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
+    [
+      'preview the changes of a table, also from .xlsx',
+      "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
+    ],
+  )
     .argument('<bicycle>', `${BICYCLE_ARGUMENT}; - for stdin`, anyText(BICYCLES))
     .option('--name <name>', 'visible name')
     .option('--description <text>', 'free-text description')
@@ -163,25 +157,28 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
       else await (await import('./edit.js')).editBicycle(context, bicycle, options);
     }),
   );
-  examples(
-    edit,
-    ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
-    [
-      'preview the changes of a table, also from .xlsx',
-      "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
-    ],
-  );
 }
 
 function addCreate(bicycles: Command, run: Run): void {
-  const create = bicycles
-    .command('create')
-    .summary('create a bicycle, or many from a file')
-    .description(
+  const create = addVerb(
+    bicycles,
+    [
+      'create',
+      'create a bicycle, or many from a file',
       `Create a bicycle from flags, or many with --from. Links take a URL, a UUID or a name.
 A file is CSV with a header, .xlsx, a JSON array or JSON lines, with the fields ${NEW_BICYCLE_FIELDS.join(', ')}.
 The whole file is checked before the first request.`,
-    )
+    ],
+    ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
+    [
+      'with a serial number; print only the new UUID',
+      'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
+    ],
+    [
+      'from CSV on stdin; after a crash the same command resumes',
+      `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
+    ],
+  )
     .option('--name <name>', 'visible name of the bicycle')
     .option(
       '--organization <url|uuid|name>',
@@ -195,25 +192,14 @@ The whole file is checked before the first request.`,
     .option('--from <file|->', 'create bicycles from a file, or from stdin')
     .option('-y, --yes', 'do not ask before creating several');
   addBulkFlags(create).action(run(async () => (await import('./create.js')).createBicycles));
-  examples(
-    create,
-    ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
-    [
-      'with a serial number; print only the new UUID',
-      'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
-    ],
-    [
-      'from CSV on stdin; after a crash the same command resumes',
-      `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
-    ],
-  );
 }
 
 function addAct(bicycles: Command, run: Run): void {
-  const act = bicycles
-    .command('act')
-    .summary('run a transition on bicycles')
-    .description(
+  const act = addVerb(
+    bicycles,
+    [
+      'act',
+      'run a transition on bicycles',
       [
         'Run a transition such as rent, take_over or retire on one bicycle or many. A bicycle is a UUID, its first digits, or an',
         'exact name, serial number or bleid. - reads UUIDs from stdin: one per line, JSON lines, a JSON array, or CSV or .xlsx with',
@@ -223,7 +209,14 @@ function addAct(bicycles: Command, run: Run): void {
         'Transitions:',
         showPairs(TRANSITIONS.map((name) => [name, TRANSITION_MEANINGS[name]])),
       ].join('\n'),
-    )
+    ],
+    ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
+    ['retire one without a question', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
+    [
+      'act on thousands; after a crash the same command resumes',
+      'fleet bicycles list --all --state available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
+    ],
+  )
     .usage('<bicycle>... <transition>')
     .argument('<bicycle...>', 'the bicycles, or - for stdin, then the transition', collectWith(offerAction))
     .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and changes to more than one')
@@ -231,15 +224,6 @@ function addAct(bicycles: Command, run: Run): void {
     .option('--dry-run-remote', 'ask the service whether each would be allowed; change nothing')
     .option('--allow-unknown', 'send a transition that is not in the list above');
   addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnBicycles));
-  examples(
-    act,
-    ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
-    ['retire one without a question', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
-    [
-      'act on thousands; after a crash the same command resumes',
-      'fleet bicycles list --all --state available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
-    ],
-  );
 }
 
 /** Bicycles until there is one, then transitions; more bicycles for one who begins to type digits, or what no transition begins with. */

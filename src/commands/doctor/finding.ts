@@ -36,12 +36,12 @@ export function failed(check: string, error: FleetError): Finding {
   return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
 
-/** The colour of each outcome, the worst first. */
-const COLORS = { failure: 'red', warning: 'yellow', ok: 'green' } as const;
+/** The mark of each outcome on a terminal, and its colour; the worst first. */
+const MARKS = { failure: ['✗', 'red'], warning: ['!', 'yellow'], ok: ['✓', 'green'] } as const;
 
 /** Failures first, then warnings; otherwise in the order in which a command needs what was looked at. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
-  return Object.keys(COLORS).flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
+  return Object.keys(MARKS).flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
 }
 
 export const FINDINGS: Shape<FindingRecord> = {
@@ -50,10 +50,14 @@ export const FINDINGS: Shape<FindingRecord> = {
   fields: ['check', 'outcome', 'finding', 'next'],
   columns: [
     {
-      header: 'OUTCOME',
+      header: ' ',
+      programHeader: 'OUTCOME',
       field: 'outcome',
       keep: 3,
-      cell: ({ outcome }) => ({ text: outcome, color: COLORS[outcome] }),
+      cell({ outcome }, { terminal }) {
+        const [mark, color] = MARKS[outcome];
+        return { text: terminal ? mark : outcome, color };
+      },
     },
     reportColumn('check', 2, ({ check }) => check),
     {

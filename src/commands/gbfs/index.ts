@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { createOption } from '../../cli/command.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { oneOf, portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -17,10 +17,16 @@ from the list. A feed that cannot be read completely is not published: the old o
 "fleet help gbfs" explains fields, IDs and failures.`;
 
 export function addGbfs(program: Command, run: Run): void {
-  const gbfs = program
-    .command('gbfs')
-    .summary('publish the fleet as a GBFS feed')
-    .description(DESCRIPTION)
+  addVerb(
+    program,
+    ['gbfs', 'publish the fleet as a GBFS feed', DESCRIPTION],
+    ['set the name of the system', "fleet config set gbfs.name 'City Bike'"],
+    ['publish once, for cron', 'fleet gbfs --out /srv/gbfs --system system.json --quiet'],
+    ['keep it current, with metrics', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s --metrics 9465'],
+    ['IDs that last until the next rental', 'fleet mirror run'],
+    ['serve it to a proxy', 'fleet gbfs --serve 4040 --system system.json --range 60km'],
+    ['is it current?', 'fleet gbfs --check --out /srv/gbfs'],
+  )
     .option('--out <folder>', 'write the files there')
     .addOption(
       createOption('--version <version>', `version of GBFS: ${FEED_VERSIONS.join(', ')}`)
@@ -51,15 +57,6 @@ export function addGbfs(program: Command, run: Run): void {
     .option('--disabled', 'include those in maintenance, as disabled')
     .option('--check', 'publish nothing: exit with 9 when the feed in --out is 10 s past its ttl')
     .action(run(async () => (await import('./gbfs.js')).publishGbfs));
-  examples(
-    gbfs,
-    ['set the name of the system', "fleet config set gbfs.name 'City Bike'"],
-    ['publish once, for cron', 'fleet gbfs --out /srv/gbfs --system system.json --quiet'],
-    ['keep it current, with metrics', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s --metrics 9465'],
-    ['IDs that last until the next rental', 'fleet mirror run'],
-    ['serve it to a proxy', 'fleet gbfs --serve 4040 --system system.json --range 60km'],
-    ['is it current?', 'fleet gbfs --check --out /srv/gbfs'],
-  );
 }
 
 /** A parser for commander: `NAME=VALUE`, repeatable. */

@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { BICYCLE } from '../../api/bicycle.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { collect, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { readTo, TO } from '../../mirror/address.js';
@@ -26,9 +26,9 @@ it starts. It is done whole or not at all; on a large history in PostgreSQL it t
 
 export function addMirror(program: Command, run: Run): void {
   const summary = 'keep a copy of the fleet in a database, and query it';
-  const mirror = program.command('mirror').summary(summary).description(DESCRIPTION);
-  examples(
-    mirror,
+  const mirror = addVerb(
+    program,
+    ['mirror', summary, DESCRIPTION],
     ['keep it current', 'fleet mirror run'],
     ['how old and how complete it is', 'fleet mirror status'],
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state'"],
@@ -40,13 +40,13 @@ export function addMirror(program: Command, run: Run): void {
     ['every ten minutes, by cron', 'fleet mirror once --quiet'],
     ['before a report', 'fleet mirror once --quiet && fleet bicycles list --offline --all -o csv'],
   ).action(run(async () => (await import('./run.js')).mirrorOnce));
-  addVerb(
+  addMirrorVerb(
     mirror,
     ['status', 'show how old and how complete the mirror is', STATUS],
     ['how old, how complete, which gaps', 'fleet mirror status'],
     ['only when it is current', 'fleet mirror status -q && fleet bicycles list --offline --all -o csv'],
   ).action(run(async () => (await import('./status.js')).showMirrorStatus));
-  addVerb(
+  addMirrorVerb(
     mirror,
     ['query', 'query the mirror in SQL', QUERY],
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
@@ -55,7 +55,7 @@ export function addMirror(program: Command, run: Run): void {
     .argument('<sql>', 'the statement, or - for stdin')
     .action(run(async () => (await import('./query.js')).runQuery));
   addReplay(mirror, run);
-  addVerb(
+  addMirrorVerb(
     mirror,
     ['upgrade', 'bring the mirror of an older version up to date', UPGRADE],
     ['the mirror of the profile in use', 'fleet mirror upgrade'],
@@ -63,24 +63,16 @@ export function addMirror(program: Command, run: Run): void {
   ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));
 }
 
-type Words = readonly [name: string, summary: string, description: string];
-type Examples = readonly (readonly [purpose: string, line: string])[];
-
 /** A verb of the mirror, whose database `--to` names. */
-function addVerb(mirror: Command, [name, summary, description]: Words, ...lines: Examples) {
-  const verb = mirror.command(name);
-  examples(verb, ...lines);
-  return verb
-    .summary(summary)
-    .description(description)
-    .option(...TO, readTo);
+function addMirrorVerb(...verb: Parameters<typeof addVerb>) {
+  return addVerb(...verb).option(...TO, readTo);
 }
 
 /** What run and once share. */
 function addWriter(...verb: Parameters<typeof addVerb>) {
   const organization = 'mirror this organization (repeatable; default: from the settings, else all in the token)';
   const keep = 'forget history older than this, such as 90d (default: keep all)';
-  return addVerb(...verb)
+  return addMirrorVerb(...verb)
     .option('--organization <uuid|name>', organization, collect)
     .option('--keep <duration>', keep, readDuration('--keep'));
 }
@@ -111,7 +103,7 @@ const DEFAULT_SPEED = 60;
 
 function addReplay(mirror: Command, run: Run): void {
   const speed = 'play this many times as fast as it happened; max: without pauses';
-  addVerb(
+  addMirrorVerb(
     mirror,
     ['replay', 'play what was recorded, at any speed', REPLAY],
     ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],

@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { NAMED, NAMED_FIELDS } from '../../api/named.js';
 import { offerColumns } from '../../cli/completions.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { wholeNumber } from '../../cli/options.js';
 import type { Context, Run } from '../../context.js';
 import { readCondition, readParameter } from '../shared/list/flags.js';
@@ -25,21 +25,24 @@ export function addModels(program: Command, run: Run): void {
 
 function addNamed(program: Command, run: Run, kind: Kind, what: string): void {
   const { many, one } = NAMED[kind];
-  const noun = program
-    .command(many)
-    .summary(kind === 'organization' ? 'list organizations; also: zones, models' : `list ${many}`)
-    .description(`List the ${many} ${what}. Every flag that takes a UUID of one takes its name too.`);
   const lines = [
     ['list them', `fleet ${many} list`],
     ['the names and UUIDs, as CSV', `fleet ${many} list --columns name,uuid -o csv`],
   ] as const;
-  examples(noun, ...lines);
-  const list = noun
-    .command('list')
-    .summary(`list ${many}`)
-    .description(
-      `List the ${many} ${what}: name, UUID and what else the service says of each. Not every service has them.`,
-    )
+  const noun = addVerb(
+    program,
+    [
+      many,
+      kind === 'organization' ? 'list organizations; also: zones, models' : `list ${many}`,
+      `List the ${many} ${what}. Every flag that takes a UUID of one takes its name too.`,
+    ],
+    ...lines,
+  );
+  const description = `List the ${many} ${what}: name, UUID and what else the service says of each. Not every service has them.`;
+  const list = addVerb(noun, ['list', `list ${many}`, description], ...lines, [
+    `whether there is a ${one} of this name`,
+    `fleet ${many} list --where 'name~Berlin' --count`,
+  ])
     .option('--where <condition>', `only the ${many} that match FIELD=VALUE (repeatable)`, readCondition(NAMED_FIELDS))
     .option('--limit <n>', 'show at most this many', wholeNumber('--limit', 1))
     .option('--count', 'print only the number of matches')
@@ -51,8 +54,4 @@ function addNamed(program: Command, run: Run, kind: Kind, what: string): void {
       }),
     );
   offerColumns(list, NAMED_FIELDS.fields);
-  examples(list, ...lines, [
-    `whether there is a ${one} of this name`,
-    `fleet ${many} list --where 'name~Berlin' --count`,
-  ]);
 }

@@ -5,7 +5,7 @@ import { ALERT_TYPES } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
 import { SENDERS } from '../../api/push.js';
 import { BICYCLES, collectWith, withOffers } from '../../cli/completions.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES, readDuration } from '../shared/follow/flags.js';
@@ -24,10 +24,17 @@ stdout has one message per line exactly as received, and stderr has JSON lines. 
 lists the keys.`;
 
 export function addWatch(program: Command, run: Run): void {
-  const filtered = program
-    .command('watch')
-    .summary('follow updates as they happen')
-    .description(DESCRIPTION)
+  const filtered = addVerb(
+    program,
+    ['watch', 'follow updates as they happen', DESCRIPTION],
+    ['follow an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
+    ['show the fleet as a board', 'fleet watch --live'],
+    ['only lost bicycles, as JSON lines', 'fleet watch --where state=lost --json'],
+    [
+      'wait until a bicycle is back, for a minute at most',
+      'fleet watch --bicycle 14c6d2ad-7236-46f1-b76f-6d356b2105d2 --until state=available --for 60s',
+    ],
+  )
     .argument('[organization]', 'its UUID or name (default: from the settings)', readNamed('organization'))
     .option(
       '--bicycle <bicycle>',
@@ -45,7 +52,7 @@ export function addWatch(program: Command, run: Run): void {
       'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must hold)',
       readCondition(),
     );
-  const watch = addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition())))
+  addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition())))
     .option(
       '--resync-pages <n>',
       'read at most this many pages of the list at the start and after a gap; 0: none, and no count every 5 minutes',
@@ -59,16 +66,6 @@ export function addWatch(program: Command, run: Run): void {
     )
     .option('--live', 'draw a full-screen board instead of lines')
     .action(run(async () => (await import('./watch.js')).watch));
-  examples(
-    watch,
-    ['follow an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
-    ['show the fleet as a board', 'fleet watch --live'],
-    ['only lost bicycles, as JSON lines', 'fleet watch --where state=lost --json'],
-    [
-      'wait until a bicycle is back, for a minute at most',
-      'fleet watch --bicycle 14c6d2ad-7236-46f1-b76f-6d356b2105d2 --until state=available --for 60s',
-    ],
-  );
 }
 
 function readCondition(): (text: string, before: Condition[] | undefined) => Condition[] {

@@ -45,7 +45,7 @@ export async function printList<T extends Listed>(
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
-  const isFiltered = plan.keep !== undefined || options.where !== undefined;
+  const isFiltered = isFilteredHere(plan, options);
   checkFlags(context, options, isFiltered);
   let incomplete: FleetError | undefined;
   if (options.count === true) {
@@ -58,14 +58,15 @@ export async function printList<T extends Listed>(
   } else {
     const request = makeRequest(plan, options);
     await context.io.startPager(context.notice);
-    incomplete = await showList(
-      context,
-      { ...plan, request },
-      options,
-      await openResult(context, plan.shape, plan.format),
-    );
+    const result = await openResult(context, plan.shape, plan.format);
+    incomplete = await showList(context, { ...plan, request }, options, result);
   }
   if (incomplete !== undefined) throw incomplete;
+}
+
+/** Whether something may be left out on this side. */
+function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boolean {
+  return keep !== undefined || where !== undefined;
 }
 
 /**
@@ -78,16 +79,9 @@ export async function readList<T extends Listed>(
   options: ListOptions,
   take: (items: readonly Item<T>[]) => void,
 ): Promise<FleetError | undefined> {
-  const request = makeRequest(plan, options);
-  return showList(
-    context,
-    { ...plan, request },
-    { ...options, all: true },
-    {
-      write: async (items) => take(items),
-      end: (footer = []) => writeFooter(context, footer, false),
-    },
-  );
+  const end = (footer: readonly string[] = []) => writeFooter(context, footer, false);
+  const result = { write: async (items: readonly Item<T>[]) => take(items), end };
+  return showList(context, { ...plan, request: makeRequest(plan, options) }, { ...options, all: true }, result);
 }
 
 async function showList<T extends Listed>(
@@ -105,8 +99,8 @@ async function showList<T extends Listed>(
   try {
     await showItems(context, plan, options, tally, result);
     progress?.end();
-    const isFiltered = plan.keep !== undefined || options.where !== undefined;
-    await result.end(closingLines(tally, noun, { ...options, isNearest: plan.distance !== undefined, isFiltered }));
+    const how = { isNearest: plan.distance !== undefined, isFiltered: isFilteredHere(plan, options) };
+    await result.end(closingLines(tally, noun, { ...options, ...how }));
   } catch (thrown) {
     throw withListHint(thrown, plan, options);
   } finally {

@@ -5,29 +5,25 @@ import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ListOptions } from './flags.js';
 
-export interface Tally {
-  pages: number;
-  /** How often the pages were read: more than once where they brought fewer than the service counts. */
-  readings: number;
-  /** Distinct items that came. */
-  read: number;
-  /** How many came again within one reading. */
-  repeated: number;
-  /** How many the service counts that did not come, however often the pages were read. */
-  missing: number;
-  /** Items that passed the filters of this side, shown or not. */
-  kept: number;
-  shown: number;
-  /** The service's total, first and last; undefined where it gives none. */
-  firstTotal: number | undefined;
-  lastTotal: number | undefined;
-  /** Whether the service has more, or there was more than was shown. */
-  hasMore: boolean;
-}
+export type Tally = ReturnType<typeof startTally>;
 
-export function startTally(): Tally {
-  const counts = { pages: 0, readings: 0, read: 0, repeated: 0, missing: 0, kept: 0, shown: 0 };
-  return { ...counts, firstTotal: undefined, lastTotal: undefined, hasMore: false };
+export function startTally() {
+  return {
+    pages: 0,
+    /** How often the pages were read: more than once where they brought fewer than the service counts. */
+    readings: 0,
+    /** Distinct items that came, and how many came again within one reading. */
+    ...{ read: 0, repeated: 0 },
+    /** How many the service counts that did not come, however often the pages were read. */
+    missing: 0,
+    /** Items that passed the filters of this side, and how many of them were shown. */
+    ...{ kept: 0, shown: 0 },
+    /** The service's total, first and last; undefined where it gives none. */
+    firstTotal: undefined as number | undefined,
+    lastTotal: undefined as number | undefined,
+    /** Whether the service has more, or there was more than was shown. */
+    hasMore: false,
+  };
 }
 
 /** `12 pages, 240 of 2003 bicycles, 812 a second`. */
