@@ -220,7 +220,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/views/map': 906,
   'src/commands/alerts': 1_697,
   'src/commands/api': 311,
-  'src/commands/auth': 557,
+  'src/commands/auth': 532,
   'src/commands/bicycles': 1_716,
   'src/commands/completion': 277,
   'src/commands/config': 282,

@@ -91,8 +91,8 @@ describe.runIf(hasTool('script'))('it shows what fleet prints', () => {
     const { baseUrl, sseUrl } = sandbox();
     const ended = await run(line, [
       { when: /Address of the service/, press: `${baseUrl}\r` },
-      { when: /Access token/, press: `${await sandbox().token()}\r` },
       { when: /Push address/, press: `${sseUrl}\r` },
+      { when: /Access token/, press: `${await sandbox().token()}\r` },
       { when: /Organization/, press: '1\r' },
     ]);
     // Of a line that is typed, and drawn again at each key, the last.

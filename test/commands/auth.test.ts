@@ -79,8 +79,8 @@ describe('auth login', () => {
     const { typed, ...terminal } = typing([
       ['Address of the service', 'api.example.com\r'],
       ['did you mean https://api.example.com?', '\x15https://api.example.com\r'],
-      ['Access token for profile "default" at https://api.example.com', `${VALID}\r`],
       ['Push address', '\r'],
+      ['Access token for profile "default" at https://api.example.com', `${VALID}\r`],
       ['Organization (UUID; Enter', `${ORGANIZATION.toUpperCase()}\r`],
     ]);
     const run = await fleet('auth login --no-check', terminal);
@@ -267,8 +267,8 @@ describe('the profile that a login goes to', () => {
     });
     const { typed, ...terminal } = typing([
       ['Address of the service', `${OTHER}\r`],
-      [`Access token for profile "127.0.0.1-4" at ${OTHER}`, `${VALID}\r`],
       ['Push address', '\r'],
+      [`Access token for profile "127.0.0.1-4" at ${OTHER}`, `${VALID}\r`],
       ['Organization (UUID; Enter', '\r'],
     ]);
     const run = await fleet('auth login --no-check', terminal);

@@ -61,8 +61,8 @@ const WAYS: { readonly [beginning: string]: Way } = {
     isTerminal: true,
     steps: [
       { when: /Address of the service/, press: 'http://127.0.0.1:1\r' },
-      { when: /Access token/, press: 'token-of-a-stranger\r' },
       { when: /Push address/, press: '\r' },
+      { when: /Access token/, press: 'token-of-a-stranger\r' },
       { when: /Organization/, press: '\r' },
     ],
   },

@@ -116,7 +116,7 @@ describe('auth login --email', () => {
     ));
 
   it('needs its flags together', async () => {
-    expect((await fleet('auth login --password-stdin')).stderr).toContain('--password-stdin needs --email');
+    expect((await fleet('auth login --password-stdin')).stderr).toContain('and --login-path need --email');
     expect((await fleet('auth login --with-token --email a@b.c')).stderr).toContain('cannot be used together');
   });
 });

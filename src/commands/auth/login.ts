@@ -25,7 +25,7 @@ import {
   saveToken,
   useProfile,
 } from '../../settings/store.js';
-import { organizationsOf, parseToken, readExpiry } from '../../settings/token.js';
+import { organizationsOf, readExpiry } from '../../settings/token.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import { readToken } from '../../settings/token-text.js';
 import { canAsk } from '../../terminal/prompt.js';
@@ -46,52 +46,54 @@ export interface LoginOptions {
 /** A token is a few hundred bytes; whoever pipes more than this pipes something else. */
 const STDIN_LIMIT_BYTES = 65_536;
 
-/** What was typed, as config.json has it. */
-type Answers = { [Key in 'base_url' | 'sse_url' | 'organization']?: string | undefined };
-
 export async function login(context: Context, options: LoginOptions): Promise<void> {
   const { io, flags, notice } = context;
   checkFlags(options);
   const stored = await loadStored(io.env);
   const settings = resolveSettings(flags, io.env, stored, chooseProfile(flags, io.env, stored, { mayBeNew: true }));
+  const inUse = settings.profile.value;
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
-  const answers: Answers = {};
-  const ask = async (key: 'base_url' | 'sse_url', message: string) => {
-    const check = (url: URL) => refusePlainHttp(url, message, stored, settings.profile.value);
-    answers[key] = await askAddress(context, key, message, check);
-  };
 
   // What the sandbox's profile holds is of no use elsewhere.
-  const inUse = settings.profile.value;
   const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
-  const isUnset = settings.baseUrl.shown === null || (isSandbox && settings.baseUrl.origin === 'profile');
-  const isNewPlace = asks && isUnset;
-  if (isNewPlace) {
-    const whose = `"${inUse}" belongs to "fleet sandbox": this login gets a profile named after its address`;
-    await notice(isSandbox ? whose : `logging in: profile "${inUse}"`);
-    await ask('base_url', 'Address of the service');
-  }
-  const address = answers.base_url ?? (isUnset ? null : settings.baseUrl.shown);
-  const baseUrl = address === null ? undefined : new URL(address);
+  const known = isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
+  const isNewPlace = asks && known === undefined;
+  const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
   const { profile, reason, replaced } = target;
-  if (baseUrl !== undefined) refusePlainHttp(baseUrl, 'base_url', stored, profile);
-  const where = `profile "${profile}"${address === null ? '' : ` at ${address}`}`;
+  const where = `profile "${profile}"${baseUrl === undefined ? '' : ` at ${showAddress(baseUrl)}`}`;
   await notice(`logging in: ${where}`);
   if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
   if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
+  const isKnown = ({ shown, origin }: Setting) => shown !== null && (origin !== 'profile' || profile === inUse);
+  const sseUrl =
+    isNewPlace && !isKnown(settings.sseUrl)
+      ? await askAddress(context, 'Push address', { isNeeded: false })
+      : undefined;
+  for (const [key, url] of Object.entries({ base_url: baseUrl, sse_url: sseUrl }))
+    if (url !== undefined) refusePlainHttp(url, key, stored, profile);
 
   const obtained = await obtain(context, options, { settings, baseUrl, where });
   const { token } = obtained;
-  const isKnown = ({ shown, origin }: Setting) => shown !== null && (origin !== 'profile' || profile === inUse);
   const organization =
     isKnown(settings.organization) && replaced === undefined ? settings.organization.value : undefined;
   const place = options.check === false || baseUrl === undefined ? undefined : { settings, baseUrl, token };
   if (place !== undefined) await checkLogin(context, place, organization);
-  if (isNewPlace && !isKnown(settings.sseUrl)) await ask('sse_url', 'Push address');
-  if (asks && organization === undefined && (isNewPlace || !stored.profiles.has(profile)))
-    answers.organization = await askOrganization(context, token, place, isNewPlace);
-  await save(context, { stored, target, values: valuesToSave(settings, answers, target), obtained });
+  const asksOrganization = asks && organization === undefined && (isNewPlace || !stored.profiles.has(profile));
+  const chosen = asksOrganization ? await askOrganization(context, token, place, isNewPlace) : undefined;
+
+  // From the environment only where it is another profile than that in use.
+  const isElsewhere = reason !== undefined || replaced !== undefined;
+  const given = ({ shown, origin }: Setting) =>
+    origin === 'flag' || (origin === 'environment' && isElsewhere) ? (shown ?? undefined) : undefined;
+  const values = {
+    base_url: isNewPlace && baseUrl !== undefined ? showAddress(baseUrl) : given(settings.baseUrl),
+    sse_url: sseUrl === undefined ? given(settings.sseUrl) : showAddress(sseUrl),
+    organization: chosen ?? given(settings.organization),
+  };
+  await save(context, stored, target, values, obtained);
+  await reportEnd(context, obtained);
+  await warn(context, profile, token);
 }
 
 /** Which profile a login goes to: the one that is named, else the one in use if it is of the same service, else one named after the host. */
@@ -134,10 +136,7 @@ function checkFlags({ withToken, email, passwordStdin, loginPath }: LoginOptions
   if (withToken === true && email !== undefined)
     throw usageError('--with-token and --email cannot be used together', 'a token needs no e-mail address');
   if (email === undefined && (passwordStdin === true || loginPath !== undefined))
-    throw usageError(
-      `${passwordStdin === true ? '--password-stdin' : '--login-path'} needs --email`,
-      'fleet auth login --email you@example.org',
-    );
+    throw usageError('--password-stdin and --login-path need --email', 'fleet auth login --email you@example.org');
 }
 
 /** The token: piped, typed, or had for a password. */
@@ -165,15 +164,11 @@ async function obtain(
     if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found') throw hinted;
     throw withHint(thrown, 'this service has no login there: give --login-path, or a token with "fleet auth login"');
   });
-  const parsed = parseToken(answer ?? '');
-  if ('reason' in parsed)
-    throw new FleetError('service', `the service answered the login at ${loginPath} without a token`, {
-      hint: 'another address for it is given with --login-path; a token by hand with: fleet auth login',
-    });
-  secrets.add(parsed.value);
+  const hint = 'another address for it is given with --login-path; a token by hand with: fleet auth login';
+  const failure = (message: string) => new FleetError('service', message, { hint });
+  const token = readToken(answer ?? '', `the token that ${loginPath} answered`, hint, { secrets }, failure);
   await context.notice(`✓ logged in as ${email}`);
-  const login = { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() };
-  return { token: parsed.value, login };
+  return { token, login: { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() } };
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
@@ -187,36 +182,21 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
   return bytes.toString('utf8');
 }
 
-/**
- * What changes in the profile: what was typed or came by flag, and from the environment where it is another profile than that in use.
- * `undefined` takes out what belonged to the service that was there before.
- */
-function valuesToSave(settings: Settings, answers: Answers, { reason, replaced }: LoginTarget): ProfileValues {
-  const known = { base_url: settings.baseUrl, sse_url: settings.sseUrl, organization: settings.organization };
-  const isElsewhere = reason !== undefined || replaced !== undefined;
-  const values: Answers = {};
-  for (const [key, { shown, origin }] of Object.entries(known) as [keyof Answers, Setting][]) {
-    const isGiven = shown !== null && (origin === 'flag' || (origin === 'environment' && isElsewhere));
-    if (answers[key] !== undefined || isGiven) values[key] = answers[key] ?? shown ?? undefined;
-    else if (origin === 'profile' && replaced !== undefined) values[key] = undefined;
-  }
-  return values;
-}
-
-interface Result {
-  stored: Stored;
-  target: LoginTarget;
-  values: ProfileValues;
-  obtained: StoredToken;
-}
-
-async function save(context: Context, { stored, target, values, obtained }: Result): Promise<void> {
-  const { io, flags, notice } = context;
-  const { profile, reason } = target;
-  const { token, login } = obtained;
-  await saveProfile(stored, profile, values);
+/** Saves what was typed or given, and the token; what belonged to the service that the profile had before is taken out. */
+async function save(
+  { notice }: Context,
+  stored: Stored,
+  { profile, reason, replaced }: LoginTarget,
+  values: ProfileValues,
+  { token, login }: StoredToken,
+): Promise<void> {
+  const held = stored.profiles.get(profile);
+  const changes = Object.entries(values).filter(
+    ([key, value]) => value !== undefined || (replaced !== undefined && held?.[key] !== undefined),
+  );
+  await saveProfile(stored, profile, Object.fromEntries(changes));
   await saveToken(stored, profile, token, login);
-  for (const [key, value] of Object.entries(values))
+  for (const [key, value] of changes)
     await notice(
       value === undefined ? `✓ removed ${key}, which belonged to the other service` : `✓ saved ${key} ${value}`,
     );
@@ -225,26 +205,10 @@ async function save(context: Context, { stored, target, values, obtained }: Resu
   // The first profile of all, and one that the login chose by itself, are used from now on.
   const before = stored.active ?? DEFAULT_PROFILE;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
-  if (before !== profile && (isFirst || reason !== undefined)) {
-    await useProfile(stored, profile);
-    await notice(
-      `✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`,
-    );
-  } else if (before !== profile) await notice(`to use it without --profile: fleet profile use ${profile}`);
-  await reportEnd(context, obtained);
-
-  const saved = await loadStored(io.env);
-  const settings = resolveSettings({ ...flags, profile }, io.env, saved);
-  const place = await findTokenPlace(io.env, saved, settings);
-  if (place !== undefined && place.kind !== 'stored')
-    await notice(`warning: ${place.origin} overrides the stored token, which is not used as long as that is set`);
-  if (settings.baseUrl.value === undefined)
-    await notice(`no address yet: run "fleet config set base_url URL${profileFlag(profile)}"`);
-  const several = organizationsOf(token).length;
-  if (settings.organization.value === undefined && several > 1)
-    await notice(
-      `the token names ${several} organizations and none is chosen: run "fleet config set organization NAME${profileFlag(profile)}"; "fleet organizations list" shows them`,
-    );
+  if (before === profile) return;
+  if (!isFirst && reason === undefined) return notice(`to use it without --profile: fleet profile use ${profile}`);
+  await useProfile(stored, profile);
+  await notice(`✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
 }
 
 async function reportEnd({ clock, notice }: Context, { token, login }: StoredToken): Promise<void> {
@@ -252,7 +216,23 @@ async function reportEnd({ clock, notice }: Context, { token, login }: StoredTok
   if (expiry === undefined) return;
   const now = clock.wallMs();
   const iso = new Date(expiry).toISOString();
-  const renewed = login === undefined ? '' : '; every command that runs before then renews it';
-  if (expiry > now) await notice(`it expires ${age(iso, now)} (${iso})${renewed}`);
-  else await notice(`warning: this token expired ${age(iso, now)} (${iso}); the service will refuse it`);
+  const when = `${age(iso, now)} (${iso})`;
+  if (expiry <= now) return notice(`warning: this token expired ${when}; the service will refuse it`);
+  await notice(`it expires ${when}${login === undefined ? '' : '; every command that runs before then renews it'}`);
+}
+
+/** What keeps the next command from using what was saved. */
+async function warn({ io, flags, notice }: Context, profile: string, token: string): Promise<void> {
+  const saved = await loadStored(io.env);
+  const settings = resolveSettings({ ...flags, profile }, io.env, saved);
+  const place = await findTokenPlace(io.env, saved, settings);
+  if (place !== undefined && place.kind !== 'stored')
+    await notice(`warning: ${place.origin} overrides the stored token, which is not used as long as that is set`);
+  const set = (key: string, value: string) => `run "fleet config set ${key} ${value}${profileFlag(profile)}"`;
+  if (settings.baseUrl.value === undefined) await notice(`no address yet: ${set('base_url', 'URL')}`);
+  const several = organizationsOf(token).length;
+  if (settings.organization.value === undefined && several > 1)
+    await notice(
+      `the token names ${several} organizations and none is chosen: ${set('organization', 'NAME')}; "fleet organizations list" shows them`,
+    );
 }

@@ -3,8 +3,7 @@
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
-import { messageOf } from '../../errors.js';
-import { parseAddress, showAddress } from '../../settings/keys.js';
+import { parseAddress } from '../../settings/keys.js';
 import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { readNames } from '../named/find.js';
@@ -15,31 +14,23 @@ import { clientOfLogin, type LoginPlace } from './check.js';
 const INSTEAD =
   'give the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
-/** An address as config.json has it; that of the service is needed, another may be left open. `check` throws for one that is refused. */
+/** An address; undefined where it is left open. */
 export async function askAddress(
   context: Context,
-  key: 'base_url' | 'sse_url',
   message: string,
-  check: (url: URL) => void,
-): Promise<string | undefined> {
-  const isNeeded = key === 'base_url';
+  { isNeeded = true } = {},
+): Promise<URL | undefined> {
   const answer = await askText(context, {
     message: isNeeded ? message : `${message} (Enter to leave it unset)`,
     instead: INSTEAD,
     refuse(typed) {
-      if (typed.trim() === '') return isNeeded ? 'an address is needed' : undefined;
       const parsed = parseAddress(typed);
-      if ('reason' in parsed) return [parsed.reason, parsed.hint].filter(Boolean).join('; ');
-      try {
-        check(parsed.value);
-        return undefined;
-      } catch (error) {
-        return messageOf(error);
-      }
+      if ('value' in parsed || (!isNeeded && typed.trim() === '')) return undefined;
+      return [parsed.reason, parsed.hint].filter(Boolean).join('; ');
     },
   });
   const parsed = parseAddress(answer);
-  return 'reason' in parsed ? undefined : showAddress(parsed.value);
+  return 'value' in parsed ? parsed.value : undefined;
 }
 
 /** The text that was typed. `where` names profile and address. */
