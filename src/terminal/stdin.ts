@@ -1,17 +1,16 @@
-// Reads stdin to its end or line by line, bounded; rejects a directory.
+// Reads stdin to its end or line by line, bounded.
 
-import { fstatSync } from 'node:fs';
+import { addAbortSignal } from 'node:stream';
 import type { Clock } from '../clock.js';
-import { type FleetError, reasonOf, usageError } from '../errors.js';
-import type { Io, Streams } from './io.js';
+import { reasonOf, usageError } from '../errors.js';
+import type { Io } from './io.js';
 import { withoutWorkbook } from './workbook.js';
 
 /** The most that is read as a whole. */
 const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** Longer than any line with a bicycle in it. */
-const LINE_LIMIT_BYTES = 1024 * 1024;
-const LINE_FEED = 0x0a;
+const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
 /** What the reading of stdin needs. */
 export interface StdinOptions {
@@ -64,7 +63,7 @@ export async function* readLines(
 ): AsyncGenerator<string, void, undefined> {
   const [chunks, source] = path === '-' ? [stdinChunks(context), 'stdin'] : [fileChunks(context, path, flag), path];
   let isEmpty = true;
-  for await (const line of linesOf(chunks, source, true)) {
+  for await (const line of linesOf(chunks, source)) {
     isEmpty &&= line.trim() === '';
     yield line;
   }
@@ -73,42 +72,31 @@ export async function* readLines(
 
 /**
  * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws as readStdin does, and a
- * FleetError of kind `usage` for a line of more than a megabyte and, where it is strict, for what is not UTF-8.
+ * FleetError of kind `usage` for a line of more than a megabyte and for what is not UTF-8.
  */
-export function readStdinLines(options: StdinOptions, isStrict: boolean): AsyncGenerator<string, void, undefined> {
-  return linesOf(stdinChunks(options), 'stdin', isStrict);
+export function readStdinLines(options: StdinOptions): AsyncGenerator<string, void, undefined> {
+  return linesOf(stdinChunks(options), 'stdin');
 }
 
-async function* linesOf(
-  chunks: AsyncIterable<Uint8Array>,
-  source: string,
-  isStrict: boolean,
-): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder('utf-8', { fatal: isStrict });
-  let rest: Buffer = Buffer.alloc(0);
-  let number = 0;
-  const check = (line: Buffer) => {
-    if (line.length > LINE_LIMIT_BYTES) throw usageError(`a line of ${source} is longer than a megabyte`);
-    return line;
-  };
-  const decode = (line: Buffer): string => {
-    number += 1;
+async function* linesOf(chunks: AsyncIterable<Uint8Array>, source: string): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (chunk?: Uint8Array) => {
     try {
-      return decoder.decode(line).replace(/\r$/, '');
+      return decoder.decode(chunk, { stream: chunk !== undefined });
     } catch {
-      throw usageError(`${source}:${number}: this is not UTF-8: save the file as UTF-8`, 'nothing was sent');
+      throw usageError(`${source} is not UTF-8: save it as UTF-8`, 'nothing was sent');
     }
   };
+  let rest = '';
   for await (const chunk of withoutWorkbook(chunks, source)) {
-    rest = Buffer.concat([rest, chunk]);
-    let start = 0;
-    for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED, start)) {
-      yield decode(check(rest.subarray(start, end)));
-      start = end + 1;
-    }
-    rest = check(rest.subarray(start));
+    const lines = (rest + decode(chunk)).split('\n');
+    if (lines.some(({ length }) => length > LONGEST_LINE_CHARACTERS))
+      throw usageError(`a line of ${source} is longer than a megabyte`);
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield line.replace(/\r$/, '');
   }
-  if (rest.length > 0) yield decode(rest);
+  rest += decode();
+  if (rest !== '') yield rest.replace(/\r$/, '');
 }
 
 async function* fileChunks(
@@ -128,31 +116,14 @@ async function* fileChunks(
 }
 
 async function* stdinChunks({ io: { stdin }, signal }: StdinOptions): AsyncGenerator<Uint8Array, void, undefined> {
-  const onAbort = () => void stdin.destroy(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    if (isDirectory(stdin)) throw unreadable('it is a directory');
-    for await (const chunk of stdin) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    signal.throwIfAborted();
+    for await (const chunk of addAbortSignal(signal, stdin))
+      yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   } catch (error) {
-    // What destroyed the stream, Ctrl-C for instance, comes through as it is.
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw unreadable(reasonOf(error));
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
-function unreadable(reason: string): FleetError {
-  return usageError(`stdin cannot be read: ${reason}`, 'pipe the input in, or redirect it from a file: < FILE');
-}
-
-/** Node shows a directory as an empty stream. */
-function isDirectory(stdin: Streams['stdin']): boolean {
-  const { fd } = stdin as { fd?: unknown };
-  try {
-    return typeof fd === 'number' && fstatSync(fd).isDirectory();
-  } catch {
-    return false;
+    signal.throwIfAborted();
+    throw usageError(
+      `stdin cannot be read: ${reasonOf(error)}`,
+      'pipe the input in, or redirect it from a file: < FILE',
+    );
   }
 }

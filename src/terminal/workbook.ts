@@ -2,8 +2,8 @@
 
 import { FleetError, usageError } from '../errors.js';
 
-/** A workbook is a zip: a few megabytes of it are a hundred of text. */
-const LIMIT_BYTES = 16 * 1024 * 1024;
+/** What a workbook may have, as it is and unpacked: it is a zip, a few megabytes of which are a hundred of text. */
+const LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** How a zip begins. */
 const SIGNATURE = [0x50, 0x4b, 0x03, 0x04];
@@ -13,26 +13,23 @@ export async function* withoutWorkbook(
   chunks: AsyncIterable<Uint8Array>,
   source: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  let gathered: Uint8Array[] | undefined;
-  let isFirst = true;
+  let workbook: Uint8Array[] | undefined;
   let size = 0;
   for await (const chunk of chunks) {
-    const isZip = isFirst && SIGNATURE.every((byte, index) => chunk[index] === byte);
-    isFirst = false;
-    if (isZip) gathered = [];
-    if (gathered === undefined) {
-      yield chunk;
-      continue;
-    }
-    gathered.push(chunk);
+    if (size === 0 && SIGNATURE.every((byte, index) => chunk[index] === byte)) workbook = [];
     size += chunk.length;
-    if (size > LIMIT_BYTES) throw usageError(`${source} is a workbook larger than 16 MB`, 'save it as CSV');
+    if (workbook === undefined) yield chunk;
+    else if (size > LIMIT_BYTES) throw tooLarge(source);
+    else workbook.push(chunk);
   }
-  if (gathered !== undefined) yield Buffer.from(csvOf(await readSheet(Buffer.concat(gathered), source)));
+  if (workbook !== undefined) yield Buffer.from(csvOf(await readSheet(Buffer.concat(workbook), source)));
 }
 
-/** What a workbook may be unpacked, and the cells that its used corner may span: one stray cell in the last row makes 17 billion of them. */
-const UNPACKED_LIMIT_BYTES = 64 * 1024 * 1024;
+function tooLarge(source: string): FleetError {
+  return usageError(`${source} is a workbook of more than 64 MB`, 'save it as CSV');
+}
+
+/** The cells that its used corner may span: one stray cell in the last row makes 17 billion of them. */
 const MOST_CELLS = 5_000_000;
 
 /** Throws a FleetError of kind `usage` for a workbook that would not fit into memory. */
@@ -43,11 +40,10 @@ async function checkSize(bytes: Buffer, source: string): Promise<void> {
   const sheets = unzipSync(bytes, {
     filter({ name, originalSize }) {
       unpackedBytes += originalSize;
-      return unpackedBytes <= UNPACKED_LIMIT_BYTES && name.startsWith('xl/worksheets/');
+      return unpackedBytes <= LIMIT_BYTES && name.startsWith('xl/worksheets/');
     },
   });
-  if (unpackedBytes > UNPACKED_LIMIT_BYTES)
-    throw usageError(`${source} is a workbook of more than 64 MB unpacked`, 'save it as CSV');
+  if (unpackedBytes > LIMIT_BYTES) throw tooLarge(source);
   for (const sheet of Object.values(sheets)) {
     let rows = 0;
     let columns = 0;

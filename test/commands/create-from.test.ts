@@ -201,7 +201,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
       const { code, stderr } = await create(sandbox, ['--from', path, '--yes']);
       expect(code).toBe(2);
-      expect(stderr).toContain(`${path}:3: this is not UTF-8`);
+      expect(stderr).toContain(`${path} is not UTF-8`);
     });
   });
 

@@ -199,7 +199,7 @@ test('a workbook that would not fit into memory is refused before it is read', a
   const far = await act(zipOf('<c r="A1"/><c r="XFD1048576" s="1"/>'));
   expect([far.code, far.stderr]).toEqual([2, expect.stringContaining('reach to row 1048576 and column 16384')]);
   const bomb = await act(zipOf(' '.repeat(70 * 1024 * 1024)));
-  expect([bomb.code, bomb.stderr]).toEqual([2, expect.stringContaining('more than 64 MB unpacked')]);
+  expect([bomb.code, bomb.stderr]).toEqual([2, expect.stringContaining('more than 64 MB')]);
 });
 
 /** A zip with one file in it: a sheet. */

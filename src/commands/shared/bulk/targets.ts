@@ -61,7 +61,7 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
     if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
     return false;
   };
-  const rows = readRows(readStdinLines(context, false), { isHeader, hasComments: true });
+  const rows = readRows(readStdinLines(context), { isHeader, hasComments: true });
   try {
     for await (const { line, value, isRecord = false } of rows) {
       count += 1;
