@@ -43,9 +43,10 @@ export interface Delivery {
 }
 
 /** Hands texts to a stream, and keeps count of what was not taken. */
-export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOutputError): Delivery {
-  /** How each write that waits is settled, its text, and its promise. */
-  const waiting = new Map<() => void, { text: string | Uint8Array; taken: Promise<void> }>();
+export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
+  /** How each write that waits is settled, with its length. */
+  const waiting = new Map<() => void, number>();
+  let last: Promise<void> = Promise.resolve();
   let failure: Error | undefined;
   let undelivered = 0;
   let isEnding = false;
@@ -53,32 +54,24 @@ export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOut
 
   function fail(error: Error): void {
     failure ??= error;
+    if (failure instanceof ReaderStopped) for (const bytes of waiting.values()) undelivered += bytes;
     cancelLimit?.();
     for (const settle of waiting.keys()) settle();
     waiting.clear();
   }
-  function giveUp(): void {
-    for (const { text } of waiting.values()) undelivered += Buffer.byteLength(text);
-    fail(new ReaderStopped());
-  }
   function limitWait(): void {
-    if (isEnding && waiting.size > 0) cancelLimit ??= clock.after(END_LIMIT_MS, giveUp);
-  }
-  function take(settle: () => void): void {
-    if (!waiting.delete(settle)) return;
     cancelLimit?.();
-    cancelLimit = undefined;
-    limitWait();
-    settle();
+    const isLimited = isEnding && waiting.size > 0;
+    cancelLimit = isLimited ? clock.after(END_LIMIT_MS, () => fail(new ReaderStopped())) : undefined;
   }
 
   // Without a listener an EPIPE would end the process with a stack trace.
-  stream.on?.('error', (error: NodeJS.ErrnoException) => fail(toError(error)));
+  stream.on?.('error', (error: NodeJS.ErrnoException) => fail(toOutputError(error)));
   stream.on?.('close', () => fail(new ReaderLeft()));
   return {
     undeliveredBytes: () => undelivered,
     async settled() {
-      while (waiting.size > 0) await Promise.allSettled([...waiting.values()].map(({ taken }) => taken));
+      while (waiting.size > 0) await last.catch(() => {});
     },
     beginEnd() {
       isEnding = true;
@@ -86,21 +79,19 @@ export function openDelivery(stream: OutputTarget, clock: Clock, toError = toOut
     },
     write(text) {
       if (text.length === 0) return Promise.resolve();
-      if (failure !== undefined) {
-        if (failure instanceof ReaderStopped) undelivered += Buffer.byteLength(text);
-        return Promise.reject(failure);
-      }
-      let settle = () => {};
-      const taken = new Promise<void>((resolve, reject) => {
-        settle = () => (failure === undefined ? resolve() : reject(failure));
+      last = new Promise((resolve, reject) => {
+        const settle = () => (failure === undefined ? resolve() : reject(failure));
+        waiting.set(settle, Buffer.byteLength(text));
+        if (failure !== undefined) return fail(failure);
+        if (cancelLimit === undefined) limitWait();
+        stream.write(text, (error) => {
+          if (error) return fail(toOutputError(error));
+          waiting.delete(settle);
+          limitWait();
+          settle();
+        });
       });
-      waiting.set(settle, { text, taken });
-      limitWait();
-      stream.write(text, (error) => {
-        if (error) fail(toError(error));
-        else take(settle);
-      });
-      return taken;
+      return last;
     },
   };
 }

@@ -8,7 +8,7 @@ import { reasonOf } from '../errors.js';
 import { BUN_VERSION } from '../program-files.js';
 import { openSecrets, type Secrets } from '../secrets.js';
 import { type ColorLevel, colorLevel } from './colour.js';
-import { type Delivery, type OutputTarget, openDelivery, ReaderLeft } from './delivery.js';
+import { type Delivery, type OutputTarget, openDelivery } from './delivery.js';
 import type { Pager } from './pager.js';
 
 /** The streams of a process: real ones in `bin/fleet.js`, streams in memory in tests. */
@@ -77,13 +77,7 @@ function showsUnicode(env: NodeJS.ProcessEnv): boolean {
 
 type EndableOutput = Output & Delivery;
 
-/** `toError` says what a failed write means, where that is not what it means for stdout. */
-function openOutput(
-  streams: Streams,
-  name: 'stdout' | 'stderr',
-  { noColor, clock }: IoOptions,
-  toError?: () => Error,
-): EndableOutput {
+function openOutput(streams: Streams, name: 'stdout' | 'stderr', { noColor, clock }: IoOptions): EndableOutput {
   const { env } = streams;
   const { isTerminal, target } = findTarget(streams, name, clock);
   return {
@@ -97,7 +91,7 @@ function openOutput(
       return Math.min(MAXIMUM_WIDTH_COLUMNS, Math.max(MINIMUM_WIDTH_COLUMNS, columns));
     },
     height: () => streams[name].rows ?? 24,
-    ...openDelivery(target, clock, toError),
+    ...openDelivery(target, clock),
   };
 }
 
@@ -195,17 +189,16 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', options);
   if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);
-  const paging = openPaging(stdout, env, options.clock, status.hold);
   let isEnding = false;
-  // When stderr itself is closed nobody can be told: its text is lost, the work goes on.
+  const paging = openPaging(stdout, env, options.clock, status.hold);
   const openStderr = (): EndableOutput & StatusOutput => {
-    const opened = openOutput(streams, 'stderr', options, () => new ReaderLeft());
+    const opened = openOutput(streams, 'stderr', options);
     if (isEnding) opened.beginEnd();
-    const write: Output['write'] = (text) => {
+    const write: Output['write'] = async (text) => {
       const hidden = typeof text === 'string' ? secrets.hide(text) : text;
-      if (paging.held === undefined || !opened.isTerminal) return opened.write(hidden).catch(() => {});
-      paging.held.push(hidden);
-      return Promise.resolve();
+      if (opened.isTerminal && paging.held !== undefined) paging.held.push(hidden);
+      // When stderr itself is closed nobody can be told: its text is lost, the work goes on.
+      else await opened.write(hidden).catch(() => {});
     };
     const drawStatus = (line: string) => status.draw(line, write);
     return { ...opened, write: status.under(write, false), drawStatus, holdStatus: status.hold };
@@ -230,15 +223,15 @@ export function openIo(streams: Streams, options: IoOptions): Io {
       stderr?.beginEnd();
     },
     startPager: paging.start,
-    closePager: async () => {
+    async closePager() {
       for (const text of await paging.end()) await stderr?.write(text);
     },
   };
 }
 
-/** What it takes to send stdout through the operator's pager. */
-function openPaging(stdout: EndableOutput, env: NodeJS.ProcessEnv, clock: Clock, hold: () => () => void) {
-  let pager: Pager | undefined;
+/** The way of stdout through the operator's pager. */
+function openPaging(stdout: EndableOutput, env: NodeJS.ProcessEnv, clock: Clock, holdStatus: () => void) {
+  let opening: Promise<Pager | undefined> | undefined;
   const paging = {
     /** What stderr was given while the terminal is the pager's. */
     held: undefined as (string | Uint8Array)[] | undefined,
@@ -248,30 +241,26 @@ function openPaging(stdout: EndableOutput, env: NodeJS.ProcessEnv, clock: Clock,
       const command = pagerCommand(env);
       if (command === undefined) return;
       const direct = stdout.write;
-      const open = async () => {
-        const showStatus = hold();
-        pager = await openPager(command, env, clock).catch(async (error: unknown) => {
-          showStatus();
-          await say(`! the pager "${command.join(' ')}" could not be started: ${reasonOf(error)}`);
-          return undefined;
-        });
-        if (pager === undefined) return direct;
-        paging.held = [];
-        Object.assign(stdout, { settled: pager.settled, beginEnd: pager.beginEnd });
-        return pager.write;
+      const refuse = async (error: unknown) => {
+        await say(`! the pager "${command.join(' ')}" could not be started: ${reasonOf(error)}`);
+        return undefined;
       };
-      let opening: ReturnType<typeof open> | undefined;
       stdout.write = async (text) => {
-        opening ??= open();
-        await (await opening)(text);
+        if (opening === undefined) holdStatus();
+        opening ??= openPager(command, env, clock).catch(refuse);
+        const pager = await opening;
+        if (pager === undefined) return direct(text);
+        paging.held ??= [];
+        Object.assign(stdout, { settled: pager.settled, beginEnd: pager.beginEnd });
+        await pager.write(text);
       };
     },
     /** Waits for the end of the pager; what stderr was given meanwhile. */
     async end(): Promise<(string | Uint8Array)[]> {
-      await pager?.close();
-      const lines = paging.held ?? [];
+      await (await opening)?.close();
+      const texts = paging.held ?? [];
       paging.held = undefined;
-      return lines;
+      return texts;
     },
   };
   return paging;
