@@ -5,14 +5,7 @@ import { CommanderError } from 'commander';
 import { createRoot } from './cli/command.js';
 import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/completions.js';
 import { checkFile, checkGlobalFlags } from './cli/contradictions.js';
-import {
-  everyCommandsFlags,
-  fitHelp,
-  type HelpScreen,
-  helpConfiguration,
-  helpFirstPage,
-  helpWidth,
-} from './cli/help.js';
+import { fitHelp, type HelpScreen, helpConfiguration, helpFirstPage, helpWidth } from './cli/help.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { addBicycles } from './commands/bicycles/index.js';
 import type { OfflineFlags } from './commands/shared/offline.js';
@@ -174,7 +167,7 @@ export async function buildProgram(run: Run, { write, screen = PIPE, words = [] 
       getErrHasColors: () => screen.hasColors,
     })
     .configureHelp(helpConfiguration())
-    .addHelpText('afterAll', ({ command }) => everyCommandsFlags(program, command, screen))
+    .addHelpText('afterAll', ({ command }) => (command === program ? '' : '\nFlags of every command: fleet help flags'))
     .option('-V, --version', 'print the version')
     .on('option:version', () => {
       write(`${programVersion()}\n`);

@@ -205,7 +205,7 @@ const FILE_LINES = 350;
 const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_228,
   'src/api': 344,
-  'src/cli': 773,
+  'src/cli': 725,
   'src/follower': 1_342,
   'src/globe': 252,
   'src/http/*.ts': 1_634,
@@ -215,7 +215,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/page': 1_710,
   'src/sandbox': 2_527,
   'src/settings': 1_125,
-  'src/terminal': 2_002,
+  'src/terminal': 1_953,
   'src/views/*.ts': 1_382,
   'src/views/map': 906,
   'src/commands/alerts': 1_697,

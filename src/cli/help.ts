@@ -1,6 +1,6 @@
-// How a page of help looks: wrapped at the width, long flags on lines of their own, the flags of every command kept short.
+// How a page of help looks: wrapped at the width, long flags on lines of their own.
 
-import type { CommandUnknownOpts as Command, HelpConfiguration, Option } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts as Command, HelpConfiguration } from '@commander-js/extra-typings';
 
 /** Where help is read. */
 export interface HelpScreen {
@@ -12,13 +12,11 @@ export interface HelpScreen {
 /** The default width of a page, and the greatest: long lines are hard to read. */
 const PIPE_WIDTH_COLUMNS = 80;
 const WIDEST_COLUMNS = 100;
-/** A flag longer than this gets a line of its own, or it would push every description to the right edge. */
-const LONGEST_TERM_COLUMNS = 24;
+/** The columns of a flag; a longer one gets a line of its own. */
+const TERM_COLUMNS = 20;
 /** Narrower columns are not wrapped: a word a line is no help. */
 const NARROWEST_TEXT_COLUMNS = 20;
 const MARGIN = '  ';
-/** The prefix of an example's purpose. */
-const COMMENT = '  # ';
 
 const BOLD = ['\u001b[1m', '\u001b[22m'] as const;
 
@@ -44,14 +42,7 @@ export function helpConfiguration(): HelpConfiguration {
       [command.name(), ...(command.parent?.parent ? command.registeredArguments.map(argumentTerm) : [])].join(' '),
     argumentTerm: (argument) => argument.name(),
     styleTitle: (title) => embolden(title === 'Options:' ? 'Flags:' : title),
-    padWidth(command, helper) {
-      const terms = [
-        ...helper.visibleOptions(command).map((option) => helper.optionTerm(option)),
-        ...helper.visibleArguments(command).map((argument) => helper.argumentTerm(argument)),
-        ...helper.visibleCommands(command).map((inner) => helper.subcommandTerm(inner)),
-      ].filter(({ length }) => length <= LONGEST_TERM_COLUMNS);
-      return Math.max(0, ...terms.map(({ length }) => length));
-    },
+    padWidth: () => TERM_COLUMNS,
     formatItem(term, termWidth, description, helper) {
       const indent = `\n${MARGIN}${' '.repeat(termWidth)}${MARGIN}`;
       const width = (helper.helpWidth ?? PIPE_WIDTH_COLUMNS) - indent.length + 1;
@@ -129,37 +120,10 @@ export function showPairs(pairs: readonly (readonly [term: string, meaning: stri
   return pairs.map(([term, meaning]) => `${MARGIN}${term.padEnd(width)}${MARGIN}${meaning}`).join('\n');
 }
 
-/**
- * Fits text to a width: paragraphs, lists and the purposes of examples are wrapped again where a
- * line of theirs is too long; lines to paste stay whole.
- */
+/** Fits text to a width: paragraphs, a line each, and items of lists are wrapped; lines to paste stay whole. */
 export function fitHelp(text: string, width: number): string {
-  const isTooLong = (line: string) => line.length > width;
-  const lines: string[] = [];
-  let paragraph: string[] = [];
-  const endParagraph = () => {
-    lines.push(...(paragraph.some(isTooLong) ? wrapHelp(paragraph.join(' '), width) : paragraph));
-    paragraph = [];
-  };
-  for (const line of text.split('\n')) {
-    if (/^[^\s\u001b]/.test(line)) paragraph.push(line);
-    else {
-      endParagraph();
-      if (line.startsWith(COMMENT) && isTooLong(line))
-        lines.push(...wrapHelp(line.slice(COMMENT.length), width - COMMENT.length).map((part) => COMMENT + part));
-      else lines.push(...(isTooLong(line) && TERM.test(line) ? wrapHelp(line, width) : [line]));
-    }
-  }
-  endParagraph();
-  return lines.join('\n');
-}
-
-/** The flags of every command on a few lines, as they are typed, with their defaults. */
-export function everyCommandsFlags(program: Command, command: Command, screen: HelpScreen): string {
-  if (command === program) return '';
-  const flags = program.options.filter(({ hidden }) => !hidden).map(withDefault);
-  const heading = 'Flags of every command ("fleet help flags" explains them):';
-  return `\n${embolden(heading)}\n${flow([...flags, '-h, --help'], helpWidth(screen))}`;
+  const fit = (line: string) => (/^\S/.test(line) || TERM.test(line) ? wrapHelp(line, width) : line);
+  return text.split('\n').flatMap(fit).join('\n');
 }
 
 /** The first page, which fits on a terminal of 24 rows: the commands in their groups, and how to begin. */
@@ -176,25 +140,3 @@ export function helpFirstPage(program: Command, groups: readonly (readonly strin
 }
 
 const FIRST_PAGE_TERM_COLUMNS = 15;
-
-/** `--timeout <seconds> (30)`: the default as the description tells it, when it is one word. */
-function withDefault({ flags, description }: Option): string {
-  const value = /\(default: (\S+)\)$/.exec(description)?.[1];
-  return value === undefined ? flags : `${flags} (${value})`;
-}
-
-/** Items side by side, two spaces between, on as many lines as they need. */
-function flow(items: readonly string[], width: number): string {
-  const lines: string[] = [];
-  let line = '';
-  for (const item of items) {
-    const longer = line === '' ? MARGIN + item : `${line}${MARGIN}${item}`;
-    if (line !== '' && longer.length > width) {
-      lines.push(line);
-      line = MARGIN + item;
-    } else {
-      line = longer;
-    }
-  }
-  return [...lines, line].join('\n');
-}
