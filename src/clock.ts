@@ -69,19 +69,12 @@ export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
-/** Runs the action at the earliest of the requested times. */
-export interface Timer {
-  want(inMs: number): void;
-  /** From now on it never runs again. */
-  cancel(): void;
-}
-
-/** A timer that is due sooner is kept: an early call is cheaper than setting it again for each message. */
-export function openTimer(clock: Clock, action: () => void): Timer {
+/** Runs the action at the earliest of the requested times. A timer that is due sooner is kept: an early call is cheaper than setting it again for each message. */
+export function openTimer(clock: Clock, action: () => void) {
   let dueMs = Number.POSITIVE_INFINITY;
   let cancel = () => {};
   return {
-    want(inMs) {
+    want(inMs: number) {
       const atMs = clock.monotonicMs() + inMs;
       if (atMs >= dueMs) return;
       cancel();
@@ -91,6 +84,7 @@ export function openTimer(clock: Clock, action: () => void): Timer {
         action();
       });
     },
+    /** From now on it never runs again. */
     cancel() {
       cancel();
       dueMs = Number.NEGATIVE_INFINITY;

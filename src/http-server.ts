@@ -7,12 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { type Clock, systemClock } from './clock.js';
 import { asFleetError, usageError } from './errors.js';
 
-export interface OwnServer {
-  /** `http://127.0.0.1:4020`, without a path. */
-  readonly origin: string;
-  /** Takes nothing more; resolves when the last connection is closed, those that go on are cut after so many milliseconds. */
-  close(afterMs?: number): Promise<void>;
-}
+export type OwnServer = Awaited<ReturnType<typeof openHttpServer>>;
 
 export interface OwnServerOptions {
   host: string;
@@ -36,7 +31,7 @@ const LIMITS = {
 const CONNECTION_LIMIT = 1_000;
 
 /** Starts to listen. Rejects with a FleetError of kind `usage` where this address and port cannot be used. */
-export async function openHttpServer(options: OwnServerOptions, listener: RequestListener): Promise<OwnServer> {
+export async function openHttpServer(options: OwnServerOptions, listener: RequestListener) {
   const { host, port, clock = systemClock(), idleMs = 0 } = options;
   const server = createServer(LIMITS, listener);
   server.maxConnections = CONNECTION_LIMIT;
@@ -50,9 +45,11 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
   });
   const { address, port: bound, family } = server.address() as AddressInfo;
   return {
+    /** `http://127.0.0.1:4020`, without a path. */
     origin: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
+    /** Takes nothing more; resolves when the last connection is closed, those that go on are cut after so many milliseconds. */
     close: (afterMs = 0) =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         const cancel = clock.after(afterMs, () => server.closeAllConnections());
         server.close(() => {
           cancel();

@@ -182,7 +182,7 @@ export class CatchUp {
   *#read(missed: Missed): Steps<EndedReading> {
     const { mark, sinceWallMs } = missed;
     const { bicycles, organizations } = this.#options;
-    const found: Found = { pages: 0, changes: 0, unknown: 0, doubt: undefined };
+    const found = newFound();
     for (let attempt = 1; ; attempt++) {
       const pass = newPass(missed, found, bicycles, this.#known.heard);
       const isTold = yield* this.#readNames(pass);
@@ -257,7 +257,7 @@ export class CatchUp {
       pass.isToTheEnd = false;
       // Of a list that lags, one may have moved to the head while the other pages were read.
       if (!isPast(list) || list.pages === 1 || list.headMs === undefined || list.look === MOST_ATTEMPTS) break;
-      Object.assign(list, { ...START_OF_LIST, look: list.look + 1, floorMs: list.headMs });
+      Object.assign(list, newLook(list.look + 1, list.headMs));
       next = undefined;
     }
     const met = list.met.size;
@@ -337,17 +337,12 @@ export class CatchUp {
 }
 
 /** What a reading has brought so far, and why it is not complete, however often it is read. */
-interface Found {
-  pages: number;
-  changes: number;
-  unknown: number;
-  doubt: string | undefined;
-}
+const newFound = () => ({ pages: 0, changes: 0, unknown: 0, doubt: undefined as string | undefined });
 
 /** One time through the lists. */
 function newPass(
   missed: Missed,
-  found: Found,
+  found: ReturnType<typeof newFound>,
   bicycles: ReadonlySet<string> | undefined,
   /** The number of messages when it began: a bicycle with a later message is not gone, whatever the list says. */
   heardBefore: number,
@@ -365,27 +360,28 @@ function newPass(
   };
 }
 
-/** Before its first page: how many were read, the `modified` of the first item, and of the last one; undefined as soon as the order was not kept. */
-const START_OF_LIST = { pages: 0, headMs: undefined, lastMs: Number.POSITIVE_INFINITY };
-
 /** One organization's list; it may be looked at from its head again. */
-interface List {
-  readonly organization: string;
-  look: number;
-  pages: number;
-  headMs: number | undefined;
-  lastMs: number | undefined;
-  /** What is older is not looked for. */
-  floorMs: number;
-  /** The bicycles that it showed, each once: they move down while it is read. */
-  readonly met: Set<string>;
-  /** The service's count on its first page. */
-  total: number | undefined;
+type List = ReturnType<typeof newList>;
+
+function newList(organization: string, mark: Mark | undefined) {
+  return {
+    organization,
+    ...newLook(1, (mark?.modifiedMs ?? Number.NEGATIVE_INFINITY) - DISORDER_MS),
+    /** The bicycles that it showed, each once: they move down while it is read. */
+    met: new Set<string>(),
+    /** The service's count on its first page. */
+    total: undefined as number | undefined,
+  };
 }
 
-function newList(organization: string, mark: Mark | undefined): List {
-  const floorMs = (mark?.modifiedMs ?? Number.NEGATIVE_INFINITY) - DISORDER_MS;
-  return { organization, ...START_OF_LIST, look: 1, floorMs, met: new Set(), total: undefined };
+/** What is older than the floor is not looked for. */
+function newLook(look: number, floorMs: number) {
+  return {
+    ...{ look, floorMs, pages: 0 },
+    /** The `modified` of the first item, and of the last one; undefined as soon as the order was not kept. */
+    headMs: undefined as number | undefined,
+    lastMs: Number.POSITIVE_INFINITY as number | undefined,
+  };
 }
 
 function isPast({ lastMs, floorMs }: List): boolean {

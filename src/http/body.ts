@@ -54,19 +54,13 @@ function announcedBytes(contentLength: string | undefined, limitBytes: number): 
   return Number.isSafeInteger(bytes) && bytes > 0 ? Math.min(bytes, limitBytes, MOST_ANNOUNCED_BYTES) : 0;
 }
 
-/** The bytes of a body, as far as they fit. */
-interface Store {
-  /** Adds a chunk; false when it does not fit whole. */
-  add(chunk: Buffer): boolean;
-  bytes(): Buffer;
-}
-
-/** Opens one of the length announced, or that grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
-function openStore(headers: Readonly<Record<string, string>>, limitBytes: number): Store {
+/** The bytes of a body, as far as they fit: as many as are announced, or growing by doubling; the chunks themselves are let go of at once, for they would double the memory. */
+function openStore(headers: Readonly<Record<string, string>>, limitBytes: number) {
   let bytes = Buffer.allocUnsafeSlow(announcedBytes(headers['content-length'], limitBytes));
   let size = 0;
   return {
-    add(chunk) {
+    /** Adds a chunk; false when it does not fit whole. */
+    add(chunk: Buffer): boolean {
       const kept = Math.min(chunk.length, limitBytes - size);
       if (size + kept > bytes.length) {
         const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * bytes.length, size + kept)));

@@ -34,19 +34,14 @@ export function lookUp(host: string, options: LookupOptions, callback: LookupCal
 }
 
 /** Sockets until they are closed, and the names that are looked up for them. */
-export interface Sockets {
-  add(socket: Socket): void;
-  destroy(): void;
-  lookUp: typeof lookUp;
-  isLookingUp(): boolean;
-}
+export type Sockets = ReturnType<typeof openSockets>;
 
 /** undici lets go of connections that stand; one that is still being made would keep the process for as long as that may take. */
-export function openSockets(): Sockets {
+export function openSockets() {
   const sockets = new Set<Socket>();
   let lookUps = 0;
   return {
-    lookUp(host, options, callback) {
+    lookUp(host: string, options: LookupOptions, callback: LookupCallback) {
       lookUps += 1;
       lookUp(host, options, (...result) => {
         lookUps -= 1;
@@ -54,7 +49,7 @@ export function openSockets(): Sockets {
       });
     },
     isLookingUp: () => lookUps > 0,
-    add(socket) {
+    add(socket: Socket) {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     },

@@ -1,25 +1,16 @@
 // The process's connections, with keep-alive and the proxies of the environment; opened when the first request needs them.
 
 import type { Dispatcher } from 'undici';
-import { openRoutes, type Route } from './proxy.js';
+import { openRoutes } from './proxy.js';
 
 export { isLoopback } from './loopback.js';
 
 export type { Dispatcher };
 
-export interface Network {
-  /** The way an address is asked. Throws a FleetError of kind `config` where that is a proxy that is none. */
-  routeTo(url: URL): Route;
-  /** What sends to an address, on that way. Throws the same. */
-  dispatcherTo(url: URL): Dispatcher;
-  /** Lets go of every connection, so that the process can end. */
-  close(): Promise<void>;
-  /** Whether a name is being looked up, which nothing can stop. */
-  isLookingUp(): boolean;
-}
+export type Network = Awaited<ReturnType<typeof openNetwork>>;
 
 /** Opens the dispatchers. `timeoutMs` bounds the making of a connection, TLS included. */
-export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Network> {
+export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
   const { routeTo, hasProxy } = openRoutes(env);
   const { openAgent } = await import('./agent.js');
   const { MAX_HEADER_BYTES, openConnector, openSockets } = await import('./dial.js');
@@ -28,18 +19,22 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
   const openProxyAgent = hasProxy ? (await import('./proxy-agent.js')).openProxyAgent : undefined;
   const agents = new Map<string, Dispatcher>();
   return {
+    /** The way an address is asked. Throws a FleetError of kind `config` where that is a proxy that is none. */
     routeTo,
-    dispatcherTo(url) {
+    /** What sends to an address, on that way. Throws the same. */
+    dispatcherTo(url: URL): Dispatcher {
       const { proxy } = routeTo(url);
       if (proxy === undefined || openProxyAgent === undefined) return direct;
       const agent = agents.get(proxy.href) ?? openProxyAgent(proxy, timeoutMs, sockets);
       agents.set(proxy.href, agent);
       return agent;
     },
+    /** Lets go of every connection, so that the process can end. */
     async close() {
       await Promise.all([direct, ...agents.values()].map((agent) => agent.destroy(closingReason())));
       sockets.destroy();
     },
+    /** Whether a name is being looked up, which nothing can stop. */
     isLookingUp: sockets.isLookingUp,
   };
 }

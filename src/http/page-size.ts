@@ -13,18 +13,15 @@ const NAME = 'page_size';
 /** Put into a query, it asks for large pages where only some are read. */
 export const LARGE_PAGE = [NAME, String(LARGEST_PAGE)] as const;
 
-export interface PageSizer {
-  /** The first request of a reading, with its page size. */
-  size(request: HttpRequest, reading: { ahead: number; limit?: number }): HttpRequest;
-  /** Sends; where 400 is the answer to a page size, once more without, which is remembered when that helps. */
-  send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T>;
-}
-
 /** `chosen` by the operator is asked for in every list; without it only a reading of more than one page asks. */
-export function openPageSizer(chosen: number | undefined): PageSizer {
+export function openPageSizer(chosen: number | undefined) {
   let isRefused = false;
   return {
-    size(request, { ahead, limit = Number.POSITIVE_INFINITY }) {
+    /** The first request of a reading, with its page size. */
+    size(
+      request: HttpRequest,
+      { ahead, limit = Number.POSITIVE_INFINITY }: { ahead: number; limit?: number },
+    ): HttpRequest {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
       // A parameter of the operator's own stays, and page 3 is another one where pages are larger.
@@ -33,7 +30,8 @@ export function openPageSizer(chosen: number | undefined): PageSizer {
       if (isRefused || !(asks || isLong)) return asks ? { ...request, query: without(query) } : request;
       return { ...request, query: [...without(query), [NAME, String(chosen ?? LARGEST_PAGE)]] };
     },
-    async send(request, send) {
+    /** Sends; where 400 is the answer to a page size, once more without, which is remembered when that helps. */
+    async send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T> {
       const query = request.query ?? [];
       try {
         return await send(request);

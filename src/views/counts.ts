@@ -34,24 +34,18 @@ const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['silence', SILENCE_GROUPS],
 ]);
 
-export interface Counter {
-  add(bicycle: Bicycle): void;
-  /** Each group in turn, its values in their order. */
-  rows(): StatsRow[];
-  /** How many bicycles were counted. */
-  total(): number;
-}
-
 /** Counts bicycles by groups; silence is as of `now`, in milliseconds since the epoch. */
-export function openCounter(groups: readonly string[], now: number): Counter {
+export function openCounter(groups: readonly string[], now: number) {
   const counts = groups.map((group) => ({ group, values: new Map<string, number>() }));
   let total = 0;
   return {
-    add(bicycle) {
+    add(bicycle: Bicycle) {
       total += 1;
       for (const { group, values } of counts) count(values, valueIn(group, bicycle, now));
     },
-    rows: () => counts.flatMap(({ group, values }) => rowsOf(group, values)),
+    /** Each group in turn, its values in their order. */
+    rows: (): StatsRow[] => counts.flatMap(({ group, values }) => rowsOf(group, values)),
+    /** How many bicycles were counted. */
     total: () => total,
   };
 }

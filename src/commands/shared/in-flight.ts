@@ -10,12 +10,6 @@ const GRACE_MS = 1000;
 
 const UNANSWERED = 'no answer came before the program ended; whether it was carried out is unknown';
 
-export interface Patience {
-  /** Aborted when no answer is waited for any longer; the reason says that the outcome is unknown. */
-  readonly givenUp: AbortSignal;
-  close(): void;
-}
-
 /** What is said when a signal finds so many changes in flight. */
 export function waitingFor(count: number): string {
   return `waiting ${GRACE_MS / 1000} s for ${countOf(count, 'request')} in flight; Ctrl-C again does not wait`;
@@ -27,7 +21,7 @@ export function isSignal(reason: unknown): reason is FleetError {
 }
 
 /** Lets what is in flight finish for a moment after the first signal, and gives it up then, or at the second signal. */
-export function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => void): Patience {
+export function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => void) {
   const given = new AbortController();
   let cancel = () => {};
   const giveUp = () => {
@@ -41,6 +35,7 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
   signal.addEventListener('abort', begin);
   urgentSignal.addEventListener('abort', giveUp);
   return {
+    /** Aborted when no answer is waited for any longer; the reason says that the outcome is unknown. */
     givenUp: given.signal,
     close() {
       cancel();

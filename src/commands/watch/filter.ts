@@ -5,17 +5,10 @@ import { FleetError } from '../../errors.js';
 import { readPath } from '../../terminal/values.js';
 import { type Condition, checkCondition, isDocumented, matches, parseCondition } from '../shared/list/where.js';
 
-export interface BoardFilter {
-  /** Whether a bicycle is shown; `now` is in milliseconds since the epoch. */
-  keep(bicycle: Bicycle, now: number): boolean;
-  /** Why a condition is left out, or matches none of these bicycles; undefined where nothing is wrong. */
-  findProblem(bicycles: Iterable<Bicycle>): string | undefined;
-}
-
 const CONDITION = /.[=<>~!]/;
 
 /** Reads what was typed, `charge<20 state=lost emmy`: every part must hold; a condition that is wrong, or not finished yet, holds for all. */
-export function readFilter(text: string): BoardFilter {
+export function readFilter(text: string) {
   const words = text.split(' ').filter(Boolean);
   const parts = words.filter((word) => CONDITION.test(word)).map(readCondition);
   const conditions = parts.flatMap(({ condition }) => condition ?? []);
@@ -25,9 +18,11 @@ export function readFilter(text: string): BoardFilter {
     .join(' ')
     .toLowerCase();
   return {
-    keep: (bicycle, now) =>
+    /** Whether a bicycle is shown; `now` is in milliseconds since the epoch. */
+    keep: (bicycle: Bicycle, now: number) =>
       containsText(bicycle, wanted) && conditions.every((condition) => matches(condition, bicycle, now)),
-    findProblem(bicycles) {
+    /** Why a condition is left out, or matches none of these bicycles; undefined where nothing is wrong. */
+    findProblem(bicycles: Iterable<Bicycle>): string | undefined {
       const [problem] = parts.flatMap((part) => part.problem ?? []);
       if (problem !== undefined || unknown.length === 0) return problem;
       const missing = new Set(unknown);

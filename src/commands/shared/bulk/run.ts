@@ -12,7 +12,7 @@ import { type ChangeResult, isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
 import { isConcurrentEdit, judgeAnswer, judgeFailure, verdictOf } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
-import { type Gate, openGate } from './pace.js';
+import { openGate } from './pace.js';
 import type { BulkPlan, ChangeOptions, Doubt, Task, TaskEnd } from './plan.js';
 import { type Before, judgeEntry } from './records.js';
 import type { Reporter } from './report.js';
@@ -29,35 +29,7 @@ export interface BulkOptions {
 }
 
 /** A run in its course. */
-export interface BulkRun extends BulkOptions, Found {
-  client: Client;
-  gate: Gate;
-  /** Aborted when nothing more may be sent; its reason is what stopped the run. */
-  over: AbortSignal;
-  /** Stops the run, unless it is stopped already. */
-  stop(reason: unknown): void;
-  /** Aborted when what is in flight is given up: a second after the first signal, or at the second one. */
-  givenUp: AbortSignal;
-  /** How often a request is tried again that the service provably did not take. */
-  patience: number;
-  close(): void;
-}
-
-/** What a run has found so far. */
-interface Found {
-  /** The states that bicycles were in after the change, and the bicycles that tasks made. */
-  known: { reached: Set<string>; made: Set<string> };
-  /** Whether the journal has tasks of earlier runs that no answer decides. */
-  hasDoubts: boolean;
-  /** Those that were found among the tasks. */
-  doubts: Doubt[];
-  /** The last failure of a task. */
-  lastError: FleetError | undefined;
-  /** False when a stop left no time to report all that was not sent. */
-  isWhole: boolean;
-  /** A pause stops many at once, and is reported once. */
-  silentUntilMs: number;
-}
+export type BulkRun = ReturnType<typeof newRun> & { client: Client };
 
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
 const BULK_PATIENCE = 8;
@@ -70,6 +42,14 @@ const REST_LIMIT_MS = 500;
 
 /** Opens a run, which knows what the journal knows. */
 export async function openRun(options: BulkOptions): Promise<BulkRun> {
+  const { context, journal } = options;
+  const begun = newRun(options, (await context.settings()).retries.value);
+  const run = { ...begun, client: await context.client({ signal: begun.givenUp }) };
+  for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
+  return run;
+}
+
+function newRun(options: BulkOptions, retries: number) {
   const { context, plan, journal, reporter } = options;
   const { clock, signal } = context;
   const stopped = new AbortController();
@@ -84,25 +64,29 @@ export async function openRun(options: BulkOptions): Promise<BulkRun> {
   });
   // Every worker listens, and there can be 64: no leak that Node should warn of.
   setMaxListeners(0, over, givenUp);
-  const retries = (await context.settings()).retries.value;
-  const run: BulkRun = {
+  return {
     ...options,
-    client: await context.client({ signal: givenUp }),
     gate,
+    /** Aborted when nothing more may be sent; its reason is what stopped the run. */
     over,
-    stop: (reason) => stopped.abort(reason),
-    givenUp,
+    /** Stops the run, unless it is stopped already. */
+    stop: (reason: unknown) => stopped.abort(reason),
+    /** Aborted when what is in flight is given up: a second after the first signal, or at the second one. */
+    ...{ givenUp, close },
+    /** How often a request is tried again that the service provably did not take. */
     patience: isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
-    known: { reached: new Set(), made: new Set() },
+    /** The states that bicycles were in after the change, and the bicycles that tasks made. */
+    known: { reached: new Set<string>(), made: new Set<string>() },
+    /** Whether the journal has tasks of earlier runs that no answer decides; those that were found among the tasks. */
     hasDoubts: [...(journal?.before.values() ?? [])].some((entry) => judgeEntry(entry) === 'doubt'),
-    doubts: [],
-    lastError: undefined,
+    doubts: [] as Doubt[],
+    /** The last failure of a task. */
+    lastError: undefined as FleetError | undefined,
+    /** False when a stop left no time to report all that was not sent. */
     isWhole: true,
+    /** A pause stops many at once, and is reported once. */
     silentUntilMs: 0,
-    close,
   };
-  for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
-  return run;
 }
 
 function learn(
