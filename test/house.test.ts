@@ -203,20 +203,20 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_228,
+  'src/*.ts': 1_214,
   'src/api': 344,
   'src/cli': 725,
-  'src/follower': 1_342,
+  'src/follower': 1_338,
   'src/globe': 252,
-  'src/http/*.ts': 1_634,
-  'src/http/stream': 590,
+  'src/http/*.ts': 1_619,
+  'src/http/stream': 584,
   'src/json': 241,
   'src/mirror': 2_165,
   'src/page': 1_710,
   'src/sandbox': 2_527,
   'src/settings': 1_125,
   'src/terminal': 1_953,
-  'src/views/*.ts': 1_382,
+  'src/views/*.ts': 1_377,
   'src/views/map': 906,
   'src/commands/alerts': 1_697,
   'src/commands/api': 311,
@@ -234,11 +234,11 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/named': 174,
   'src/commands/profile': 136,
   'src/commands/sandbox': 270,
-  'src/commands/shared/*.ts': 386,
-  'src/commands/shared/bulk': 2_325,
+  'src/commands/shared/*.ts': 382,
+  'src/commands/shared/bulk': 2_311,
   'src/commands/shared/follow': 670,
   'src/commands/shared/list': 816,
-  'src/commands/watch': 1_151,
+  'src/commands/watch': 1_147,
 };
 
 /** The room whose bound holds a file: the longest path of the table that it lies below. */
