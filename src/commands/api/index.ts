@@ -4,7 +4,7 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
 import { anyText, plain, withOffers } from '../../cli/completions.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { collect, oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { METHODS } from '../../http/methods.js';
@@ -20,10 +20,14 @@ Output is JSON by default, whatever the settings say; -o table, csv, tsv, uuid, 
 the items of a list. A body that is not JSON is piped byte for byte. A change is sent at most once.`;
 
 export function addApi(program: Command, run: Run): void {
-  const api = program
-    .command('api')
-    .summary('send any request to the service')
-    .description(DESCRIPTION)
+  addVerb(
+    program,
+    ['api', 'send any request to the service', DESCRIPTION],
+    ['the second page, with status and headers', "fleet api '/bicycles/?page=2' -i"],
+    ['every name', "fleet api /bicycles/ --paginate --jq '.[].name'"],
+    ['run a transition', 'fleet api /bicycles/d238dc92-4ed5-4cec-a476-fe5f869ff26e/actions/ -f type=rent'],
+    ['query parameters', 'fleet api /alerts/ -X GET -f state=new -f state=escalated'],
+  )
     .argument('<path>', 'such as /bicycles/?page=2', anyText(offerPath))
     .option('-X, --method <method>', `${METHODS.join(', ')} (default: GET, or POST with fields)`, readMethod())
     .option('-F, --field <name=value>', 'a field: numbers, true, false, null, @file, else text (repeatable)', collect)
@@ -34,13 +38,6 @@ export function addApi(program: Command, run: Run): void {
     .option('-i, --include', 'print status and headers before the body, secrets redacted')
     .option('-y, --yes', 'do not ask before a change with a protected profile')
     .action(run(async () => (await import('./api.js')).callApi));
-  examples(
-    api,
-    ['the second page, with status and headers', "fleet api '/bicycles/?page=2' -i"],
-    ['every name', "fleet api /bicycles/ --paginate --jq '.[].name'"],
-    ['run a transition', 'fleet api /bicycles/d238dc92-4ed5-4cec-a476-fe5f869ff26e/actions/ -f type=rent'],
-    ['query parameters', 'fleet api /alerts/ -X GET -f state=new -f state=escalated'],
-  );
 }
 
 /** A method in any case. */

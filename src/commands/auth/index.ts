@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { LOGIN_PATH } from '../../api/login.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 
@@ -19,58 +19,58 @@ function readPath(text: string): string {
 }
 
 export function addAuth(program: Command, run: Run): void {
-  const auth = program
-    .command('auth')
-    .summary('log in and out, show the token in use')
-    .description(
+  const auth = addVerb(
+    program,
+    [
+      'auth',
+      'log in and out, show the token in use',
       `Log in and out, and show which access token is in use.
 
 The token comes from the first of: FLEET_TOKEN, FLEET_TOKEN_FILE (a path), FLEET_TOKEN_COMMAND, the
 token_command of the profile, the token stored by "fleet auth login".`,
-    );
-  examples(auth, ['store a token', 'fleet auth login'], ['show who you are, and until when', 'fleet auth status']);
+    ],
+    ['store a token', 'fleet auth login'],
+    ['show who you are, and until when', 'fleet auth status'],
+  );
   addLogin(auth, run);
-  examples(
-    auth
-      .command('logout')
-      .summary('remove the stored token')
-      .description('Remove the stored token of the profile in use, or of --profile. Its other settings stay.')
-      .action(run(async () => (await import('./status.js')).logout)),
+  addVerb(
+    auth,
+    [
+      'logout',
+      'remove the stored token',
+      'Remove the stored token of the profile in use, or of --profile. Its other settings stay.',
+    ],
     ['the profile in use', 'fleet auth logout'],
     ['another profile', 'fleet auth logout --profile sandbox'],
-  );
-  examples(
-    auth
-      .command('status')
-      .summary('show profile, token source, expiry and claims')
-      .description(
-        `Show the profile, the address, and the source, expiry and claims of the token. The claims are read, not
+  ).action(run(async () => (await import('./status.js')).logout));
+  addVerb(
+    auth,
+    [
+      'status',
+      'show profile, token source, expiry and claims',
+      `Show the profile, the address, and the source, expiry and claims of the token. The claims are read, not
 verified. The token itself is not shown, and nothing is sent.
 
 Exit code 0 with a token, 3 without, 4 when it has expired.`,
-      )
-      .action(run(async () => (await import('./status.js')).showStatus)),
+    ],
     ['show the status', 'fleet auth status'],
     ['print the seconds left, for a script', 'fleet auth status --jq .expires_in_seconds'],
-  );
-  examples(
-    auth
-      .command('token')
-      .summary('print the access token')
-      .description('Print the access token in use, for another program.')
-      .action(run(async () => (await import('./status.js')).printToken)),
+  ).action(run(async () => (await import('./status.js')).showStatus));
+  addVerb(
+    auth,
+    ['token', 'print the access token', 'Print the access token in use, for another program.'],
     ['with curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
     ['from another profile', 'fleet auth token --profile sandbox'],
-  );
+  ).action(run(async () => (await import('./status.js')).printToken));
 }
 
 function addLogin(auth: Command, run: Run): void {
-  examples(
-    auth
-      .command('login')
-      .summary('log in with a token or a password')
-      .description(
-        `Store an access token for the profile in use, or for --profile, which is created if needed.
+  addVerb(
+    auth,
+    [
+      'login',
+      'log in with a token or a password',
+      `Store an access token for the profile in use, or for --profile, which is created if needed.
 Asks for the address if the profile has none, then for the token, and offers its organizations.
 With --email it asks for a password instead, which is not kept. Commands renew that token before it ends.
 
@@ -79,14 +79,7 @@ profile is used from then on. The profile "sandbox" belongs to "fleet sandbox".
 
 Address and token are checked with one request before they are saved. A service that cannot be reached is a
 warning, one that refuses the token an error.`,
-      )
-      .option('--with-token', 'read the token from stdin instead of asking')
-      .option('--email <address>', 'log in with this address and a password', readEmail)
-      .option('--password-stdin', 'read the password from stdin instead of asking')
-      .option('--login-path <path>', `path of the service's login (default: ${LOGIN_PATH})`, readPath)
-      .option('--check', 'check with one request before saving (default)')
-      .option('--no-check', 'save without a request')
-      .action(run(async () => (await import('./login.js')).login)),
+    ],
     ['log in', 'fleet auth login'],
     [
       'with a password, from a password manager',
@@ -100,5 +93,12 @@ warning, one that refuses the token an error.`,
       'copy the profile in use',
       'fleet auth token | fleet auth login --with-token --profile copy --base-url "$(fleet config get base_url)"',
     ],
-  );
+  )
+    .option('--with-token', 'read the token from stdin instead of asking')
+    .option('--email <address>', 'log in with this address and a password', readEmail)
+    .option('--password-stdin', 'read the password from stdin instead of asking')
+    .option('--login-path <path>', `path of the service's login (default: ${LOGIN_PATH})`, readPath)
+    .option('--check', 'check with one request before saving (default)')
+    .option('--no-check', 'save without a request')
+    .action(run(async () => (await import('./login.js')).login));
 }

@@ -1,26 +1,25 @@
 // The declaration of `fleet doctor`: what it looks at, and how it ends.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import { addRoleFlag } from '../shared/follow/flags.js';
 
 export function addDoctor(program: Command, run: Run): void {
-  const declared = program
-    .command('doctor')
-    .summary('find out what is wrong with settings, network or service')
-    .description(
+  const doctor = addVerb(
+    program,
+    [
+      'doctor',
+      'find out what is wrong with settings, network or service',
       `Check everything that a command needs, a row a check: failures first, then warnings, then what is ok, with what
 to do next. Checks settings and their sources, file modes, token, proxy, HTTP, the prefix of the address,
 API version, organization, clock and push channel. Changes nothing; a request takes 2 s at most, a token command 5 s.
 
 Exit code 0 without failures, else the code of the first failure, which may be the cause of later ones.`,
-    );
-  const doctor = addRoleFlag(declared).action(run(async () => (await import('./doctor.js')).examine));
-  examples(
-    doctor,
+    ],
     ['the profile in use', 'fleet doctor'],
     ['print only the problems, for a program', `fleet doctor --json | jq '.[] | select(.outcome != "ok")'`],
     ['another profile', 'fleet doctor --profile sandbox'],
   );
+  addRoleFlag(doctor).action(run(async () => (await import('./doctor.js')).examine));
 }
