@@ -163,7 +163,7 @@ export function openContext(
   const stored = once(async (): Promise<Stored> => (await import('./settings/store.js')).loadStored(io.env));
   const settings = once(async () => {
     const { resolveSettings } = await import('./settings/resolve.js');
-    return resolveSettings(flags, io.env, await stored());
+    return resolveSettings({ flags, env: io.env, stored: await stored() });
   });
   /** Aborted at the end: a token command that hangs must not keep the process alive. */
   const over = new AbortController();

@@ -9,12 +9,9 @@ import { SYSTEM_FIELDS, SYSTEM_NAMES, type SystemName } from './system.js';
 
 /** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */
 export type SettingFlags = { [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string } & {
-  /** `--json`, short for `-o json`. */
-  json?: boolean;
-  /** Seconds. */
-  timeout?: number | string;
-  retries?: number | string;
-};
+  /** Seconds, and tries. */
+  [Flag in 'timeout' | 'retries']?: number | string;
+} & { json?: boolean };
 
 /** A parsed value, or why the text was refused. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };

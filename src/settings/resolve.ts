@@ -4,7 +4,7 @@ import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
 import { isTrue, KEY_NAMES, KEYS, type KeyName, type Parsed, type SettingFlags, type SettingKey } from './keys.js';
-import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
+import { DEFAULT_PROFILE, type Stored } from './store.js';
 
 /** Where a value came from, first one wins (cli.md section 1). */
 export type SettingOrigin = 'flag' | 'environment' | 'profile' | 'default';
@@ -35,24 +35,30 @@ export type Settings = { readonly profile: Setting<string> } & {
 /** May hold a password. */
 const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
 
+/** What settings are resolved from. */
+export interface SettingSources {
+  flags: SettingFlags;
+  env: NodeJS.ProcessEnv;
+  stored: Stored;
+}
+
 /**
- * The profile in use: `--profile`, FLEET_PROFILE, the one chosen with `fleet profile use`, `default`. One that is named
- * must exist, or the operator would work with other settings than meant; unless `mayBeNew`, for what makes profiles.
+ * The profile in use: `--profile`, FLEET_PROFILE, the one chosen with `fleet profile use`, `default`. One that is named and not there is a
+ * problem: the operator would work with other settings than meant.
  */
-export function chooseProfile(
-  flags: SettingFlags,
-  env: NodeJS.ProcessEnv,
-  stored: Stored,
-  { mayBeNew = false } = {},
-): Setting<string> {
-  const chosen = nameProfile(flags, env, stored);
-  const { value: name } = chosen;
-  if (stored.profiles.has(name) || name === DEFAULT_PROFILE) return chosen;
-  if (mayBeNew) {
-    checkProfileName(name, stored.profiles.keys(), chosen.origin === 'flag' ? usageError : configError);
-    return chosen;
-  }
-  throw configError(`there is no profile "${name}" (${chosen.from})`, hintProfiles(name, stored));
+export function findProfile({ flags, env, stored }: SettingSources): Setting<string> {
+  const { text, ...source } = firstOf([
+    { origin: 'flag', from: '--profile', text: flags.profile },
+    { origin: 'environment', from: 'FLEET_PROFILE', text: env['FLEET_PROFILE'] },
+    { origin: 'profile', from: stored.configPath, text: stored.active },
+  ]) ?? { origin: 'default', from: 'default', text: DEFAULT_PROFILE };
+  const value = String(text);
+  const found: Setting<string> = { ...source, key: 'profile', value, shown: value };
+  if (stored.profiles.has(value) || value === DEFAULT_PROFILE) return found;
+  return {
+    ...found,
+    problem: configError(`there is no profile "${value}" (${source.from})`, hintProfiles(value, stored)),
+  };
 }
 
 /** For a name that no profile has: the nearest one and all of them, or how to make the first. */
@@ -60,18 +66,6 @@ export function hintProfiles(name: string, { profiles }: Stored): string | undef
   if (profiles.size === 0)
     return 'there are no profiles yet: "fleet sandbox" or "fleet auth login --profile NAME" saves one';
   return unknownWord('profile', name, [...profiles.keys()]).hint;
-}
-
-/** The profile that is named, whether there is one of that name or not. */
-export function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<string> {
-  const { active, configPath } = stored;
-  const { text, ...source } = firstOf([
-    { origin: 'flag', from: '--profile', text: flags.profile },
-    { origin: 'environment', from: 'FLEET_PROFILE', text: env['FLEET_PROFILE'] },
-    { origin: 'profile', from: configPath, text: active },
-  ]) ?? { origin: 'default', from: 'default', text: DEFAULT_PROFILE };
-  const value = String(text);
-  return { ...source, key: 'profile', value, shown: value };
 }
 
 /** A place that may give a value. */
@@ -89,19 +83,15 @@ function firstOf(sources: readonly Source[]): Source | undefined {
 /**
  * All settings, each from flag, environment, profile or default (cli.md section 1); an empty variable counts as not set.
  * Throws a FleetError of kind `usage` for a bad flag, of kind `config` for a bad value elsewhere, a profile that is not
- * there, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4). A bad
+ * there unless it may be new, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4). A bad
  * organization is refused when it is asked for, and `fleet gbfs` looks at its own.
  */
-export function resolveSettings(
-  flags: SettingFlags,
-  env: NodeJS.ProcessEnv,
-  stored: Stored,
-  profile?: Setting<string>,
-): Settings {
-  const explained = explainSettings(flags, env, stored, profile);
+export function resolveSettings(sources: SettingSources, { mayBeNew = false } = {}): Settings {
+  const explained = explainSettings(sources);
   const { organization } = explained;
   for (const { problem, key } of Object.values(explained))
-    if (problem !== undefined && !/^(?:organization|gbfs\..*)$/.test(key)) throw problem;
+    if (problem !== undefined && !/^(?:organization|gbfs\..*)$/.test(key) && !(mayBeNew && key === 'profile'))
+      throw problem;
   return {
     ...explained,
     // Refused where it is used: a command whose own flag names another one need not fail for it.
@@ -112,29 +102,17 @@ export function resolveSettings(
   };
 }
 
-/**
- * Every setting with its origin. A value that is refused comes with its problem instead of hiding the others. Throws when the named
- * profile is not there, unless another choice is handed in.
- */
-export function explainSettings(
-  flags: SettingFlags,
-  env: NodeJS.ProcessEnv,
-  stored: Stored,
-  profile = chooseProfile(flags, env, stored),
-): Settings {
+/** Every setting with its origin. A value that is refused comes with its problem instead of hiding the others. */
+export function explainSettings(sources: SettingSources): Settings {
   const nameInCode = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  const settings = KEY_NAMES.map((name) => [nameInCode(name), explainSetting(name, flags, env, stored, profile)]);
-  return { profile, ...Object.fromEntries(settings) };
+  const settings = KEY_NAMES.map((name) => [nameInCode(name), explainSetting(name, sources)]);
+  return { profile: findProfile(sources), ...Object.fromEntries(settings) };
 }
 
 /** One setting with its origin, as above. */
-export function explainSetting(
-  name: KeyName,
-  flags: SettingFlags,
-  env: NodeJS.ProcessEnv,
-  stored: Stored,
-  profile = chooseProfile(flags, env, stored),
-): Setting {
+export function explainSetting(name: KeyName, sources: SettingSources): Setting {
+  const { flags, env, stored } = sources;
+  const profile = findProfile(sources).value;
   const key: SettingKey<unknown> = KEYS[name];
   const { flag, variable = '', fallback: value } = key;
   const isJson = name === 'output' && flags.json === true;
@@ -145,7 +123,7 @@ export function explainSetting(
       text: isJson ? readJsonFlag(flags) : flag && flags[flag],
     },
     { origin: 'environment', from: variable, text: env[variable]?.trim() },
-    { origin: 'profile', from: `profile "${profile.value}"`, text: stored.profiles.get(profile.value)?.[name] },
+    { origin: 'profile', from: `profile "${profile}"`, text: stored.profiles.get(profile)?.[name] },
   ]);
   if (source === undefined) {
     const shown = value === undefined ? null : String(key.store(value));
@@ -153,7 +131,7 @@ export function explainSetting(
   }
   const { text, ...found } = source;
   try {
-    const parsed = parseSource(name, source, stored, profile.value);
+    const parsed = parseSource(name, source, stored, profile);
     return { key: name, shown: String(key.store(parsed)), value: parsed, ...found };
   } catch (error) {
     // An address that is refused may hold a password, so it is not repeated.

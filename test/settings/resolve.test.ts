@@ -4,15 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';
 import { isLoopback } from '../../src/http/network.js';
 import { findKey, parseForStore, type SettingFlags } from '../../src/settings/keys.js';
-import {
-  chooseProfile,
-  explainSetting,
-  explainSettings,
-  requireBaseUrl,
-  requireSseUrl,
-  resolveSettings,
-  type Settings,
-} from '../../src/settings/resolve.js';
+import * as resolving from '../../src/settings/resolve.js';
+import { requireBaseUrl, requireSseUrl, type Settings } from '../../src/settings/resolve.js';
 import type { Stored } from '../../src/settings/store.js';
 
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -37,6 +30,11 @@ function refusalOf(work: () => unknown): FleetError {
   }
   throw new Error('it was not refused');
 }
+
+const resolveSettings = (flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored) =>
+  resolving.resolveSettings({ flags, env, stored });
+const explainSettings = (flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored) =>
+  resolving.explainSettings({ flags, env, stored });
 
 const NOTHING = storedWith({});
 const FULL = storedWith({
@@ -124,7 +122,7 @@ describe('the profile in use', () => {
     [{}, {}, NOTHING, 'default', 'default'],
     [{ profile: 'default' }, {}, NOTHING, 'default', 'flag'],
   ])('%j, %j', (flags, env, from, name, origin) => {
-    expect(chooseProfile(flags, env, from)).toMatchObject({ value: name, origin });
+    expect(resolveSettings(flags, env, from).profile).toMatchObject({ value: name, origin });
   });
 
   it('must exist when it is named', () => {
@@ -134,19 +132,11 @@ describe('the profile in use', () => {
       'there is no profile "berlni" (--profile)',
       'did you mean "berlin"? profiles: default, berlin, munich',
     ]);
-    expect(refusalOf(() => chooseProfile({}, { FLEET_PROFILE: 'x' }, NOTHING)).hint).toBe(
+    expect(refusalOf(() => resolveSettings({}, { FLEET_PROFILE: 'x' }, NOTHING)).hint).toBe(
       'there are no profiles yet: "fleet sandbox" or "fleet auth login --profile NAME" saves one',
     );
-    expect(refusalOf(() => chooseProfile({}, {}, storedWith({}, 'gone'))).message).toBe(
+    expect(refusalOf(() => resolveSettings({}, {}, storedWith({}, 'gone'))).message).toBe(
       'there is no profile "gone" (/somewhere/config.json)',
-    );
-  });
-
-  it('may be new where profiles are made, with a name that can be pasted', () => {
-    expect(chooseProfile({ profile: 'new' }, {}, stored, { mayBeNew: true }).value).toBe('new');
-    expect(refusalOf(() => chooseProfile({ profile: 'a b' }, {}, stored, { mayBeNew: true })).kind).toBe('usage');
-    expect(refusalOf(() => chooseProfile({}, { FLEET_PROFILE: 'a b' }, stored, { mayBeNew: true })).kind).toBe(
-      'config',
     );
   });
 });
@@ -270,7 +260,7 @@ describe('what config list shows', () => {
       ['mirror', '(refused)'],
     ]);
     expect(JSON.stringify(rows)).not.toContain('secret');
-    expect(explainSetting('timeout', {}, {}, stored).problem?.kind).toBe('config');
+    expect(explainSettings({}, {}, stored).timeout.problem?.kind).toBe('config');
   });
 });
 

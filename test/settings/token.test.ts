@@ -37,7 +37,7 @@ beforeEach(() => {
 
 async function open(profile?: string, flags: SettingFlags = {}): Promise<TokenSource> {
   const stored = await loadStored(env);
-  const settings = resolveSettings(profile === undefined ? flags : { ...flags, profile }, env, stored);
+  const settings = resolveSettings({ flags: profile === undefined ? flags : { ...flags, profile }, env, stored });
   return findToken({
     env,
     stored,

@@ -6,7 +6,6 @@ import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { parseAddress, showAddress } from '../../settings/keys.js';
 import {
-  chooseProfile,
   profileFlag,
   refusePlainHttp,
   requireBaseUrl,
@@ -16,6 +15,7 @@ import {
 } from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import {
+  checkProfileName,
   DEFAULT_PROFILE,
   loadStored,
   type ProfileValues,
@@ -50,8 +50,9 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const { io, flags, notice } = context;
   checkFlags(options);
   const stored = await loadStored(io.env);
-  const settings = resolveSettings(flags, io.env, stored, chooseProfile(flags, io.env, stored, { mayBeNew: true }));
+  const settings = resolveSettings({ flags, env: io.env, stored }, { mayBeNew: true });
   const inUse = settings.profile.value;
+  checkProfileName(inUse, stored.profiles.keys());
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
   // What the sandbox's profile holds is of no use elsewhere.
@@ -224,7 +225,7 @@ async function reportEnd({ clock, notice }: Context, { token, login }: StoredTok
 /** What keeps the next command from using what was saved. */
 async function warn({ io, flags, notice }: Context, profile: string, token: string): Promise<void> {
   const saved = await loadStored(io.env);
-  const settings = resolveSettings({ ...flags, profile }, io.env, saved);
+  const settings = resolveSettings({ flags: { ...flags, profile }, env: io.env, stored: saved });
   const place = await findTokenPlace(io.env, saved, settings);
   if (place !== undefined && place.kind !== 'stored')
     await notice(`warning: ${place.origin} overrides the stored token, which is not used as long as that is set`);

@@ -22,7 +22,7 @@ export async function printToken(context: Context): Promise<void> {
 /** `fleet auth logout`: removes the stored token of a profile. */
 export async function logout({ io, flags, notice }: Context): Promise<void> {
   const stored = await loadStored(io.env);
-  const settings = resolveSettings(flags, io.env, stored);
+  const settings = resolveSettings({ flags, env: io.env, stored });
   const profile = settings.profile.value;
   const removed = await deleteToken(stored, profile);
   await notice(

@@ -92,7 +92,7 @@ async function save({ notice }: Context, place: SettingsFolder, text: string): P
   const { config, profiles, active } = parseConfig(text);
   const problems = [...profiles.keys()].flatMap((profile) => {
     checkProfileName(profile, profiles.keys(), configError);
-    const settings = explainSettings({ profile }, {}, { ...place, active, profiles });
+    const settings = explainSettings({ flags: { profile }, env: {}, stored: { ...place, active, profiles } });
     return Object.values(settings).flatMap(({ problem }) => problem?.message ?? []);
   });
   if (active !== undefined && active !== DEFAULT_PROFILE && !profiles.has(active)) {

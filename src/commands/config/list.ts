@@ -21,7 +21,8 @@ interface Row {
 export async function listSettings(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
-  const settings = explainSettings(flags, io.env, stored);
+  const settings = explainSettings({ flags, env: io.env, stored });
+  if (settings.profile.problem !== undefined) throw settings.profile.problem;
   // Those of a feed only where they are set: most fleets are not published from here.
   const explained = Object.values(settings).filter(({ key, shown }) => !key.startsWith('gbfs.') || shown !== null);
   const rows: Row[] = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));

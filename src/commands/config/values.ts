@@ -4,8 +4,8 @@ import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { configError, usageError } from '../../errors.js';
 import { findPlace } from '../../settings/folder.js';
-import { findKey, KEY_NAMES, type KeyName, parseForStore } from '../../settings/keys.js';
-import { chooseProfile, explainSetting, profileFlag, refusePlainHttp } from '../../settings/resolve.js';
+import { findKey, KEY_NAMES, KEYS, type KeyName, parseForStore } from '../../settings/keys.js';
+import { explainSetting, findProfile, profileFlag, refusePlainHttp } from '../../settings/resolve.js';
 import { loadStored, saveProfile } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
 import { writeResult } from '../shared/list/target.js';
@@ -13,14 +13,13 @@ import { writeResult } from '../shared/list/target.js';
 /** Prints the value in use. Throws a FleetError of kind `config` when the setting is not set anywhere, or when its value is refused. */
 export async function getSetting(context: Context, written: string): Promise<void> {
   const { io, flags } = context;
-  const stored = await loadStored(io.env);
-  const profile = chooseProfile(flags, io.env, stored).value;
-  if (written === 'profile') return writeResult(context, `${profile}\n`);
-  const key = readKey(written);
-  const { shown, problem } = explainSetting(key, flags, io.env, stored);
+  const sources = { flags, env: io.env, stored: await loadStored(io.env) };
+  const profile = findProfile(sources);
+  if (profile.problem !== undefined) throw profile.problem;
+  const { key, shown, problem } = written === 'profile' ? profile : explainSetting(readKey(written), sources);
   if (problem !== undefined) throw problem;
   if (shown === null)
-    throw configError(`${key} is not set`, `set it with: fleet config set ${key} VALUE${profileFlag(profile)}`);
+    throw configError(`${key} is not set`, `set it with: fleet config set ${key} VALUE${profileFlag(profile.value)}`);
   await writeResult(context, `${shown}\n`);
 }
 
@@ -32,24 +31,23 @@ export async function setSetting({ io, flags, notice }: Context, written: string
   const { value } = parsed;
 
   const stored = await loadStored(io.env);
-  const profile = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
-  const values = stored.profiles.get(profile);
+  const profile = findProfile({ flags, env: io.env, stored }).value;
   if (key === 'base_url' || key === 'sse_url') refusePlainHttp(new URL(String(value)), key, stored, profile);
   await saveProfile(stored, profile, { [key]: value });
-  if (values === undefined) await notice(`✓ created profile "${profile}"`);
+  if (!stored.profiles.has(profile)) await notice(`✓ created profile "${profile}"`);
   await notice(`✓ set ${key} to ${value} in profile "${profile}"`);
   if (key === 'allow_http' && value === true)
     await notice('warning: over plain http anyone on the network path can read the token and use it');
-
-  const inUse = explainSetting(key, { profile }, io.env, await loadStored(io.env));
-  if (inUse.origin === 'environment') await notice(`warning: ${inUse.from} is set and overrides it`);
+  const variable = KEYS[key].variable ?? '';
+  if ((io.env[variable] ?? '') !== '') await notice(`warning: ${variable} is set and overrides it`);
 }
 
 /** Removes a value from a profile. */
 export async function unsetSetting({ io, flags, notice }: Context, written: string): Promise<void> {
   const key = readKey(written);
   const stored = await loadStored(io.env);
-  const profile = chooseProfile(flags, io.env, stored).value;
+  const { value: profile, problem } = findProfile({ flags, env: io.env, stored });
+  if (problem !== undefined) throw problem;
   if (stored.profiles.get(profile)?.[key] === undefined) return notice(`${key} is not set in profile "${profile}"`);
   await saveProfile(stored, profile, { [key]: undefined });
   await notice(`✓ removed ${key} from profile "${profile}"`);

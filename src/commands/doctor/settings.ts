@@ -4,7 +4,7 @@ import type { TopicRole } from '../../api/push.js';
 import { ANONYMOUS, type Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { findPlace } from '../../settings/folder.js';
-import { chooseProfile, explainSettings, nameProfile, profileFlag, type Settings } from '../../settings/resolve.js';
+import { explainSettings, profileFlag, type Settings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { findToken, organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
 import { findLooseness } from '../../settings/trust.js';
@@ -46,21 +46,15 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
   const loose = [findLooseness(stored.credentialsPath, 'tokens'), findLooseness(stored.configPath, 'settings')];
   for (const found of loose)
     if (found !== undefined) findings.push(warning('file modes', found.problem, found.command));
-  try {
-    chooseProfile(flags, io.env, stored);
-  } catch (thrown) {
-    findings.push(failed('profile', asFleetError(thrown)));
-  }
-  // One that was named and is not there counts as one in which nothing is saved.
-  const settings = explainSettings(flags, io.env, stored, nameProfile(flags, io.env, stored));
-  const { profile, ...others } = settings;
-  const isNew = stored.profiles.has(profile.value) ? '' : ', nothing is saved in it yet';
-  findings.push(ok('profile', `${profile.value} (${profile.from})${isNew}`));
-  for (const { key, shown, origin, from, problem } of Object.values(others)) {
+  const settings = explainSettings({ flags, env: io.env, stored });
+  const { value: profile } = settings.profile;
+  for (const { key, shown, origin, from, problem } of Object.values(settings)) {
     if (problem?.kind === 'usage') throw problem;
+    const isNew = key === 'profile' && !stored.profiles.has(profile) ? ', nothing is saved in it yet' : '';
     if (problem !== undefined) findings.push(failed(key, problem));
-    else if (origin !== 'default') findings.push(ok(key, key === 'token_command' ? from : `${shown} (${from})`));
-    else findings.push(...missing(key, profileFlag(profile.value)));
+    else if (key === 'profile' || origin !== 'default')
+      findings.push(ok(key, key === 'token_command' ? from : `${shown} (${from})${isNew}`));
+    else findings.push(...missing(key, profileFlag(profile)));
   }
   return { known: { stored, settings }, findings };
 }

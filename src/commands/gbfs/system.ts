@@ -34,7 +34,7 @@ export async function readSystem(
   const refused = new Set<SystemName>();
   const stored = await loadStored(io.env);
   for (const name of SYSTEM_NAMES) {
-    const { value, problem } = explainSetting(`gbfs.${name}`, flags, io.env, stored);
+    const { value, problem } = explainSetting(`gbfs.${name}`, { flags, env: io.env, stored });
     if (problem !== undefined) problems.push(problem.message);
     if (problem !== undefined) refused.add(name);
     if (typeof value === 'string') system[name] = value;

@@ -3,7 +3,7 @@
 import type { Context } from '../../context.js';
 import { textOrNull } from '../../json/parse.js';
 import { isTrue } from '../../settings/keys.js';
-import { explainSetting, explainSettings, nameProfile } from '../../settings/resolve.js';
+import { explainSetting, explainSettings } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseReportFormat, printReport, reportColumn } from '../shared/change-report.js';
@@ -24,8 +24,7 @@ export async function listProfiles(context: Context): Promise<void> {
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
   // The list is also where to look after naming a profile that does not exist.
-  const profile = nameProfile(flags, io.env, stored);
-  const { output } = explainSettings(flags, io.env, stored, profile);
+  const { output, profile } = explainSettings({ flags, env: io.env, stored });
   if (output.problem !== undefined) throw output.problem;
   const inUse = profile.value;
   const format = chooseReportFormat(output);
@@ -33,7 +32,7 @@ export async function listProfiles(context: Context): Promise<void> {
     ([name, values]): Row => ({
       name,
       active: name === inUse,
-      base_url: explainSetting('base_url', { profile: name }, {}, stored).shown,
+      base_url: explainSetting('base_url', { flags: { profile: name }, env: {}, stored }).shown,
       organization: textOrNull(values['organization'] || null),
       token: tokens.has(name) || Boolean(values['token_command']),
       protected: isTrue(values['protected']),
