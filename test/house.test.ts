@@ -214,7 +214,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/mirror': 2_165,
   'src/page': 1_710,
   'src/sandbox': 2_527,
-  'src/settings': 1_104,
+  'src/settings': 1_089,
   'src/terminal': 1_953,
   'src/views/*.ts': 1_377,
   'src/views/map': 906,

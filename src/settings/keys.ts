@@ -1,11 +1,11 @@
 // The keys of a profile: flag, variable, default and parser of each.
 
 import { wholeUuid } from '../api/links.js';
-import { nearest } from '../cli/nearest.js';
+import { unknownWord } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
 import { looksLikeToken } from '../secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
-import { SYSTEM_FIELDS, SYSTEM_NAMES, type SystemName } from './system.js';
+import { matching, SYSTEM_FIELDS, SYSTEM_NAMES, type SystemName } from './system.js';
 
 /** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */
 export type SettingFlags = { [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string } & {
@@ -53,14 +53,15 @@ function unquoted<T>(text: string, parsed: Parsed<T>): Parsed<T> {
   };
 }
 
-/** The value, or why there is none. */
-function checked<T>(value: T | undefined, reason: string, hint: string): Parsed<T> {
-  return value === undefined ? { reason, hint } : { value };
+/** A parser that says why there is no value, and quotes what was written. */
+function checked<T>(parse: (text: string) => T | undefined, what: string, hint: string): (text: string) => Parsed<T> {
+  return (text) => {
+    const value = parse(text);
+    return value === undefined ? { reason: `"${text.slice(0, LONGEST_SHOWN_CHARACTERS)}" ${what}`, hint } : { value };
+  };
 }
 
-function matching(pattern: RegExp, text: string, reason: string, hint: string): Parsed<string> {
-  return checked(pattern.test(text) ? text : undefined, reason, hint);
-}
+const LONGEST_SHOWN_CHARACTERS = 80;
 
 /** Node's timers hold 31 bits of milliseconds and fire at once beyond that. */
 const LONGEST_TIMEOUT_S = 2_147_483;
@@ -93,92 +94,93 @@ export function showAddress(url: URL): string {
 
 const ADDRESS: Kind<URL, undefined> = { parse: parseAddress, store: showAddress };
 
-function parseBoolean(text: string): Parsed<boolean> {
-  const word = text.toLowerCase();
-  if (['true', 'yes', 'on', '1'].includes(word)) return { value: true };
-  if (['false', 'no', 'off', '0'].includes(word)) return { value: false };
-  return { reason: `"${text}" is neither true nor false` };
-}
-
 /** Whether a key of a profile is true. */
 export function isTrue(value: unknown): boolean {
-  const parsed = parseBoolean(String(value ?? false));
-  return 'value' in parsed && parsed.value;
+  return String(value).toLowerCase() === 'true';
 }
 
-const BOOLEAN: Kind<boolean, boolean> = { fallback: false, parse: parseBoolean, store: (value) => value };
-
-const ORGANIZATION: Kind<string, undefined> = {
-  parse(text) {
-    // A name is looked up when it is used. What looks like an address or an option is none.
-    const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
-    return checked(
-      wholeUuid(text) ?? (isName ? text : undefined),
-      `"${text}" is neither a UUID nor the URL of an organization, nor a name`,
-      'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
-    );
-  },
+const BOOLEAN: Kind<boolean, boolean> = {
+  fallback: false,
+  parse: checked(
+    (text) => (/^(?:true|false)$/i.test(text) ? isTrue(text) : undefined),
+    'is neither true nor false',
+    'write true or false',
+  ),
+  store: (value) => value,
 };
 
+/** A name is looked up when it is used. What looks like an address or an option is none. */
+function parseOrganization(text: string): string | undefined {
+  const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
+  return wholeUuid(text) ?? (isName ? text : undefined);
+}
+
+const ORGANIZATION: Kind<string, undefined> = {
+  parse: checked(
+    parseOrganization,
+    'is neither a UUID nor the URL of an organization, nor a name',
+    'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
+  ),
+};
+
+// It becomes a parameter of a header: nothing in it may end the parameter.
 const VERSION: Kind<string, string> = {
   fallback: '1.0',
-  // It becomes a parameter of a header: nothing in it may end the parameter.
-  parse: (text) => matching(/^[0-9A-Za-z][\w.-]{0,31}$/, text, `"${text}" is not a version`, 'write it like 1.0'),
+  parse: checked(matching(/^[0-9A-Za-z][\w.-]{0,31}$/), 'is not a version', 'write it like 1.0'),
 };
 
 const FORMAT: Kind<Format, Format> = {
   fallback: 'table',
   parse(text) {
     const format = FORMATS.find((known) => known === text.toLowerCase());
-    const meant = nearest(text.toLowerCase(), FORMATS);
-    const guess = meant === undefined ? '' : `did you mean "${meant}"? `;
-    return checked(format, `"${text}" is not a format`, `${guess}formats: ${FORMATS.join(', ')}`);
+    return format === undefined
+      ? { reason: `"${text}" is not a format`, hint: unknownWord('format', text.toLowerCase(), FORMATS).hint ?? '' }
+      : { value: format };
   },
 };
+
+function parseSeconds(text: string): number | undefined {
+  const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : 0;
+  const milliseconds = Math.round(seconds * 1000);
+  return milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S ? milliseconds : undefined;
+}
 
 /** Milliseconds; in seconds where it is written. */
 const SECONDS: Kind<number, number> = {
   fallback: 30_000,
-  parse(text) {
-    const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
-    const milliseconds = Math.round(seconds * 1000);
-    const isGood = milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S;
-    const reason = `"${text}" is not a number of seconds above 0`;
-    return checked(isGood ? milliseconds : undefined, reason, 'write it like 30 or 2.5');
-  },
+  parse: checked(parseSeconds, 'is not a number of seconds above 0', 'write it like 30 or 2.5'),
   store: (milliseconds) => milliseconds / 1000,
 };
 
 const RETRIES: Kind<number, number> = {
   fallback: 3,
-  parse(text) {
-    const reason = `"${text}" is not a whole number of 0 or more`;
-    return checked(/^\d{1,15}$/.test(text) ? Number(text) : undefined, reason, 'write it like 3, or 0 for none');
-  },
+  parse: checked(
+    (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
+    'is not a whole number of 0 or more',
+    'write it like 3, or 0 for none',
+  ),
   store: (tries) => tries,
 };
 
+// A NUL ends the text for the operating system, which would run half of the command.
 const COMMAND: Kind<string, undefined> = {
-  // A NUL ends the text for the operating system, which would run half of the command.
-  parse: (text) => matching(/^[^\0]+$/, text, 'the command is empty', 'write a command that prints a token'),
+  parse: checked(matching(/^[^\0]+$/), 'is not a command', 'write a command that prints a token'),
 };
 
 const MIRROR: Kind<MirrorAddress, undefined> = { parse: (text) => parseMirrorAddress(text), store: showMirrorAddress };
 
 const LONGEST_FIELD_CHARACTERS = 1000;
-const LONGEST_SHOWN_CHARACTERS = 80;
 
 /** Of `fleet gbfs` alone, which reads them itself: `gbfs.name` and so on. */
 type SystemKeys = { readonly [Name in SystemName as `gbfs.${Name}`]: SettingKey<string, undefined> };
 
 function systemKey(name: SystemName): SettingKey<string, undefined> {
   const [summary, example, parseField] = SYSTEM_FIELDS[name];
-  const parse = (text: string) => {
-    const isText = text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text);
-    const reason = `"${text.slice(0, LONGEST_SHOWN_CHARACTERS)}" does not fit`;
-    return checked(isText ? parseField(text) : undefined, reason, `write it like ${example}`);
-  };
-  return key({ parse }, undefined, undefined, summary);
+  const parse = (text: string) =>
+    text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text)
+      ? parseField(text)
+      : undefined;
+  return key({ parse: checked(parse, 'does not fit', `write it like ${example}`) }, undefined, undefined, summary);
 }
 
 /** Every key by its name, in the order in which they are listed: what it holds, its flag, its variable, what it is. */

@@ -64,6 +64,5 @@ function dueMs({ token, login }: StoredToken): number {
 /** Throws where a renewal would take a good token away: for one that ends sooner, or for what is none. */
 function refuseWorse(token: string, old: string): void {
   if (token.length > TOKEN_LIMIT_BYTES) throw new Error('the renewed token is longer than any token');
-  const endsAtMs = readExpiry(token) ?? 0;
-  if (endsAtMs < (readExpiry(old) ?? 0)) throw new Error('the renewed token ends before the old one');
+  if ((readExpiry(token) ?? 0) < (readExpiry(old) ?? 0)) throw new Error('the renewed token ends before the old one');
 }

@@ -3,7 +3,6 @@
 import { configError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
 import type { SettingsFolder } from './folder.js';
-import { parseAddress } from './keys.js';
 import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './store.js';
 
 /** The profile that the sandbox is saved as. */
@@ -11,11 +10,8 @@ export const SANDBOX_PROFILE = 'sandbox';
 
 /** Whether the profile is the sandbox's own: it has that name, and no address beyond this machine. */
 export function isSandboxProfile(name: string, values: Readonly<Record<string, unknown>> | undefined): boolean {
-  if (name !== SANDBOX_PROFILE) return false;
-  const address = values?.['base_url'];
-  if (address === undefined) return true;
-  const parsed = parseAddress(String(address));
-  return 'value' in parsed && isLoopback(parsed.value);
+  const address = String(values?.['base_url'] ?? 'http://localhost');
+  return name === SANDBOX_PROFILE && URL.canParse(address) && isLoopback(new URL(address));
 }
 
 /**

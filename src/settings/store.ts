@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
-import { hasCode, isDeviceName, makeFolder, OWN_FOLDER_MODE, untilFree } from '../folder.js';
+import { hasCode, makeFolder, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { quoteForShell } from '../shell-words.js';
 import { lazyPattern } from '../terminal/lazy-pattern.js';
@@ -106,27 +106,18 @@ function readLogin(login: unknown): Login | undefined {
   return { email: String(email ?? ''), refreshPath, sinceMs: Number(sinceMs ?? 0) };
 }
 
-/** Whether a profile may have this name beside those others; else throws a FleetError, of kind `usage` unless told otherwise. */
-export function checkProfileName(
-  name: string,
-  others: Iterable<string> = [],
-  refuse: (message: string, hint: string) => FleetError = usageError,
-): void {
-  // Names become files: on Windows and macOS those two would share a mirror.
-  const twin = [...others].find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
-  let problem: string | undefined;
-  if (isDeviceName(name)) problem = `"${name}" is the name of a device on Windows`;
-  else if (!PROFILE_NAME().test(name)) problem = `"${name}" cannot be the name of a profile`;
-  else if (twin !== undefined)
-    problem = `there is a profile "${twin}" already, which differs from "${name}" only in case`;
-  if (problem !== undefined) throw refuse(problem, 'use up to 64 letters, digits and _ . @ -, a letter or digit first');
+/** Throws a FleetError of kind `usage` for a name that no profile may have. */
+export function checkProfileName(name: string): void {
+  if (PROFILE_NAME().test(name)) return;
+  const hint = 'use up to 64 letters, digits and _ . @ -, a letter or digit first';
+  throw usageError(`"${name}" cannot be the name of a profile`, hint);
 }
 
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
 export async function saveProfile(place: SettingsFolder, name: string, values: ProfileValues): Promise<void> {
+  checkProfileName(name);
   await change(place, 'configPath', (config) => {
     const profiles = partOf(config, 'profiles');
-    checkProfileName(name, Object.keys(profiles));
     return { ...config, profiles: { ...profiles, [name]: { ...partOf(profiles, name), ...values } } };
   });
 }

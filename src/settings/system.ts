@@ -7,16 +7,13 @@ export type FeedVersion = (typeof FEED_VERSIONS)[number];
 /** One field: what it is, an example, and its text in the form that the feed has; undefined for one that does not fit. */
 type SystemField = readonly [summary: string, example: string, parse: (text: string) => string | undefined];
 
-const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
+/** A parser of texts that match. */
+export const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 const anything = (text: string) => text;
 
 /** The characters of RFC 3986, which every reader of the feed accepts. */
-const URL_CHARACTERS =
-  /^https?:\/\/(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;
-
 function parseUrl(text: string): string | undefined {
-  const href = URL.canParse(text) ? new URL(text).href : '';
-  return URL_CHARACTERS.test(href) ? href : undefined;
+  return URL.canParse(text) ? matching(/^https?:\/\/[\w.~:/?#@!$&'()*+,;=%-]+$/i)(new URL(text).href) : undefined;
 }
 
 /** One to which the name of a file can be added. */
@@ -37,8 +34,8 @@ function parseTimezone(text: string): string | undefined {
 }
 
 function parseDate(text: string): string | undefined {
-  const isDate = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
-  return isDate && new Date(text).toISOString().startsWith(text) ? text : undefined;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text) && text.length === 10 ? text : undefined;
 }
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);

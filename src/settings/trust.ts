@@ -18,15 +18,15 @@ const hasModes = process.platform !== 'win32';
 /** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
 export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   if (!hasModes) return;
-  const refuse = (what: string, command: string) => {
-    const hint = `look at it first; if it is right, run: ${command} ${quoteForShell(path)}`;
-    throw configError(`${path} ${what}, and is not used`, hint);
-  };
   const own = process.geteuid?.() ?? ROOT;
-  if (found.uid !== own && found.uid !== ROOT)
-    refuse(`belongs to another user (uid ${found.uid})`, `sudo chown ${quoteForShell(nameOfUser() ?? String(own))}`);
-  if ((found.mode & OTHERS_WRITE_BITS) !== 0)
-    refuse(`can be written by others (mode ${showMode(found.mode)})`, 'chmod go-w');
+  const isOthers = found.uid !== own && found.uid !== ROOT;
+  if (!isOthers && (found.mode & OTHERS_WRITE_BITS) === 0) return;
+  const what = isOthers
+    ? `belongs to another user (uid ${found.uid})`
+    : `can be written by others (mode ${showMode(found.mode)})`;
+  const command = isOthers ? `sudo chown ${quoteForShell(nameOfUser() ?? String(own))}` : 'chmod go-w';
+  const hint = `look at it first; if it is right, run: ${command} ${quoteForShell(path)}`;
+  throw configError(`${path} ${what}, and is not used`, hint);
 }
 
 /**

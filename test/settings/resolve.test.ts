@@ -107,7 +107,7 @@ describe('where a setting comes from', () => {
     const settings = resolveSettings(
       {},
       {},
-      storedWith({ default: { timeout: '5', retries: '1', allow_http: 'yes' } }),
+      storedWith({ default: { timeout: '5', retries: '1', allow_http: 'True' } }),
     );
     expect([settings.timeout.value, settings.retries.value, settings.allowHttp.value]).toEqual([5000, 1, true]);
   });
@@ -292,8 +292,8 @@ describe('a key and its value', () => {
     ['timeout', '2.5', 2.5],
     ['timeout', '.5', 0.5],
     ['retries', '0', 0],
-    ['allow_http', 'yes', true],
-    ['allow_http', 'off', false],
+    ['allow_http', 'True', true],
+    ['allow_http', 'false', false],
     ['output', 'JSON', 'json'],
     ['token_command', ' pass show x ', 'pass show x'],
   ] as const)('%s %j is stored as %j', (name, text, value) => {

@@ -156,13 +156,6 @@ describe('the settings on disk', () => {
     },
   );
 
-  it('take no profile whose name differs from another only in case', async () => {
-    await saveProfile(stored, 'Berlin', { retries: 1 });
-    await expect(saveProfile(stored, 'berlin', { retries: 2 })).rejects.toThrow('there is a profile "Berlin" already');
-    await saveProfile(stored, 'Berlin', { retries: 3 });
-    expect((await loadStored(env)).profiles).toEqual(new Map([['Berlin', { retries: 3 }]]));
-  });
-
   it('take names that objects have by themselves', async () => {
     await saveProfile(stored, 'constructor', { retries: 1 });
     expect([...(await loadStored(env)).profiles]).toEqual([['constructor', { retries: 1 }]]);

@@ -52,7 +52,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const stored = await loadStored(io.env);
   const settings = resolveSettings({ flags, env: io.env, stored }, { mayBeNew: true });
   const inUse = settings.profile.value;
-  checkProfileName(inUse, stored.profiles.keys());
+  checkProfileName(inUse);
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
   // What the sandbox's profile holds is of no use elsewhere.

@@ -91,7 +91,7 @@ async function runEditor({ io, signal, urgentSignal }: Context, editor: string, 
 async function save({ notice }: Context, place: SettingsFolder, text: string): Promise<void> {
   const { config, profiles, active } = parseConfig(text);
   const problems = [...profiles.keys()].flatMap((profile) => {
-    checkProfileName(profile, profiles.keys(), configError);
+    checkProfileName(profile);
     const settings = explainSettings({ flags: { profile }, env: {}, stored: { ...place, active, profiles } });
     return Object.values(settings).flatMap(({ problem }) => problem?.message ?? []);
   });
