@@ -65,7 +65,7 @@ describe('a bicycle created meanwhile', () => {
     const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, ['--all']);
     expect({ code, ids }).toEqual({ code: 0, ids: [...SIX, 'new'] });
     expect(stderr).toContain('the total changed from 6 to 7 while the list was read');
-    expect(stderr).toContain('1 of 7 bicycles is missing; reading the pages again');
+    expect(stderr).toContain('1 of 7 bicycles did not come; reading the pages again');
     // Pages ahead may be on their way when the last one is found.
     expect(requests).toBeLessThanOrEqual(4 + 4);
   });

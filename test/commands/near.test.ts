@@ -2,8 +2,14 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseBbox, showBox } from '../../src/commands/bicycles/area.js';
-import { boxAround, type Circle, parseNear, parseRadius } from '../../src/commands/bicycles/near.js';
+import {
+  boxAround,
+  type Circle,
+  parseBbox,
+  parseNear,
+  parseRadius,
+  showBox,
+} from '../../src/commands/bicycles/area.js';
 import { distanceMetres, type LatLon, showDistance } from '../../src/views/distance.js';
 import { environmentOf } from '../support/environment.js';
 import { often } from '../support/often.js';

@@ -67,7 +67,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
   // What the format refuses is refused now; nothing is written yet.
-  await (await openResult(context, ANYTHING, format)).discard();
+  await openResult(context, ANYTHING, format);
 
   const fields = await readFields(context, options);
   const body = await readBody(context, method, fields, options.input, headers['content-type']);

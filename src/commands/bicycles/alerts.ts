@@ -4,9 +4,8 @@ import { ALERT, type Alert } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
-import { firstPage } from '../../http/first-page.js';
 import type { Item, Query } from '../../http/types.js';
-import { chosenOrganization } from '../shared/organization.js';
+import { scopeOf } from '../shared/organization.js';
 
 /** The newest alerts of a bicycle, as many as a page holds; undefined, after a notice, where they cannot be read. */
 export function readNewestAlerts(context: Context, uuid: string): Promise<Item<Alert>[] | undefined> {
@@ -14,14 +13,8 @@ export function readNewestAlerts(context: Context, uuid: string): Promise<Item<A
     ['bicycle', uuid],
     ['ordering', '-created'],
   ];
-  return readAlerts(context, new Set([uuid]), async () => {
-    const { items } = await firstPage<Alert>(await context.client(), {
-      path: ALERT.listPath,
-      query,
-      subject: 'its alerts',
-    });
-    return items;
-  });
+  // A limit of one item is met by any page.
+  return readAlerts(context, new Set([uuid]), query, 1);
 }
 
 /** What is new or escalated; undefined, after a notice, where it cannot be read. `bicycles` are UUIDs in lower case. */
@@ -30,29 +23,26 @@ export async function readOpenAlerts(
   asked: string | undefined,
   bicycles: ReadonlySet<string>,
 ): Promise<Item<Alert>[] | undefined> {
-  const organization = await chosenOrganization(context, asked);
-  const scope: Query = organization === undefined ? [] : [['organization', organization]];
-  const query: Query = [...scope, ['state', 'new'], ['state', 'escalated']];
-  return readAlerts(context, bicycles, async () => {
-    const alerts: Item<Alert>[] = [];
-    const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-    for await (const { fresh } of (await context.client()).pages<Alert>(request))
-      for (const item of fresh) if (item.value.state === 'new' || item.value.state === 'escalated') alerts.push(item);
-    return alerts;
-  });
+  const query: Query = [...(await scopeOf(context, asked)), ['state', 'new'], ['state', 'escalated']];
+  const alerts = await readAlerts(context, bicycles, query);
+  return alerts?.filter(({ value: { state } }) => state === 'new' || state === 'escalated');
 }
 
 /** Checked on this side as well: a service may ignore a filter. */
 async function readAlerts(
   context: Context,
   bicycles: ReadonlySet<string>,
-  read: () => Promise<Item<Alert>[]>,
+  query: Query,
+  limit?: number,
 ): Promise<Item<Alert>[] | undefined> {
+  const alerts: Item<Alert>[] = [];
+  const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
+  const isWanted = ({ value: { bicycle } }: Item<Alert>) =>
+    bicycles.has(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle).toLowerCase() : '');
   try {
-    const alerts = await read();
-    return alerts.filter(({ value: { bicycle } }) =>
-      bicycles.has(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle).toLowerCase() : ''),
-    );
+    const pages = (await context.client()).pages<Alert>(request, limit === undefined ? undefined : { ahead: 0, limit });
+    for await (const { fresh } of pages) alerts.push(...fresh.filter(isWanted));
+    return alerts;
   } catch (thrown) {
     if (context.signal.aborted) throw context.signal.reason;
     await context.notice(`! alerts are left out: ${asFleetError(thrown).message}`);

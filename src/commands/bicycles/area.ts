@@ -1,6 +1,8 @@
-// Reads a bounding box, and shows the corrected value when it is the wrong way round.
+// Reads a bounding box, or a circle and the box that holds it; shows the corrected value of a box that is the wrong way round.
 
 import { usageError } from '../../errors.js';
+import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
+import type { LatLon } from '../../views/distance.js';
 
 /** A box in degrees. North-east longitude below the south-west one: the box lies across the antimeridian. */
 export interface Box {
@@ -16,7 +18,7 @@ const WIDEST_ACROSS_ANTIMERIDIAN_DEGREES = 180;
 const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 
 /** Numbers in plain decimals between commas; undefined for anything else, and for more or fewer of them. */
-export function readNumbers(text: string, count: number): number[] | undefined {
+function readNumbers(text: string, count: number): number[] | undefined {
   const parts = text.split(',').map((part) => part.trim());
   return parts.length === count && parts.every((part) => PLAIN_NUMBER.test(part)) ? parts.map(Number) : undefined;
 }
@@ -66,4 +68,89 @@ function inOrder(a: number, b: number, c: number, d: number): Box {
     northEast: { longitude: east, latitude: Math.max(b, d) },
     southWest: { longitude: west, latitude: Math.min(b, d) },
   };
+}
+
+export interface Circle {
+  centre: LatLon;
+  radiusMetres: number;
+}
+
+/** Half way round the earth: no place is further away. */
+const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
+
+/**
+ * A box is made this much larger on each side, a centimetre, and its corners have as many decimals: rounding, ours and the
+ * service's, must not lose a bicycle on the edge. What is too much is filtered out afterwards.
+ */
+const MARGIN_DEGREES = 1e-7;
+const DECIMALS = 7;
+
+/** In radians. */
+const DEGREE = Math.PI / 180;
+
+/** A parser for commander: `LAT,LON` in degrees. What is out of range is refused with the value that was probably meant. */
+export function parseNear(text: string): LatLon {
+  const numbers = readNumbers(text, 2);
+  if (numbers === undefined) {
+    throw usageError(`--near takes a latitude and a longitude, such as 52.52,13.40, not "${text}"`);
+  }
+  const [latitude = 0, longitude = 0] = numbers;
+  if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
+  throw usageError(
+    `--near "${text}" is out of range: latitudes go from -90 to 90, longitudes from -180 to 180`,
+    Math.abs(longitude) <= 90 && Math.abs(latitude) <= 180
+      ? `the latitude comes first; corrected: --near ${text.split(',').reverse().join(',').replaceAll(' ', '')}`
+      : undefined,
+  );
+}
+
+/** A parser for commander: metres, as `800`, `800m` or `1.5km`. */
+export function readMetres(flag: string): (text: string) => number {
+  return (text) => {
+    const match = /^(\d+\.?\d*|\.\d+)\s*(m|km)?$/i.exec(text.trim());
+    const metres = Number(match?.[1]) * (match?.[2]?.toLowerCase() === 'km' ? 1000 : 1);
+    if (metres > 0 && metres <= FURTHEST_METRES) return metres;
+    throw usageError(
+      metres > 0
+        ? `${flag} "${text}" is further than half way round the earth`
+        : `${flag} takes metres above 0, such as 800, or 1.5km, not "${text}"`,
+    );
+  };
+}
+
+export const parseRadius = readMetres('--radius');
+
+/** The circle of the two flags, undefined when neither was given. One without the other is refused. */
+export function readCircle(near: LatLon | undefined, radiusMetres: number | undefined): Circle | undefined {
+  if (near === undefined && radiusMetres === undefined) return undefined;
+  if (near === undefined) throw usageError('--radius goes with --near', 'add the place: --near 52.52,13.40');
+  if (radiusMetres === undefined)
+    throw usageError('--near needs --radius', 'give a distance: --radius 800 or --radius 5km');
+  return { centre: near, radiusMetres };
+}
+
+/**
+ * The box that holds the whole circle. One across the antimeridian or around a pole takes every longitude. Assumed: the interface shows no
+ * box whose west is east of its east, so none is sent.
+ */
+export function boxAround({ centre, radiusMetres }: Circle): Box {
+  const angle = radiusMetres / EARTH_RADIUS_METRES;
+  const latitude = centre.latitude * DEGREE;
+  const north = Math.min(90, round((latitude + angle) / DEGREE + MARGIN_DEGREES));
+  const south = Math.max(-90, round((latitude - angle) / DEGREE - MARGIN_DEGREES));
+  // The furthest meridian that the circle touches; beyond a pole it touches all of them.
+  const sine = Math.sin(angle) / Math.cos(latitude);
+  const halfWidth = north >= 90 || south <= -90 || sine >= 1 ? 180 : Math.asin(sine) / DEGREE;
+  const west = round(centre.longitude - halfWidth - MARGIN_DEGREES);
+  const east = round(centre.longitude + halfWidth + MARGIN_DEGREES);
+  const isAcross = west < -180 || east > 180;
+  return {
+    northEast: { longitude: isAcross ? 180 : east, latitude: north },
+    southWest: { longitude: isAcross ? -180 : west, latitude: south },
+  };
+}
+
+function round(degrees: number): number {
+  // Added to 0, -0 is 0.
+  return Number(degrees.toFixed(DECIMALS)) + 0;
 }

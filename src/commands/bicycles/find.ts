@@ -1,6 +1,6 @@
 // Finds the bicycle that an operator means: a UUID, the beginning of one, or an exact name, serial number or bleid.
 
-import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -13,7 +13,7 @@ import { quoteForShell } from '../../shell-words.js';
 import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
-import { everyPage, findByPrefix } from '../shared/list/uuid-prefix.js';
+import { findByPrefix } from '../shared/list/uuid-prefix.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { findRemembered } from './remembered.js';
 
@@ -80,11 +80,11 @@ async function lookUp(
   // Fewer digits may also be the number that somebody gave another bicycle.
   if (matches.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches;
   const query: Query = [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
-  for await (const items of everyPage<Bicycle>(client, { ...list, query })) {
+  for await (const { items } of client.pages<Bicycle>({ ...list, query })) {
     for (const item of items) {
-      const { uuid, name, serial_number, bleid } = item.value;
-      if (typeof uuid === 'string' && [name, serial_number, bleid].includes(text))
-        matches.set(uuid.toLowerCase(), item);
+      const uuid = bicycleUuid(item.value);
+      const { name, serial_number, bleid } = item.value;
+      if (uuid !== undefined && [name, serial_number, bleid].includes(text)) matches.set(uuid, item);
     }
   }
   return matches;

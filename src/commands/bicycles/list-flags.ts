@@ -4,8 +4,7 @@ import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { someOf } from '../../cli/options.js';
 import { addScopeFlags, readNamed } from '../shared/list/flags.js';
-import { parseBbox } from './area.js';
-import { parseNear, parseRadius } from './near.js';
+import { parseBbox, parseNear, parseRadius } from './area.js';
 
 /** The filters that the service itself applies. */
 export function addFilters<A extends unknown[], O extends OptionValues>(

@@ -11,9 +11,8 @@ import { addDistance, distanceMetres, type LatLon, withDistance } from '../../vi
 import { uuidOfNamed } from '../named/find.js';
 import type { ListOptions } from '../shared/list/flags.js';
 import { type ListPlan, printList } from '../shared/list/list.js';
-import { chosenOrganization } from '../shared/organization.js';
-import { type Box, showBox } from './area.js';
-import { boxAround, readCircle } from './near.js';
+import { scopeOf } from '../shared/organization.js';
+import { type Box, boxAround, readCircle, showBox } from './area.js';
 
 export interface ListBicyclesOptions extends ListOptions {
   /** Any of these states. */
@@ -31,6 +30,8 @@ export interface ListBicyclesOptions extends ListOptions {
 
 /** Lists bicycles with the parameters of interface.md section 4.1. */
 export async function listBicycles(context: Context, options: ListBicyclesOptions): Promise<void> {
+  if (options.near !== undefined && options.page !== undefined)
+    throw usageError('--near reads every page and takes no --page', 'use --limit for the nearest');
   const plan = await planBicycles(context, options);
   // A circle is read whole, so that the nearest are known.
   await printList(context, plan, options.near === undefined ? options : { ...options, all: true });
@@ -38,53 +39,48 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
 
 /** What the filters of a list leave of the fleet, for a list and for what counts or draws one. */
 export async function planBicycles(context: Context, options: ListBicyclesOptions): Promise<ListPlan<Bicycle>> {
+  const { state, name, zone, ordering, bbox } = options;
   const circle = readCircle(options.near, options.radius);
-  const organization = await chosenOrganization(context, options.organization);
-  const box = circle === undefined ? options.bbox : boxAround(circle);
-  const query: [string, string][] = [];
-  if (organization !== undefined) query.push(['organization', organization]);
+  if (circle !== undefined && bbox !== undefined)
+    throw usageError('--near and --bbox cannot be used together', 'leave one of them out');
+  const query = await scopeOf(context, options.organization);
+  // A service may ignore a filter: then it sends more, which these drop.
+  const checks: ((item: Item<Bicycle>) => boolean)[] = [];
+  const box = circle === undefined ? bbox : boxAround(circle);
   if (box !== undefined) query.push(['bbox', showBox(box)]);
-  const model = options.model === undefined ? undefined : await uuidOfNamed(context, NAMED.model, options.model);
-  if (options.zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, options.zone)]);
-  // Observed: these three filter; a service that ignores them sends more, and `keep` drops it.
-  for (const state of options.state ?? []) query.push(['state', state]);
-  if (model !== undefined) query.push(['model', model]);
-  // Observed: `name` looks at names alone. A service that does not know it has perhaps `query`, and another bicycle is in neither answer.
-  if (options.name !== undefined) query.push(['name', options.name], ['query', options.name]);
-  if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
-  const keep = chooseKeep({ ...options, ...(model === undefined ? {} : { model }) });
-  const plan: ListPlan<Bicycle> = {
-    shape: BICYCLES,
-    request: { path: BICYCLE.listPath, query, subject: 'the list of bicycles' },
-    resource: BICYCLE,
-    ...(keep === undefined ? {} : { keep }),
-  };
-  if (circle === undefined) return plan;
+  if (zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, zone)]);
+  // Observed: the service filters by these three.
+  if (state !== undefined) {
+    for (const one of state) query.push(['state', one]);
+    checks.push(({ value }) => state.includes(String(value.state)));
+  }
+  if (options.model !== undefined) {
+    const model = await uuidOfNamed(context, NAMED.model, options.model);
+    query.push(['model', model]);
+    checks.push(({ value }) => wholeUuid(String(value.model ?? '')) === model.toLowerCase());
+  }
+  if (name !== undefined) {
+    // `name` looks at names alone. A service that does not know it has perhaps `query`, and another bicycle is in neither answer.
+    query.push(['name', name], ['query', name]);
+    const wanted = name.toLowerCase();
+    checks.push(({ value }) =>
+      String(value.name ?? '')
+        .toLowerCase()
+        .includes(wanted),
+    );
+  }
+  if (ordering !== undefined) query.push(['ordering', ordering]);
+  const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
+  const keep = (item: Item<Bicycle>) => checks.every((isKept) => isKept(item));
+  const plan: ListPlan<Bicycle> = { shape: BICYCLES, request, resource: BICYCLE };
+  if (circle === undefined) return checks.length === 0 ? plan : { ...plan, keep };
 
-  checkFlags(options);
   const distance = ({ value }: Item<Bicycle>) => distanceMetres(circle.centre, value) ?? Number.POSITIVE_INFINITY;
   return {
     ...plan,
     shape: withDistance(BICYCLES),
     extend: (item) => addDistance(item, distanceMetres(circle.centre, item.value)),
-    keep: (item) => distance(item) <= circle.radiusMetres && (keep?.(item) ?? true),
-    ...(options.ordering === undefined ? { distance } : {}),
+    keep: (item) => distance(item) <= circle.radiusMetres && keep(item),
+    ...(ordering === undefined ? { distance } : {}),
   };
-}
-
-/** `--state`, `--model` (a UUID) and `--name`, checked on this side as well; undefined where none is given. */
-function chooseKeep({ state, model, name = '' }: ListBicyclesOptions): ListPlan<Bicycle>['keep'] {
-  if (state === undefined && model === undefined && name === '') return undefined;
-  return ({ value }) =>
-    (state === undefined || state.includes(String(value.state))) &&
-    (model === undefined || wholeUuid(String(value.model ?? '')) === model.toLowerCase()) &&
-    String(value.name ?? '')
-      .toLowerCase()
-      .includes(name.toLowerCase());
-}
-
-function checkFlags({ bbox, page }: ListBicyclesOptions): void {
-  if (bbox !== undefined) throw usageError('--near and --bbox cannot be used together', 'leave one of them out');
-  if (page !== undefined)
-    throw usageError('--near reads every page and takes no --page', 'use --limit for the nearest');
 }

@@ -29,7 +29,7 @@ export function findLiveBicycles(context: Context, values: FollowedLine['values'
     const organization = asked !== undefined && isUuid(asked) ? asked : undefined;
     const words: Offer[] = [];
     const remembered = await searchMirror(patient, organization, token, start);
-    for await (const items of remembered ?? (await searchList(patient, organization, start))) {
+    for await (const items of remembered ?? searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
         // Whatever is no UUID could mean something to the shell.
         if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start)) continue;
@@ -58,15 +58,19 @@ async function searchMirror(
   });
 }
 
-async function searchList(context: Context, organization: string | undefined, start: string): Promise<Bicycles> {
-  const { everyPage, isBeginning, pagesAround } = await import('../shared/list/uuid-prefix.js');
+async function* searchList(
+  context: Context,
+  organization: string | undefined,
+  start: string,
+): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
+  const { isBeginning, pagesAround } = await import('../shared/list/uuid-prefix.js');
   const client = await context.client({ timeoutMs: PATIENCE_MS, retries: 0 });
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
-  if (isBeginning(start)) return pagesAround<Bicycle>(client, { ...list, query: scope }, start);
-  if (start !== '') return [];
+  if (isBeginning(start)) return yield* pagesAround<Bicycle>(client, { ...list, query: scope }, start);
+  if (start !== '') return;
   const query: Query = [...scope, ['ordering', '-modified'], LARGE_PAGE];
-  return everyPage<Bicycle>(client, { ...list, query });
+  for await (const { items } of client.pages<Bicycle>({ ...list, query })) yield items;
 }
 
 /** UUIDs of organizations, zones or models with their names. */

@@ -7,7 +7,7 @@ import { oneOf, portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { FEED_VERSIONS } from '../../settings/system.js';
-import { readMetres } from '../bicycles/near.js';
+import { readMetres } from '../bicycles/area.js';
 import { readDuration } from '../shared/follow/flags.js';
 import { readNamed } from '../shared/list/flags.js';
 

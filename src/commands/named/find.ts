@@ -3,7 +3,6 @@
 import { LINK_FIELDS, type LinkField, wholeUuid } from '../../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../../api/named.js';
 import { nearest } from '../../cli/nearest.js';
-import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -16,31 +15,26 @@ import { listSome, shorten } from '../shared/list/pick-one.js';
 /** The names of each by its UUID, the one that people know first. */
 export type Names = Map<string, string[]>;
 
-/** The names that the service lists; undefined where it lists none, or not to this token. */
+/** The names that the service lists, until they are enough; undefined where it lists none, or not to this token. */
 export async function readNames(
   client: Client,
-  kind: NamedKind,
+  { path, many, nameFields }: NamedKind,
   isEnough: (names: Names) => boolean = () => false,
 ): Promise<Names | undefined> {
-  return ifOffered(readAll(client, kind, isEnough));
-}
-
-async function readAll(
-  client: Client,
-  { path, many, nameFields }: NamedKind,
-  isEnough: (names: Names) => boolean,
-): Promise<Names> {
   const names: Names = new Map();
-  const request = { path, query: [LARGE_PAGE], subject: `the list of ${many}` };
-  for await (const { items } of client.pages<Named>(request, { ahead: 1 })) {
-    for (const { value } of items) {
-      const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
-      const own = nameFields.map((field) => value[field]).filter((name) => typeof name === 'string' && name !== '');
-      if (uuid !== undefined) names.set(uuid, own as string[]);
+  const read = async () => {
+    const request = { path, query: [LARGE_PAGE], subject: `the list of ${many}` };
+    for await (const { items } of client.pages<Named>(request, { ahead: 1 })) {
+      for (const { value } of items) {
+        const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
+        const own = nameFields.map((field) => value[field]).filter((name) => typeof name === 'string' && name !== '');
+        if (uuid !== undefined) names.set(uuid, own as string[]);
+      }
+      if (isEnough(names)) break;
     }
-    if (isEnough(names)) break;
-  }
-  return names;
+    return names;
+  };
+  return ifOffered(read());
 }
 
 /** How long a heading waits for a name. */
@@ -52,17 +46,13 @@ const NAME_LIMIT_MS = 1_000;
  */
 export async function showOrganizations(context: Context, uuids: readonly string[]): Promise<Map<string, string>> {
   if (uuids.length === 0) return new Map();
-  const { clock, signal } = context;
-  const over = new AbortController();
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(NAME_LIMIT_MS)]);
   const read = async () => {
-    const client = await context.client({ retries: 0, signal: AbortSignal.any([signal, over.signal]) });
-    const isEnough = (names: Names) => uuids.every((uuid) => names.has(uuid));
+    const client = await context.client({ retries: 0, signal });
     // A mirror knows no names.
-    return mirrorOf(client) === undefined ? readNames(client, NAMED.organization, isEnough) : undefined;
+    return mirrorOf(client) === undefined ? readNames(client, NAMED.organization) : undefined;
   };
-  const limit = sleep(clock, NAME_LIMIT_MS, over.signal).then(() => undefined);
-  const names = await Promise.race([read(), limit]).catch(() => undefined);
-  over.abort();
+  const names = await read().catch(() => undefined);
   return new Map(uuids.map((uuid) => [uuid, names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`]));
 }
 

@@ -1,10 +1,9 @@
 // Looks up names of bicycles by link, in the mirror where there is one.
 
 import { wholeUuid } from '../../api/links.js';
-import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { Mirror } from '../../mirror/open.js';
-import { openChosen } from './offline.js';
+import { openChosen, withMirror } from './offline.js';
 
 /** The name of the bicycle of a link; undefined where none is known. */
 export type NameOf = (link: unknown) => string | undefined;
@@ -20,12 +19,8 @@ export async function readBicycleNames(context: Context): Promise<NameOf> {
       if (typeof name === 'string' && name !== '') names.set(String(uuid), name);
   };
   if (context.flags.mirror !== false) {
-    const over = new AbortController();
-    const reading = openChosen(context).then((mirror) => read(mirror).finally(() => mirror.close()));
-    const limit = sleep(context.clock, WAIT_LIMIT_MS, over.signal);
-    await Promise.race([reading, limit]).catch(() => undefined);
-    over.abort();
-    for (const late of [reading, limit]) late.catch(() => undefined);
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(WAIT_LIMIT_MS)]);
+    await withMirror(openChosen({ ...context, signal }), read).catch(() => undefined);
   }
   return (link) => (typeof link === 'string' ? names.get(wholeUuid(link) ?? '') : undefined);
 }

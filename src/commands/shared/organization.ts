@@ -16,6 +16,12 @@ export async function chosenOrganization(context: Context, text?: string): Promi
   return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
 }
 
+/** The same as a part of the query of a list. */
+export async function scopeOf(context: Context, text?: string): Promise<[name: string, value: string][]> {
+  const organization = await chosenOrganization(context, text);
+  return organization === undefined ? [] : [['organization', organization]];
+}
+
 /**
  * As chosenOrganization; else the only one that the token names, or the bicycles of the first page of the list, which is
  * reported. Throws a FleetError of kind `usage` that lists several.

@@ -6,7 +6,6 @@ import { usageError } from '../../../errors.js';
 import { clean } from '../../../terminal/clean.js';
 import { holdsAll, withCurrentMirror } from '../current-mirror.js';
 import { shorten } from '../list/pick-one.js';
-import { everyPage } from '../list/uuid-prefix.js';
 import { chosenOrganization } from '../organization.js';
 
 /** The columns that name a bicycle, the surest first. */
@@ -70,7 +69,7 @@ async function readFromList(
   const wanted: Wanted = new Map(rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set()])));
   const query = organization === undefined ? [] : [['organization', organization] as const];
   const list = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
-  for await (const items of everyPage<Bicycle>(await context.client(), list))
+  for await (const { items } of (await context.client()).pages<Bicycle>(list))
     for (const { value } of items) {
       const uuid = bicycleUuid(value);
       for (const field of NAMING_FIELDS) {

@@ -3,7 +3,7 @@
 import type { Resource } from '../../../api/resource.js';
 import { unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
-import { FleetError, usageError } from '../../../errors.js';
+import { asFleetError, type FleetError, usageError } from '../../../errors.js';
 import { withHint } from '../../../http/failure.js';
 import { firstPage } from '../../../http/first-page.js';
 import type { HttpRequest, Item, Query } from '../../../http/types.js';
@@ -47,16 +47,18 @@ export async function printList<T extends Listed>(
 ): Promise<void> {
   const isFiltered = isFilteredHere(plan, options);
   checkFlags(context, options, isFiltered);
+  const request = makeRequest(plan, options);
+  const isCount = options.count === true;
+  let count = isCount && !isFiltered ? await readTotal(context, request) : undefined;
   let incomplete: FleetError | undefined;
-  if (options.count === true) {
-    if (!isFiltered && (await printTotal(context, makeRequest(plan, options)))) return;
-    let count = 0;
+  if (isCount && count === undefined) {
+    count = 0;
     incomplete = await readList(context, plan, options, (items) => {
-      count += items.length;
+      count = (count ?? 0) + items.length;
     });
-    await writeResult(context, `${count}\n`);
-  } else {
-    const request = makeRequest(plan, options);
+  }
+  if (count !== undefined) await writeResult(context, `${count}\n`);
+  else {
     await context.io.startPager(context.notice);
     const result = await openResult(context, plan.shape, plan.format);
     incomplete = await showList(context, { ...plan, request }, options, result);
@@ -110,18 +112,15 @@ async function showList<T extends Listed>(
 }
 
 /** Some fields are no order: a service answers 400 to them, or 500. A page that is not there is answered with 404, as a wrong address is. */
-function withListHint<T>(
-  thrown: unknown,
-  { resource }: ListPlan<T>,
-  { ordering = '', page = 1 }: ListOptions,
-): unknown {
-  if (!(thrown instanceof FleetError)) return thrown;
+function withListHint<T>(thrown: unknown, { resource }: ListPlan<T>, { ordering, page = 1 }: ListOptions): unknown {
+  const error = asFleetError(thrown);
+  const { status } = error;
   const { orderings = [] } = resource ?? {};
-  const isUsual = ordering.split(',').every((field) => orderings.includes(field.replace(/^-/, '')));
-  if (ordering !== '' && !isUsual && (thrown.status === 400 || thrown.status === 500))
-    return withHint(thrown, `orderings that usually work: ${orderings.join(', ')}`);
-  if (thrown.status !== 404 || page === 1) return thrown;
-  return withHint(thrown, `there may be no page ${page}; --count prints how many items there are`);
+  const isOdd = ordering?.split(',').some((field) => !orderings.includes(field.replace(/^-/, '')));
+  if (isOdd === true && (status === 400 || status === 500))
+    return withHint(error, `orderings that usually work: ${orderings.join(', ')}`);
+  if (status !== 404 || page === 1) return thrown;
+  return withHint(error, `there may be no page ${page}; --count prints how many items there are`);
 }
 
 /** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
@@ -132,10 +131,13 @@ async function showItems<T extends Listed>(
   tally: Tally,
   result: Result<T>,
 ): Promise<void> {
-  const { request, distance, shape } = plan;
+  const { request, distance, shape, keep, extend } = plan;
   const conditions = options.where ?? [];
-  const keep = chooseKeeper(plan, conditions, context.clock.wallMs());
+  const now = context.clock.wallMs();
   const wanted = options.limit ?? (options.all === true ? Number.POSITIVE_INFINITY : undefined);
+  const isFiltered = isFilteredHere(plan, options);
+  const isKept = (item: Item<T>) =>
+    (keep?.(item) ?? true) && conditions.every((condition) => matches(condition, item.value, now));
   const show = async (kept: readonly Item<T>[]) => {
     const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
     tally.shown += rows.length;
@@ -145,19 +147,18 @@ async function showItems<T extends Listed>(
   const pages = readItems<T>(await context.client(), request, tally, {
     isWhole: wanted !== undefined,
     // How many items must come for --limit is known only where every item is shown.
-    limit: keep === undefined && distance === undefined ? wanted : undefined,
+    limit: isFiltered || distance !== undefined ? undefined : wanted,
     async onShort(missing, total) {
-      const are = missing === 1 ? 'is' : 'are';
-      await context.notice(`${missing} of ${countNoun(total, shape.noun)} ${are} missing; reading the pages again`);
+      await context.notice(`${missing} of ${countNoun(total, shape.noun)} did not come; reading the pages again`);
     },
   });
   const gathered: { item: Item<T>; metres: number }[] = [];
   // A function of its own: what it names is let go of before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
-    const items = plan.extend === undefined ? came : came.map(plan.extend);
+    const items = extend === undefined ? came : came.map(extend);
     // None came before.
     if (tally.read === items.length && items.length > 0) checkFields(conditions, items, plan);
-    const kept = keep === undefined ? items : items.filter(keep);
+    const kept = isFiltered ? items.filter(isKept) : items;
     tally.kept += kept.length;
     if (distance === undefined) return show(kept);
     for (const item of kept) gathered.push({ item, metres: distance(item) });
@@ -194,16 +195,6 @@ function makeRequest<T>({ request }: ListPlan<T>, options: ListOptions): HttpReq
   return further.length === 0 ? request : { ...request, query: [...query, ...further] };
 }
 
-/** What decides whether an item is shown; undefined when every one is, so that nothing is spent on it. */
-function chooseKeeper<T>(
-  { keep }: ListPlan<T>,
-  conditions: readonly Condition[],
-  now: number,
-): ((item: Item<T>) => boolean) | undefined {
-  if (conditions.length === 0) return keep;
-  return (item) => (keep?.(item) ?? true) && conditions.every((condition) => matches(condition, item.value, now));
-}
-
 /**
  * Refuses a condition on a field that neither the document nor the first page knows, before anything is shown: with `!=` it would
  * match everything. As with `--columns`, the first page speaks for all.
@@ -221,13 +212,8 @@ function checkFields<T>(
   }
 }
 
-/**
- * Prints the service's total and says so; false when it has to be counted, because the service gives none. A bare array carries none, so
- * its length stands for it.
- */
-async function printTotal(context: Context, request: HttpRequest): Promise<boolean> {
-  const page = await firstPage(await context.client(), request);
-  if (page.count === undefined && page.next !== undefined) return false;
-  await writeResult(context, `${page.count ?? page.items.length}\n`);
-  return true;
+/** The service's total; undefined when it has to be counted, because the service gives none. A bare array carries none, so its length stands for it. */
+async function readTotal(context: Context, request: HttpRequest): Promise<number | undefined> {
+  const { count, next, items } = await firstPage(await context.client(), request);
+  return count ?? (next === undefined ? items.length : undefined);
 }

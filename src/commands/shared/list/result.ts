@@ -16,12 +16,6 @@ export interface Result<T> {
   end(footer?: readonly string[]): Promise<void>;
 }
 
-/** A result on its way to stdout or into a file. */
-export interface OpenResult<T> extends Result<T> {
-  /** Gives it up: nothing of it stays in a file. */
-  discard(): Promise<void>;
-}
-
 /** Prints rows that are all there, as `openResult` does. */
 export async function printRows<T>(
   context: Context,
@@ -38,7 +32,7 @@ export async function printRows<T>(
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
 /** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
-export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<OpenResult<T>> {
+export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<Result<T>> {
   const jq = await context.jq();
   if (jq !== undefined) return openFiltered(context, shape, jq);
   const { io, flags } = context;
@@ -61,15 +55,14 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     colorLevel: isDrawn ? io.stdout.colorLevel : 0,
     now: context.clock.wallMs(),
   });
-  let isBegun = false;
+  let beginning = renderer.begin?.() ?? '';
   let hasWritten = false;
-  const write = async (text: string | Buffer) => {
-    const beginning = isBegun ? '' : (renderer.begin?.() ?? '');
-    const whole = beginning === '' ? text : beginning + String(text);
-    isBegun = true;
-    if (whole.length === 0) return;
+  const write = async (text: string) => {
+    const whole = beginning + text;
+    beginning = '';
+    if (whole === '') return;
     hasWritten = true;
-    await target.write(chosen === 'table' && isDrawn ? forScreen(String(whole), io.stdout) : whole);
+    await target.write(chosen === 'table' && isDrawn ? forScreen(whole, io.stdout) : whole);
   };
   return {
     async write(rows) {
@@ -77,11 +70,10 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     },
     async end(footer = []) {
       await write(renderer.end?.() ?? '');
-      if (renderer.finish !== undefined) await write(await renderer.finish());
+      if (renderer.finish !== undefined) await target.write(await renderer.finish());
       await target.end();
       await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && isDrawn);
     },
-    discard: target.discard,
   };
 }
 
@@ -100,7 +92,7 @@ function separatorOf(env: NodeJS.ProcessEnv): string {
  * What jq makes of the JSON: it is fed what `--json` would print. A list is kept until it is whole and fed as one array, unless the
  * program takes it item by item; with `-o jsonl` every program is fed item by item.
  */
-async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<OpenResult<T>> {
+async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<Result<T>> {
   const { flags } = context;
   const isLines = flags.output === 'jsonl' || shape.single === true;
   const runRows = isLines ? jq.run : jq.runItems;
@@ -119,6 +111,5 @@ async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promi
       await target.end();
       await writeFooter(context, footer, isScreen(context));
     },
-    discard: target.discard,
   };
 }
