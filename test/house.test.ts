@@ -215,7 +215,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/page': 1_710,
   'src/sandbox': 2_527,
   'src/settings': 1_089,
-  'src/terminal': 1_953,
+  'src/terminal': 1_876,
   'src/views/*.ts': 1_377,
   'src/views/map': 906,
   'src/commands/alerts': 1_694,

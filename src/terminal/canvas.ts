@@ -1,6 +1,6 @@
 // A grid of terminal cells: text put at columns and rows, with colours.
 
-import { graphemesOf, isNarrow, widthOf } from './cells.js';
+import { graphemesOf, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';
 
 /** Colour and style of a cell, such as `red` or `bold inverse`; '' is neither. */
@@ -22,14 +22,6 @@ export function openCanvas(width: number, height: number): Canvas {
 /** Puts text at a cell; what lies outside of the canvas is left out. The text has been cleaned and is short. */
 export function put(canvas: Canvas, column: number, row: number, text: string, ink: Ink = ''): void {
   if (row < 0 || row >= canvas.height) return;
-  if (text.length === 1 && column > 0 && column + 1 < canvas.width && isNarrow(text)) {
-    const cell = row * canvas.width + column;
-    if (canvas.texts[cell] !== '' && canvas.texts[cell + 1] !== '') {
-      canvas.texts[cell] = text;
-      canvas.inks[cell] = ink;
-      return;
-    }
-  }
   let at = column;
   for (const cluster of graphemesOf(text)) {
     const width = widthOf(cluster);

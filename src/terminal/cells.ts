@@ -24,42 +24,18 @@ const LONGEST_EMOJI_UNITS = 50;
 /** Made on first use: it costs 7 ms, and most screens do without. */
 let segmenter: Intl.Segmenter | undefined;
 
-/**
- * The segmenter sees no more at once: it takes the square of the time on flags in a row. A multiple of 4 units, so that a row of flags
- * is never cut in the middle of one.
- */
-const WINDOW_UNITS = 1024;
+/** So much of a text is looked at, more than any terminal shows: the segmenter takes the square of the time on flags in a row. */
+const SEEN_UNITS = 4096;
 
-/** The grapheme clusters of a text, each with where it starts, in linear time. A cluster longer than a window comes in parts. */
-function* clustersOf(text: string): Generator<{ cluster: string; index: number }, void, undefined> {
+/** The grapheme clusters of the beginning of a text. */
+function clustersOf(text: string): Iterable<Intl.SegmentData> {
   segmenter ??= new Intl.Segmenter();
-  for (let start = 0; start < text.length; ) {
-    const end = start + cutUnits(text.slice(start, start + WINDOW_UNITS), WINDOW_UNITS).length;
-    let next = start;
-    for (const { segment, index } of segmenter.segment(text.slice(start, end))) {
-      // The last one may go on in the next window, which starts with it.
-      if (index > 0 && end < text.length && start + index + segment.length === end) break;
-      yield { cluster: segment, index: start + index };
-      next = start + index + segment.length;
-    }
-    start = next;
-  }
-}
-
-/** Whether each UTF-16 unit of the text is a character of one column. */
-export function isNarrow(text: string): boolean {
-  return NARROW.test(text);
+  return segmenter.segment(text.slice(0, SEEN_UNITS).replace(/[\uD800-\uDBFF]$/, ''));
 }
 
 /** The grapheme clusters of a text that has been cleaned. */
 export function graphemesOf(text: string): Iterable<string> {
-  return NARROW.test(text) ? text : Array.from(clustersOf(text), ({ cluster }) => cluster);
-}
-
-/** The beginning of the text, so many UTF-16 units at most; half a surrogate pair is left out. */
-function cutUnits(text: string, units: number): string {
-  const last = text.charCodeAt(units - 1);
-  return text.slice(0, text.length >= units && last >= 0xd800 && last <= 0xdbff ? units - 1 : units);
+  return NARROW.test(text) ? text : Array.from(clustersOf(text), ({ segment }) => segment);
 }
 
 function clusterWidth(cluster: string): number {
@@ -75,18 +51,14 @@ function clusterWidth(cluster: string): number {
   return width;
 }
 
-/** So much of a text is measured, more than any terminal shows. */
-const MEASURED_UNITS = 16 * 1024;
-
 /**
- * The columns a text takes on a terminal. The text has been cleaned: controls count for nothing here. Of a text longer than 16,384
+ * The columns a text takes on a terminal. The text has been cleaned: controls count for nothing here. Of a text longer than 4,096
  * UTF-16 units each further one counts as a column.
  */
 export function widthOf(text: string): number {
   if (NARROW.test(text)) return text.length;
-  const measured = cutUnits(text, MEASURED_UNITS);
-  let width = text.length - measured.length;
-  for (const { cluster } of clustersOf(measured)) width += clusterWidth(cluster);
+  let width = Math.max(0, text.length - SEEN_UNITS);
+  for (const { segment } of clustersOf(text)) width += clusterWidth(segment);
   return width;
 }
 
@@ -94,21 +66,19 @@ export function widthOf(text: string): number {
 function beginning(text: string, width: number): string {
   if (NARROW.test(text)) return text.slice(0, width);
   let used = 0;
-  for (const { cluster, index } of clustersOf(text)) {
-    used += clusterWidth(cluster);
-    if (used > width) return text.slice(0, index);
+  let units = 0;
+  for (const { segment } of clustersOf(text)) {
+    used += clusterWidth(segment);
+    if (used > width) break;
+    units += segment.length;
   }
-  return text;
+  return text.slice(0, units);
 }
-
-/** No text needs more UTF-16 units for a column; what does heaps marks on letters, and is cut. */
-const UNITS_A_COLUMN = 64;
 
 /** The text in at most `width` columns: as it is where it fits, else cut between two graphemes and ended with `…`. */
 export function cut(text: string, width: number): string {
   if (width <= 0) return '';
-  const head = beginning(cutUnits(text, width * UNITS_A_COLUMN), width);
-  return head.length === text.length ? text : `${beginning(head, width - 1)}…`;
+  return beginning(text, width).length === text.length ? text : `${beginning(text, width - 1)}…`;
 }
 
 /** The text in lines of at most `width` columns; `indent` stands before every line but the first. A wider word stays whole, to be pasted. */

@@ -2,7 +2,7 @@
 
 import { usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
-import type { Renderer, RendererOptions, Shape } from './formats/renderer.js';
+import type { Renderer, RendererOptions, RendererTools, Shape } from './formats/renderer.js';
 
 export type { ListedItem, Renderer, RendererOptions, Shape } from './formats/renderer.js';
 
@@ -12,6 +12,8 @@ export type Format = (typeof FORMATS)[number];
 /** What `-o` of a command that draws can be besides. */
 export const PICTURES = ['svg', 'html'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
+
+type OpenFormat = <T>(shape: Shape<T>, tools: RendererTools) => Renderer<T> | Promise<Renderer<T>>;
 
 /** The formats that have columns to choose from. */
 const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv', 'xlsx'];
@@ -28,27 +30,17 @@ export async function openRenderer<T>(format: Format, shape: Shape<T>, options: 
     ...options,
     paint: await loadPaint(format === 'table' || format === 'json' ? options.colorLevel : 0),
   };
-  switch (format) {
-    case 'table':
-      return (await import('./formats/table.js')).openTable(shape, tools);
-    case 'json':
-      return (await import('./formats/json.js')).openJson(shape, tools);
-    case 'jsonl':
-      return (await import('./formats/json.js')).openJsonLines();
-    case 'csv':
-    case 'tsv':
-      return (await import('./formats/csv.js')).openCsv(
-        shape,
-        tools,
-        format === 'tsv' ? '\t' : (options.excel?.separator ?? ','),
-      );
-    case 'yaml':
-      return (await import('./formats/yaml.js')).openYaml(shape);
-    case 'geojson':
-      return (await import('./formats/geojson.js')).openGeojson(shape);
-    case 'xlsx':
-      return (await import('./formats/xlsx.js')).openXlsx(shape, tools);
-    case 'uuid':
-      return (await import('./formats/uuid.js')).openUuids(shape);
-  }
+  return (await OPENERS[format]())(shape, tools);
 }
+
+const OPENERS: { readonly [name in Format]: () => Promise<OpenFormat> } = {
+  table: async () => (await import('./formats/table.js')).openTable,
+  json: async () => (await import('./formats/json.js')).openJson,
+  jsonl: async () => (await import('./formats/json.js')).openJsonLines,
+  csv: async () => (await import('./formats/csv.js')).openCsv,
+  tsv: async () => (await import('./formats/csv.js')).openTsv,
+  yaml: async () => (await import('./formats/yaml.js')).openYaml,
+  geojson: async () => (await import('./formats/geojson.js')).openGeojson,
+  xlsx: async () => (await import('./formats/xlsx.js')).openXlsx,
+  uuid: async () => (await import('./formats/uuid.js')).openUuids,
+};

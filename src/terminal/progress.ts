@@ -71,8 +71,10 @@ export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: Prog
   };
 }
 
-/** A bar of that many columns, filled to the share (0 to 1). */
-export function drawProgressBar(share: number, columns: number): string {
-  const filled = Math.round(Math.min(1, Math.max(0, share)) * columns);
-  return '█'.repeat(filled).padEnd(columns, '░');
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/** A bar that fills the part, from 0 to 1, of so many columns. */
+export function drawBar(part: number, columns: number): string {
+  const eighths = Math.round(part * columns * 8);
+  return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
 }

@@ -10,8 +10,6 @@ const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
 /** Synchronized output: terminals that know these two draw what is between them at once; others ignore them. */
 const BEGIN_FRAME = `${ESCAPE}[?2026h`;
 const END_FRAME = `${ESCAPE}[?2026l`;
-/** Signals whose default ends the process at once: the terminal is restored first. */
-const DEADLY_SIGNALS = ['SIGHUP', 'SIGQUIT'] as const;
 
 export interface Screen {
   /** The text that draws these lines from the top, those that differ from the last frame; '' while the terminal is the shell's. */
@@ -40,6 +38,10 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     setRaw(stdin, false);
     stdout.write(LEAVE);
   };
+  const suspend = () => {
+    leave();
+    process.kill(process.pid, 'SIGSTOP');
+  };
   const enter = () => {
     if (isOurs) return;
     isOurs = true;
@@ -63,12 +65,15 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     stdout.off('resize', onResize);
     stdin.off('data', onData);
     process.off('exit', leave);
-    for (const [signal, listener] of listeners) process.off(signal, listener);
+    process.off('SIGTSTP', suspend).off('SIGCONT', resume).off('SIGQUIT', quit);
     leave();
     stdin.pause();
   };
-  const listeners = signalListeners(leave, resume, close);
-  for (const [signal, listener] of listeners) process.on(signal, listener);
+  const quit = () => {
+    close();
+    process.kill(process.pid, 'SIGQUIT');
+  };
+  process.on('SIGTSTP', suspend).on('SIGCONT', resume).on('SIGQUIT', quit);
   stdout.on('resize', onResize);
   process.on('exit', leave);
   if (stdin.isTTY === true) stdin.on('data', onData);
@@ -79,15 +84,17 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
       if (!isOurs) return '';
       const before = lines.length === shown.length ? shown : [];
       shown = lines;
-      // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
-      const changed = lines.map((line, row) =>
-        line === before[row] ? '' : `${ESCAPE}[${row + 1};1H${ESCAPE}[2K${line}`,
-      );
-      const text = changed.join('');
-      return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
+      return drawChanges(lines, before);
     },
     close,
   };
+}
+
+function drawChanges(lines: readonly string[], before: readonly string[]): string {
+  // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
+  const changed = lines.map((line, row) => (line === before[row] ? '' : `${ESCAPE}[${row + 1};1H${ESCAPE}[2K${line}`));
+  const text = changed.join('');
+  return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
 }
 
 /** Hands on the keys; those that are signals are raised. */
@@ -105,20 +112,6 @@ function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
   } catch {
     // A terminal that has gone has no mode to set.
   }
-}
-
-/** What signals do to a screen: Ctrl-Z leaves it, `fg` takes it again, and those that would end the process close it before. */
-function signalListeners(leave: () => void, resume: () => void, close: () => void) {
-  const sendSelf = (signal: NodeJS.Signals, before: () => void) => () => {
-    before();
-    process.kill(process.pid, signal);
-  };
-  const deadly = DEADLY_SIGNALS.filter((signal) => process.listenerCount(signal) === 0);
-  return new Map<NodeJS.Signals, () => void>([
-    ['SIGTSTP', sendSelf('SIGSTOP', leave)],
-    ['SIGCONT', resume],
-    ...deadly.map((signal) => [signal, sendSelf(signal, close)] as const),
-  ]);
 }
 
 /** Does what the key does outside raw mode. On Windows `process.kill` ends the program at once whoever listens, and Ctrl-Z stops none. */

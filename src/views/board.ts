@@ -2,11 +2,11 @@
 
 import type { Alert } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
-import { drawBar } from '../terminal/bar.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { NO_PAINT, type Paint } from '../terminal/colour.js';
 import { drawList } from '../terminal/list.js';
+import { drawBar } from '../terminal/progress.js';
 import { showDuration } from '../terminal/time.js';
 import { MISSING, numberOf, textOf } from '../terminal/values.js';
 import { ALERTS } from './alert.js';

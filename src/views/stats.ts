@@ -1,12 +1,12 @@
 // Counts as bars on a terminal, as rows everywhere else.
 
 import { BICYCLE } from '../api/bicycle.js';
-import { drawBar } from '../terminal/bar.js';
 import { cut, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Color, Paint } from '../terminal/colour.js';
 import { countNoun } from '../terminal/formats/renderer.js';
 import type { Shape } from '../terminal/formats.js';
+import { drawBar } from '../terminal/progress.js';
 import { lookOf } from './bicycle.js';
 import { drawRow, type PlacedCell } from './rows.js';
 

@@ -74,16 +74,15 @@ function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: C
   if (wanted.length === 0) throw usageError('--columns names no column', `columns: ${shape.fields.join(', ')}`);
   const columns = wanted.map((word, index): Column<T> => {
     const keep = wanted.length - index;
-    if (shape.fields.includes(firstSegment(word))) return pickField(shape, word, keep);
     const lower = word.toLowerCase();
+    const isKnown = shape.fields.includes(firstSegment(word));
     const view = shape.columns.find((column) => column.header.toLowerCase() === lower || column.field === word);
-    if (view !== undefined) return { ...view, keep };
-    const field = shape.fields.find((name) => name.toLowerCase() === lower);
-    if (field !== undefined) return pickField(shape, field, keep);
-    doubtful.push(word);
-    return pickField(shape, word, keep);
+    if (!isKnown && view !== undefined) return { ...view, keep, isAsked: true };
+    const field = isKnown ? word : shape.fields.find((name) => name.toLowerCase() === lower);
+    if (field === undefined) doubtful.push(word);
+    return { ...pickField(shape, field ?? word, keep), isAsked: true };
   });
-  return { columns: columns.map((column) => ({ ...column, isAsked: true })), doubtful };
+  return { columns, doubtful };
 }
 
 /** Refuses a column that neither the document nor the first batch has (exit 2), with the nearest and the list. */

@@ -12,7 +12,11 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
  * break or, in tsv, a tab. Lines end in LF: RFC 4180 has CRLF, but its readers take LF, and `cut`, `awk` and `sort` do not take CR.
  * A text such as `=1+1` is left as it is, although a spreadsheet may calculate it: data comes out equal.
  */
-export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: string): Renderer<T> {
+export function openCsv<T>(
+  shape: Shape<T>,
+  tools: RendererTools,
+  delimiter = tools.excel?.separator ?? ',',
+): Renderer<T> {
   const { excel, hasHeader = true } = tools;
   const cellsOf = openFileCells(shape, tools);
   let isBegun = false;
@@ -45,4 +49,9 @@ export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: str
     },
     end: () => begin(cellsOf([]).names),
   };
+}
+
+/** The same with tabs between. */
+export function openTsv<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
+  return openCsv(shape, tools, '\t');
 }

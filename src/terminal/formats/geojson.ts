@@ -46,17 +46,11 @@ export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
   return {
     begin: () => '{"type":"FeatureCollection","features":[',
     rows(rows) {
-      let text = '';
-      for (const row of rows) {
-        const written = feature(exactValue(row));
-        if (written === undefined) {
-          without += 1;
-          continue;
-        }
-        text += `${count > 0 ? ',' : ''}\n${written}`;
-        count += 1;
-      }
-      return text;
+      const features = rows.flatMap((row) => feature(exactValue(row)) ?? []);
+      without += rows.length - features.length;
+      const separator = features.length === 0 ? '' : count > 0 ? ',\n' : '\n';
+      count += features.length;
+      return separator + features.join(',\n');
     },
     end: () => (count > 0 ? '\n]}\n' : ']}\n'),
     notices: () => (without > 0 ? [`${countNoun(without, shape.noun)} without a position left out`] : []),

@@ -13,7 +13,8 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
 const MOST_ROWS = 1_048_576;
 /** A cell has no more. */
 const LONGEST_CELL_CHARACTERS = 32_767;
-const WIDEST_COLUMN_CHARACTERS = 60;
+/** A time or most of a name. */
+const WIDTH_CHARACTERS = 20;
 const TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss';
 
 /** Collects the rows, and makes the file at the end: a spreadsheet cannot be written as it comes. */
@@ -33,14 +34,8 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       const header = cellsOf([]).names.map(
         (name): CellObject => ({ value: escapeSheet(name), type: String, fontWeight: 'bold' }),
       );
-      const widths = header.map((_, index) => ({
-        width: Math.min(
-          WIDEST_COLUMN_CHARACTERS,
-          2 + [header, ...rows].reduce((most, row) => Math.max(most, lengthOf(row[index])), 0),
-        ),
-      }));
       return writeXlsxFile([header, ...rows], {
-        columns: widths,
+        columns: header.map(() => ({ width: WIDTH_CHARACTERS })),
         stickyRowsCount: 1,
         sheet: shape.noun.many,
       }).toBuffer();
@@ -60,9 +55,4 @@ function cellFor(inner: unknown): Cell {
 /** A workbook takes `_x0041_` for an A (ECMA-376, ST_Xstring), unless its first sign is written so itself; the library leaves that to us. */
 function escapeSheet(text: string): string {
   return text.replace(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_');
-}
-
-function lengthOf(cell: Cell | undefined): number {
-  const value = typeof cell === 'object' && cell !== null && 'value' in cell ? cell.value : undefined;
-  return value instanceof Date ? TIME_FORMAT.length : String(value ?? '').length;
 }

@@ -10,19 +10,6 @@ function yamlEscape(character: string): string {
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
 }
 
-/** Whether other readers would not read the text back unquoted; `=` is a type of its own in YAML 1.1. */
-function needsQuotes(text: string): boolean {
-  return text === '=' || !isClean(text);
-}
-
-/** Text in which something must be escaped, on one line. JSON's escapes for C0, quote and backslash are YAML's as well. */
-function quote(text: string): string {
-  return escapeHidden(JSON.stringify(text), yamlEscape);
-}
-
-/** A row becomes nodes of thirty times its size before it is text, which are to be gone before there are many. */
-const ROWS_AT_ONCE = 20;
-
 /**
  * Values as they were sent: numbers with all their digits, hostile characters as escapes. Words that older readers (YAML 1.1) take for
  * something else, such as `no` or a time, are quoted.
@@ -49,9 +36,11 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
         {
           tag: 'tag:yaml.org,2002:str',
           default: true,
-          identify: (value) => typeof value === 'string' && needsQuotes(value),
+          // `=` is a type of its own in YAML 1.1.
+          identify: (value) => typeof value === 'string' && (value === '=' || !isClean(value)),
           resolve: (text: string) => text,
-          stringify: ({ value }) => quote(String(value)),
+          // JSON's escapes for C0, quote and backslash are YAML's as well.
+          stringify: ({ value }) => escapeHidden(JSON.stringify(value), yamlEscape),
         },
         ...tags,
       ],
@@ -60,10 +49,7 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     rows(rows) {
       if (rows.length === 0) return '';
       count += rows.length;
-      let text = '';
-      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
-        text += write(rows.slice(at, at + ROWS_AT_ONCE).map(exactValue));
-      return text;
+      return write(rows.map(exactValue));
     },
     end: () => (count === 0 && isList ? '[]\n' : ''),
   };

@@ -47,7 +47,7 @@ export async function openJq(program: string, options: JqOptions): Promise<Jq> {
   try {
     // Without an input the program is compiled and nothing else.
     const compiled = await ask(program, '', OUTPUT_LIMIT_BYTES);
-    const error = errorOf(compiled, undefined);
+    const error = errorOf(compiled, '');
     if (error !== undefined) throw error;
     const isItemByItem = ITEM_BY_ITEM.test(program) && !SEES_INPUTS.test(program);
     return {
@@ -79,7 +79,7 @@ function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
     if (items.length > 1) {
       const reply = await ask(`(${program}\n), ${mark}`, items.join('\n'), BATCH_OUTPUT_LIMIT_BYTES, signal);
       const texts = 'stdout' in reply ? `${reply.stdout}\n`.split(`${mark}\n`).slice(0, -1) : [];
-      if ('stdout' in reply && texts.length === items.length && errorOf(reply, undefined) === undefined) {
+      if ('stdout' in reply && texts.length === items.length && errorOf(reply, '') === undefined) {
         sayAll(reply.stderr, options);
         return texts.map((text) => ({ text: showAll(text.slice(0, -1), options), error: undefined }));
       }
@@ -101,44 +101,30 @@ function linesOf(stdout: string): string[] {
   return stdout === '' ? [] : stdout.split('\n');
 }
 
-/** What jq's `input` says where there is none. */
-const NO_INPUT = 'break';
-
 function sayAll(stderr: string, { say }: JqOptions): void {
   for (const line of linesOf(stderr)) if (!COMPLAINT.test(line)) say?.(line);
 }
 
+const LIMITS = { output: 'writes more than 64 MB for one input', memory: 'needs more than 256 MB' } as const;
+const LIMIT_HINT = 'filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
+const MANUAL = 'jq manual: https://jqlang.org/manual/';
+/** What jq's `input` says where there is none. */
+const NO_INPUT = 'break';
+
 /** The failure of a run; undefined when there is none. jq's exit code is that of the last input alone, so a complaint counts as well. */
-function errorOf(reply: Reply, item: string | undefined): FleetError | undefined {
-  if ('failure' in reply) {
-    return reply.failure === 'output'
-      ? usageError(
-          `--jq: the program writes more than ${OUTPUT_LIMIT_BYTES / 2 ** 20} MB for one input`,
-          'stop the repetition, for example with limit(100; …)',
-        )
-      : usageError('--jq: jq stopped, probably out of memory', MEMORY_HINT);
-  }
+function errorOf(reply: Reply, item: string): FleetError | undefined {
+  if ('failure' in reply) return usageError(`--jq: the program ${LIMITS[reply.failure]}`, LIMIT_HINT);
   const lines = linesOf(reply.stderr);
   const complaints = lines.filter((line) => COMPLAINT.test(line));
   if (reply.exitCode === 0 && complaints.length === 0) return undefined;
   // What a program says by `halt_error` is its own text.
-  const said = complaints.length > 0 ? complaints.map((line) => line.replace(COMPLAINT, '')) : lines;
-  const message = said
-    .map((line) => line.trim().replace(/:$/, ''))
-    .filter((line) => line !== '')
-    .join('; ');
-  return jqError(message === '' ? `the program ended with status ${reply.exitCode}` : message, item);
-}
-
-const MEMORY_HINT =
-  'jq has 256 MB; filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
-
-function jqError(message: string, item: string | undefined): FleetError {
-  const manual = 'jq manual: https://jqlang.org/manual/';
-  const reason = message === NO_INPUT ? 'there is no further input: the program gets one JSON value per run' : message;
-  if (item === undefined) return usageError(`--jq: ${reason}`, manual);
+  const texts = (complaints.length > 0 ? complaints : lines).map((line) =>
+    line.replace(COMPLAINT, '').trim().replace(/:$/, ''),
+  );
+  const said = texts.filter((text) => text !== '').join('; ') || `the program ended with status ${reply.exitCode}`;
+  const message = said === NO_INPUT ? 'there is no further input: the program gets one JSON value per run' : said;
   const quoted = item.length > QUOTED_CHARACTERS ? `${item.slice(0, QUOTED_CHARACTERS)}…` : item;
-  return usageError(`--jq: ${reason}`, `the input was ${quoted}; ${manual}`);
+  return usageError(`--jq: ${message}`, item === '' ? MANUAL : `the input was ${quoted}; ${MANUAL}`);
 }
 
 function showAll(stdout: string, options: JqOptions): string {

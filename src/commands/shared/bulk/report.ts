@@ -6,7 +6,7 @@ import { loadPaint } from '../../../terminal/colour.js';
 import type { Shape } from '../../../terminal/formats.js';
 import { writeResults } from '../../../terminal/jq/results.js';
 import { drawMark, forScreen } from '../../../terminal/marks.js';
-import { drawProgressBar, openProgress, type Progress } from '../../../terminal/progress.js';
+import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
 import { showDuration } from '../../../terminal/time.js';
 import { type Ended, isBad, OUTCOMES, type Outcome } from '../../../views/action.js';
 import { showEndings, showSuccess } from '../../../views/endings.js';
@@ -113,7 +113,7 @@ function openMeter(verb: string, total: number, startedAt: number) {
     }
     const perSecond = now === startedAt ? 0 : (ended / (now - startedAt)) * 1000;
     const parts = [
-      `${drawProgressBar(ended / total, BAR_COLUMNS)} ${ended} of ${total}`,
+      `${drawBar(ended / total, BAR_COLUMNS).padEnd(BAR_COLUMNS, '░')} ${ended} of ${total}`,
       `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
       bad > 0 ? `${bad} not done` : 'none failed',
       ...(perSecond === 0 ? [] : [`${showDuration(((total - ended) / perSecond) * 1000)} left`]),
