@@ -5,7 +5,6 @@ import { unknownWord } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
 import { looksLikeToken } from '../secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
-import { matching, SYSTEM_FIELDS, SYSTEM_NAMES, type SystemName } from './system.js';
 
 /** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */
 export type SettingFlags = { [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string } & {
@@ -62,6 +61,8 @@ function checked<T>(parse: (text: string) => T | undefined, what: string, hint: 
 }
 
 const LONGEST_SHOWN_CHARACTERS = 80;
+
+const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 
 /** Node's timers hold 31 bits of milliseconds and fire at once beyond that. */
 const LONGEST_TIMEOUT_S = 2_147_483;
@@ -169,20 +170,6 @@ const COMMAND: Kind<string, undefined> = {
 
 const MIRROR: Kind<MirrorAddress, undefined> = { parse: (text) => parseMirrorAddress(text), store: showMirrorAddress };
 
-const LONGEST_FIELD_CHARACTERS = 1000;
-
-/** Of `fleet gbfs` alone, which reads them itself: `gbfs.name` and so on. */
-type SystemKeys = { readonly [Name in SystemName as `gbfs.${Name}`]: SettingKey<string, undefined> };
-
-function systemKey(name: SystemName): SettingKey<string, undefined> {
-  const [summary, example, parseField] = SYSTEM_FIELDS[name];
-  const parse = (text: string) =>
-    text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text)
-      ? parseField(text)
-      : undefined;
-  return key({ parse: checked(parse, 'does not fit', `write it like ${example}`) }, undefined, undefined, summary);
-}
-
 /** Every key by its name, in the order in which they are listed: what it holds, its flag, its variable, what it is. */
 export const KEYS = {
   base_url: key(ADDRESS, 'baseUrl', 'FLEET_BASE_URL', 'address of the service, prefix such as /api included'),
@@ -201,7 +188,6 @@ export const KEYS = {
   allow_http: key(BOOLEAN, undefined, undefined, 'allow plain http beyond this machine'),
   protected: key(BOOLEAN, undefined, undefined, 'ask before every change, or require --yes'),
   mirror: key(MIRROR, undefined, undefined, 'database of the mirror: sqlite:PATH or postgres://…'),
-  ...(Object.fromEntries(SYSTEM_NAMES.map((name) => [`gbfs.${name}`, systemKey(name)])) as unknown as SystemKeys),
 };
 
 export type KeyName = keyof typeof KEYS;

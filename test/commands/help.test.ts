@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { ALERT_STATES } from '../../src/api/alert.js';
 import { BICYCLE_FIELDS, BICYCLE_STATES } from '../../src/api/bicycle.js';
 import { pathOf } from '../../src/cli/help.js';
+import { SYSTEM_NAMES } from '../../src/commands/gbfs/system-fields.js';
 import { TOPIC_NAMES } from '../../src/commands/help/names.js';
 import { EXIT_CODES } from '../../src/errors.js';
 import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';
-import { SYSTEM_NAMES } from '../../src/settings/system.js';
 import { FORMATS } from '../../src/terminal/formats.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
@@ -130,7 +130,7 @@ describe('fleet help', () => {
 
   it.each<[topic: string, what: string, terms: readonly string[]]>([
     ['exit-codes', 'codes', Object.entries(EXIT_CODES).map(([kind, code]) => `${String(code).padEnd(3)} ${kind}`)],
-    ['settings', 'keys', KEY_NAMES.filter((name) => !name.startsWith('gbfs.'))],
+    ['settings', 'keys', KEY_NAMES],
     ['output', 'formats', FORMATS],
     ['states', 'states', [...BICYCLE_STATES, ...ALERT_STATES]],
     ['gbfs', 'facts', SYSTEM_NAMES.filter((name) => name !== 'email' && name !== 'phone_number')],

@@ -17,7 +17,7 @@ export function addConfig(program: Command, run: Run): void {
       `Show and change the settings of the profile in use, or of --profile.
 
 A value comes from the first of: flag, environment variable, profile, default. The keys of a profile:
-${showPairs([...KEY_NAMES.filter((name) => !name.startsWith('gbfs.')).map((name) => [name, KEYS[name].summary] as const), ['gbfs.name …', 'the system of "fleet gbfs", see "fleet help gbfs"']])}`,
+${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
     ],
     ['show every setting', 'fleet config list'],
     ['set the address of the service', 'fleet config set base_url https://bikes.example.com/api'],

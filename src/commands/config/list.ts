@@ -23,8 +23,7 @@ export async function listSettings(context: Context): Promise<void> {
   const stored = await loadStored(io.env);
   const settings = explainSettings({ flags, env: io.env, stored });
   if (settings.profile.problem !== undefined) throw settings.profile.problem;
-  // Those of a feed only where they are set: most fleets are not published from here.
-  const explained = Object.values(settings).filter(({ key, shown }) => !key.startsWith('gbfs.') || shown !== null);
+  const explained = Object.values(settings);
   const rows: Row[] = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));
   const token = await findTokenPlace(io.env, stored, settings);
   const [origin, from] = token === undefined ? ['default', 'default'] : [token.level, token.origin];

@@ -4,10 +4,10 @@ import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Named } from '../../api/named.js';
 import { polygonsOf } from '../../globe/rings.js';
-import type { FeedVersion, System } from '../../settings/system.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf, pointOf } from '../../terminal/values.js';
 import { NAMED_SHAPES } from '../../views/named.js';
+import type { FeedVersion, System } from './system-fields.js';
 
 /** What of the fleet is published. */
 export interface FeedSelection {

@@ -6,7 +6,6 @@ import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, type ErrorKind, FleetError, reasonOf, usageError } from '../../errors.js';
 import { makeFolder } from '../../folder.js';
-import type { System } from '../../settings/system.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
@@ -18,6 +17,7 @@ import { areasOf, drawFeed } from './feed.js';
 import { rangesOf, readNamedRows, readVehicles } from './read.js';
 import { openOutlet, type Published } from './serve.js';
 import { readSystem, type SystemFlags } from './system.js';
+import type { System } from './system-fields.js';
 
 export interface GbfsOptions extends SystemFlags {
   out?: string;

@@ -6,10 +6,10 @@ import { addVerb } from '../../cli/examples.js';
 import { oneOf, portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { FEED_VERSIONS } from '../../settings/system.js';
 import { readMetres } from '../bicycles/area.js';
 import { readDuration } from '../shared/follow/flags.js';
 import { readNamed } from '../shared/list/flags.js';
+import { FEED_VERSIONS } from './system-fields.js';
 
 const DESCRIPTION = `Write the fleet as a GBFS feed, which cities and trip planners read: what can be rented or is reserved,
 under IDs that change after every rental. The bicycles come from the mirror when it is current, else
@@ -20,7 +20,6 @@ export function addGbfs(program: Command, run: Run): void {
   addVerb(
     program,
     ['gbfs', 'publish the fleet as a GBFS feed', DESCRIPTION],
-    ['set the name of the system', "fleet config set gbfs.name 'City Bike'"],
     ['publish once, for cron', 'fleet gbfs --out /srv/gbfs --system system.json --quiet'],
     ['keep it current, with metrics', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s --metrics 9465'],
     ['IDs that last until the next rental', 'fleet mirror run'],
@@ -47,7 +46,7 @@ export function addGbfs(program: Command, run: Run): void {
       readNamed('organization'),
     )
     .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)
-    .option('--system <file>', 'a JSON object of such facts (default: settings, gbfs.name and so on)')
+    .option('--system <file>', 'a JSON object of such facts')
     .option(
       '--range <metres>',
       'range of a full battery, such as 60km (default: no motor, unless a model has a range)',

@@ -1,14 +1,21 @@
-// Collects the facts of the system: --set, then a JSON file, then the settings; reports everything wrong or missing at once.
+// Collects the facts of the system: --set, then a JSON file; reports everything wrong or missing at once.
 
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
-import { KEYS } from '../../settings/keys.js';
-import { explainSetting } from '../../settings/resolve.js';
-import { loadStored } from '../../settings/store.js';
-import { type FeedVersion, NEEDED_FIELDS, SYSTEM_NAMES, type System, type SystemName } from '../../settings/system.js';
 import { readInput } from '../../terminal/stdin.js';
+import {
+  type FeedVersion,
+  NEEDED_FIELDS,
+  SYSTEM_FIELDS,
+  SYSTEM_NAMES,
+  type System,
+  type SystemName,
+} from './system-fields.js';
+
+const LONGEST_FIELD_CHARACTERS = 1000;
+const LONGEST_SHOWN_CHARACTERS = 80;
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -26,48 +33,35 @@ export interface SystemFlags {
  * say where it will be read.
  */
 export async function readSystem(
-  { flags, io, ...context }: Context,
+  context: Context,
   { version, serve, system: file, set = {} }: SystemFlags,
   problems: string[],
 ): Promise<System> {
-  const system: { [Name in SystemName]?: string } = {};
-  const refused = new Set<SystemName>();
-  const stored = await loadStored(io.env);
-  for (const name of SYSTEM_NAMES) {
-    const { value, problem } = explainSetting(`gbfs.${name}`, { flags, env: io.env, stored });
-    if (problem !== undefined) problems.push(problem.message);
-    if (problem !== undefined) refused.add(name);
-    if (typeof value === 'string') system[name] = value;
-  }
+  /** What was refused is there, as undefined. */
+  const system: { [Name in SystemName]?: string | undefined } = {};
   const take = (from: string, written: string, value: unknown) => {
     const name = SYSTEM_NAMES.find((each) => each === written.replaceAll('-', '_'));
     const meant = nearest(written, SYSTEM_NAMES);
     const guess = meant === undefined ? '' : `, did you mean "${meant}"?`;
     if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
     if (typeof value !== 'string') return void problems.push(`${from}: ${name} is not a text`);
-    const parsed = KEYS[`gbfs.${name}`].parse(value);
-    if ('value' in parsed) {
-      system[name] = parsed.value;
-      return;
-    }
-    refused.add(name);
-    problems.push(`${from}: ${name}: ${parsed.reason} (${parsed.hint})`);
+    const [example, parse] = SYSTEM_FIELDS[name];
+    const text = value.trim();
+    const isText = text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text);
+    system[name] = isText ? parse(text) : undefined;
+    const shown = text.slice(0, LONGEST_SHOWN_CHARACTERS);
+    if (system[name] === undefined)
+      problems.push(`${from}: ${name}: "${shown}" does not fit (write it like ${example})`);
   };
-  if (file !== undefined)
-    for (const [name, value] of Object.entries(await readFields({ flags, io, ...context }, file)))
-      take(file, name, value);
+  const ofFile = file === undefined ? {} : await readFields(context, file);
+  for (const [name, value] of Object.entries(ofFile)) take(file ?? '', name, value);
   for (const [name, value] of Object.entries(set)) take('--set', name, value);
-  const isMissing = (name: SystemName) =>
-    system[name] === undefined &&
-    !refused.has(name) &&
-    NEEDED_FIELDS[version].includes(name) &&
-    !(name === 'feed_url' && serve !== undefined);
-  const missing = SYSTEM_NAMES.filter(isMissing);
+  const isMissing = (name: SystemName) => !(name in system) && !(name === 'feed_url' && serve !== undefined);
+  const missing = NEEDED_FIELDS[version].filter(isMissing);
   if (missing.length > 0) problems.push(`a feed of version ${version} needs ${missing.join(', ')}`);
   if (problems.length === 0) return system;
-  const example = missing[0] ?? [...refused][0] ?? 'name';
-  const hint = `fleet config set gbfs.${example} VALUE, --set ${example}=VALUE, or --system FILE; "fleet help gbfs" explains each`;
-  throw usageError(problems.join('; '), hint);
+  const example = missing[0] ?? SYSTEM_NAMES.find((name) => name in system && system[name] === undefined) ?? 'name';
+  throw usageError(problems.join('; '), `--set ${example}=VALUE, or --system FILE; "fleet help gbfs" explains each`);
 }
 
 async function readFields(context: Context, path: string): Promise<Fields> {

@@ -4,11 +4,10 @@
 export const FEED_VERSIONS = ['3.0', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
-/** One field: what it is, an example, and its text in the form that the feed has; undefined for one that does not fit. */
-type SystemField = readonly [summary: string, example: string, parse: (text: string) => string | undefined];
+/** One field: an example, and its text in the form that the feed has; undefined for one that does not fit. */
+type SystemField = readonly [example: string, parse: (text: string) => string | undefined];
 
-/** A parser of texts that match. */
-export const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
+const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 const anything = (text: string) => text;
 
 /** The characters of RFC 3986, which every reader of the feed accepts. */
@@ -45,20 +44,20 @@ const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn
 
 /** Each by its name in the feed; `feed_url` is ours: where the files will be read. */
 export const SYSTEM_FIELDS = {
-  system_id: ['id of the system, which never changes', 'citybike_berlin', anything],
-  name: ['name of the system, as customers know it', 'City Bike Berlin', anything],
-  language: ['language of all texts', 'en or de-CH', matching(/^[a-z]{2,3}(?:-[A-Z]{2})?$/)],
-  timezone: ['time zone of the system', 'Europe/Berlin', parseTimezone],
-  opening_hours: ['when bicycles can be rented, as OpenStreetMap writes it', '24/7', matching(OPENING_HOURS)],
-  feed_contact_email: ["address for the feed's readers", 'feed@example.com', parseEmail],
-  feed_url: ["public address of the feed's folder", 'https://example.com/gbfs/', parseFolderUrl],
-  operator: ['name of the operator', 'City Bike Ltd', anything],
-  url: ['website of the system', 'https://example.com', parseUrl],
-  purchase_url: ['where customers sign up', 'https://example.com/join', parseUrl],
-  license_url: ['licence of the feed', 'https://example.com/licence', parseUrl],
-  email: ['customer service', 'help@example.com', parseEmail],
-  phone_number: ['customer service', '+493012345678', matching(/^\+[1-9]\d{1,14}$/)],
-  start_date: ['when the system began', '2026-03-01', parseDate],
+  system_id: ['citybike_berlin', anything],
+  name: ['City Bike Berlin', anything],
+  language: ['en or de-CH', matching(/^[a-z]{2,3}(?:-[A-Z]{2})?$/)],
+  timezone: ['Europe/Berlin', parseTimezone],
+  opening_hours: ['24/7', matching(OPENING_HOURS)],
+  feed_contact_email: ['feed@example.com', parseEmail],
+  feed_url: ['https://example.com/gbfs/', parseFolderUrl],
+  operator: ['City Bike Ltd', anything],
+  url: ['https://example.com', parseUrl],
+  purchase_url: ['https://example.com/join', parseUrl],
+  license_url: ['https://example.com/licence', parseUrl],
+  email: ['help@example.com', parseEmail],
+  phone_number: ['+493012345678', matching(/^\+[1-9]\d{1,14}$/)],
+  start_date: ['2026-03-01', parseDate],
 } as const satisfies { readonly [name: string]: SystemField };
 
 export type SystemName = keyof typeof SYSTEM_FIELDS;
@@ -73,4 +72,4 @@ export const NEEDED_FIELDS: { readonly [Version in FeedVersion]: readonly System
 };
 
 /** What is known of the system. */
-export type System = { readonly [Name in SystemName]?: string };
+export type System = { readonly [Name in SystemName]?: string | undefined };
