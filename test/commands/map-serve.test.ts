@@ -1,13 +1,15 @@
 // The server of `fleet map --serve`: who may ask, what a tab is sent, and what is kept for one that is slow or comes back.
 
 import { randomBytes } from 'node:crypto';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { statSync } from 'node:fs';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Bicycle } from '../../src/api/bicycle.js';
 import { systemClock } from '../../src/clock.js';
 import { TabFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
@@ -16,6 +18,7 @@ import { ServiceTime } from '../../src/follower/service-time.js';
 import { MemoryStore } from '../../src/follower/store.js';
 import { main } from '../../src/main.js';
 import type { Payload, Update } from '../../src/page/payload.js';
+import { readPage } from '../support/chaos-page.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
@@ -41,6 +44,10 @@ const TEMPLATE = '<meta http-equiv="Content-Security-Policy" content="default-sr
 let server: PageServer | undefined;
 afterEach(() => server?.close());
 
+async function environment(): Promise<NodeJS.ProcessEnv> {
+  return { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizationOf(sandbox()) };
+}
+
 async function start(more: { idleMs?: number; payload?: Partial<Payload> } = {}): Promise<PageServer> {
   let last = 0;
   const options = {
@@ -62,24 +69,10 @@ async function start(more: { idleMs?: number; payload?: Partial<Payload> } = {})
   return server;
 }
 
-interface Answer {
-  status: number;
-  headers: NodeJS.Dict<string | string[]>;
-  body: string;
-}
-
-function ask(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers }, (response) => {
-      let body = '';
-      response.on('data', (chunk) => {
-        body += chunk;
-      });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
+/** By node:http: fetch chooses these headers by itself. */
+async function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
+  const [answer] = (await once(request(url, { method, headers }).end(), 'response')) as [IncomingMessage];
+  return { status: answer.statusCode, headers: answer.headers, body: await text(answer) };
 }
 
 /** Hears a tab's events as text until told to stop. */
@@ -103,24 +96,6 @@ async function readFleet(url: string): Promise<Payload> {
   return (await (await fetch(`${url}fleet`)).json()) as Payload;
 }
 
-/** The fleet as a tab has it that just came: the packed one, and what it hears of since. */
-async function readNow(url: string): Promise<Payload> {
-  const fleet = await readFleet(url);
-  const tab = listen(url, fleet.sequence);
-  await eventually(() => tab.text.includes('retry'));
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  tab.stop();
-  const updates = Array.from(tab.text.matchAll(/^event: update\ndata: (.*)\n\n/gm), ([, data]) =>
-    JSON.parse(data ?? ''),
-  );
-  const rows = new Map(fleet.rows.map((row) => [row.uuid, row]));
-  for (const { rows: changed, gone } of updates as Update[]) {
-    for (const row of changed) rows.set(row.uuid, row);
-    for (const uuid of gone) rows.delete(uuid);
-  }
-  return { ...fleet, sequence: updates.at(-1)?.sequence ?? fleet.sequence, rows: [...rows.values()] };
-}
-
 /** The connections of this process, both ends of each. */
 function connections(): number {
   return process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Server)?Wrap$/.test(name)).length;
@@ -129,25 +104,24 @@ function connections(): number {
 test('answers its own name, its own pages and its own path alone', async () => {
   const { url } = await start();
   const { port } = new URL(url);
-  expect((await ask(url)).status).toBe(200);
-  expect((await ask(url, { Host: `localhost:${port}`, Origin: `http://localhost:${port}` })).status).toBe(200);
-  expect((await ask(url, { Host: 'evil.example' })).status).toBe(421);
-  expect((await ask(url, { Host: `evil.example:${port}` })).status).toBe(421);
-  expect((await ask(url, { Origin: 'http://evil.example' })).status).toBe(403);
-  expect((await ask(url, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
-  expect((await ask(url, {}, 'POST')).status).toBe(405);
+  const asked: readonly (readonly [status: number, headers: Record<string, string>, method?: string])[] = [
+    [200, {}],
+    [200, { Host: `localhost:${port}`, Origin: `http://localhost:${port}` }],
+    [421, { Host: 'evil.example' }],
+    [421, { Host: `evil.example:${port}` }],
+    [403, { Origin: 'http://evil.example' }],
+    [403, { 'Sec-Fetch-Site': 'cross-site' }],
+    [405, {}, 'POST'],
+  ];
+  for (const [status, headers, method] of asked) expect((await ask(url, headers, method)).status).toBe(status);
   expect((await ask(`http://127.0.0.1:${port}/`)).status).toBe(404);
   expect((await ask(`http://127.0.0.1:${port}/${'a'.repeat(24)}/events?after=0`)).status).toBe(404);
-  const { headers } = await ask(url);
-  expect(headers['access-control-allow-origin']).toBeUndefined();
-});
-
-test('the policy of the page is opened for itself alone, and no other page may frame it', async () => {
-  const { url } = await start();
   const { headers, body } = await ask(url);
+  expect(headers['access-control-allow-origin']).toBeUndefined();
+  // The policy of the page is opened for itself alone, and no other page may frame it.
   expect(headers['content-security-policy']).toBe("frame-ancestors 'none'");
-  expect(body).toContain(`content="default-src x 'self'"`);
   expect(headers['referrer-policy']).toBe('no-referrer');
+  expect(body).toContain(`content="default-src x 'self'"`);
   expect(body).toContain('"title":"a fleet"');
 });
 
@@ -232,11 +206,7 @@ test('60 deaf tabs cost no more than one, and are closed in time; one that reads
 
 test('the address stays the same over runs; a page that was open hears that it has missed something', async () => {
   const folder = newFolder();
-  const env = {
-    ...(await environmentOf(sandbox())),
-    FLEET_ORGANIZATION: organizationOf(sandbox()),
-    XDG_STATE_HOME: folder,
-  };
+  const env = { ...(await environment()), XDG_STATE_HOME: folder };
   const run = async (port: string) => {
     const served = startFleet(['map', '--serve', port], { env });
     await served.until(() => served.stdout().includes('\n'));
@@ -257,7 +227,7 @@ test('the address stays the same over runs; a page that was open hears that it h
 test('a port in use, a zone and a bad tile server are refused before anything is served', async () => {
   const { url } = await start();
   const { port } = new URL(url);
-  const env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: sandbox().organizations[0]?.uuid };
+  const env = await environment();
   const run = async (...args: string[]) => runFleet(['map', ...args], { env });
   expect(await run('--serve', port)).toMatchObject({ code: 2, stdout: '' });
   const zone = sandbox().zones[0]?.uuid ?? '';
@@ -271,15 +241,12 @@ test('a port in use, a zone and a bad tile server are refused before anything is
     expect(await run('-o', 'html', '--tiles', tiles)).toMatchObject({ code: 2, stdout: '' });
 });
 
+function openFeed(keep: (bicycle: Bicycle) => boolean): TabFeed {
+  return new TabFeed({ title: 'a fleet', tiles: null, offsetMinutes: 0, pastFromMs: null, startMs: 0, keep });
+}
+
 test('the feed: what changed and nothing else; what is read anew but the same is no news', () => {
-  const feed = new TabFeed({
-    title: 'a fleet',
-    tiles: null,
-    offsetMinutes: 0,
-    pastFromMs: null,
-    startMs: 0,
-    keep: ({ state }) => state !== 'retired',
-  });
+  const feed = openFeed(({ state }) => state !== 'retired');
   const now = { monotonicMs: 0, wallMs: 0 };
   const store = new MemoryStore(2);
   const known = new KnownFleet(store, new ServiceTime(now));
@@ -304,14 +271,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
 });
 
 test('of a fleet that is too large to follow the page says so, and does not read for ever', () => {
-  const feed = new TabFeed({
-    title: '',
-    tiles: null,
-    offsetMinutes: 0,
-    pastFromMs: null,
-    startMs: 0,
-    keep: () => true,
-  });
+  const feed = openFeed(() => true);
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
     const known = new KnownFleet(store, new ServiceTime({ monotonicMs: 0, wallMs: 0 }));
@@ -327,11 +287,7 @@ test('alerts that cannot be read take one line: the next reading is the next try
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, path.startsWith('/alerts') ? 503 : 200, []);
   await withServer(answer, async ({ url }) => {
-    const env = {
-      ...(await environmentOf(sandbox())),
-      FLEET_ORGANIZATION: organizationOf(sandbox()),
-      FLEET_BASE_URL: url,
-    };
+    const env = { ...(await environment()), FLEET_BASE_URL: url };
     const served = startFleet(['map', '--serve', '0'], { env });
     await served.until(() => served.stderr().includes('alerts are left out'));
     expect(served.stderr()).not.toContain('trying again');
@@ -347,7 +303,7 @@ test('a reader that closed the pipe before it got the address ends the command, 
       done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     },
   });
-  const env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizationOf(sandbox()) };
+  const env = await environment();
   const signals = new EventEmitter();
   const streams = { stdin: Readable.from([]), stdout, stderr: new PassThrough().resume() };
   expect(await main(['map', '--serve', '0'], { ...streams, env, signals, clock: systemClock() })).toBe(0);
@@ -358,11 +314,11 @@ describe('with a sandbox behind it', () => {
   const folder = newFolder();
 
   async function serve(...args: string[]) {
-    const env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizationOf(sandbox()) };
-    const served = startFleet(['map', '--serve', '0', ...args], { env: { ...env, FLEET_CONFIG_DIR: folder } });
+    const env = { ...(await environment()), FLEET_CONFIG_DIR: folder };
+    const served = startFleet(['map', '--serve', '0', ...args], { env });
     await served.until(() => served.stdout().includes('\n'));
     const url = served.stdout().trim();
-    const read = () => readNow(url);
+    const read = () => readPage(url);
     return { served, url, read };
   }
   const stateOf = ({ rows }: Payload, uuid: string) => rows.find((row) => row.uuid === uuid)?.state;
@@ -370,41 +326,30 @@ describe('with a sandbox behind it', () => {
 
   test('filters hold for what is pushed, and nothing is sent while nothing changes', async () => {
     const { served, read } = await serve('--state', 'lost');
-    const lost = () =>
-      sandbox()
-        .bicycles(organizationOf(sandbox()))
-        .filter(({ state }) => state === 'lost');
-    let now = await read();
     await served.until(() => served.stderr().includes('watching'));
-    const readUntil = async (holds: () => boolean) => {
-      for (const startedAt = performance.now(); !holds() && performance.now() - startedAt < 20_000; )
-        now = await read();
-    };
-    await readUntil(() => now.rows.length >= lost().length);
-    expect(uuidsOf(now).sort()).toEqual(
-      lost()
-        .map(({ uuid }) => uuid)
-        .sort(),
-    );
+    const own = sandbox().bicycles(organizationOf(sandbox()));
+    const uuidsIn = (state: string) => own.flatMap((bicycle) => (bicycle.state === state ? [bicycle.uuid] : [])).sort();
+    const soon = (value: (page: Payload) => unknown) =>
+      expect.poll(async () => value(await read()), { timeout: 20_000 });
+    await soon((page) => uuidsOf(page).sort()).toEqual(uuidsIn('lost'));
     // What was on its way at first is read before.
-    let before600ms: number | undefined;
-    for (let tries = 0; tries < 20 && now.sequence !== before600ms; tries++) {
-      before600ms = now.sequence;
-      await new Promise((resolve) => setTimeout(resolve, 600));
-      now = await read();
-    }
-    expect(now.sequence).toBe(before600ms);
+    let sequence = -1;
+    await expect
+      .poll(
+        async () => {
+          const before = sequence;
+          ({ sequence } = await read());
+          return sequence === before;
+        },
+        { timeout: 20_000, interval: 600 },
+      )
+      .toBe(true);
 
-    const before =
-      sandbox()
-        .bicycles(organizationOf(sandbox()))
-        .find(({ state }) => state === 'available')?.uuid ?? '';
-    sandbox().act(before, 'declare_lost');
-    await readUntil(() => uuidsOf(now).includes(before));
-    expect(stateOf(now, before)).toBe('lost');
-    sandbox().changeBicycle(before, { state: 'available' });
-    await readUntil(() => !uuidsOf(now).includes(before));
-    expect(uuidsOf(now)).not.toContain(before);
+    const [uuid = ''] = uuidsIn('available');
+    sandbox().act(uuid, 'declare_lost');
+    await soon((page) => stateOf(page, uuid)).toBe('lost');
+    sandbox().changeBicycle(uuid, { state: 'available' });
+    await soon(uuidsOf).not.toContain(uuid);
     expect((await served.stop()).code).toBe(130);
   });
 

@@ -5,7 +5,7 @@ import fastCheck from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { graticule, scaleBar } from '../../src/globe/graticule.js';
-import { fitView, latitudeOf, longitudeOf, metresPerDot, worldX, worldY } from '../../src/globe/projection.js';
+import { fitView, longitudeOf, metresPerDot, worldX, worldY } from '../../src/globe/projection.js';
 import { readTowns, type Town } from '../../src/globe/towns.js';
 import { canvasLines } from '../../src/terminal/canvas.js';
 import { widthOf } from '../../src/terminal/cells.js';
@@ -130,17 +130,6 @@ describe('layout', () => {
 });
 
 describe('the world', () => {
-  test.each([
-    [0, 0],
-    [52.52, 13.405],
-    [-33.8688, 151.2093],
-    [84.9, -179.9],
-    [-84.9, 179.9],
-  ])('%d, %d is where it was', (latitude, longitude) => {
-    expect(latitudeOf(worldY(latitude))).toBeCloseTo(latitude, 9);
-    expect(longitudeOf(worldX(longitude))).toBeCloseTo(longitude, 9);
-  });
-
   test.each<[string, Bicycle, string]>([
     ['nothing', bicycle(null, null), 'without a position'],
     ['half a position', bicycle(52, undefined), 'without a position'],
@@ -168,15 +157,8 @@ describe('the world', () => {
     const view = fitView(places, { width: 160, height: 80 });
     expect(metresPerDot(view) * 160).toBeLessThan(40_000);
     expect(Math.abs(longitudeOf(view.x))).toBeCloseTo(180, 5);
-    expect(
-      graticule(view, {
-        width: 160,
-        height: 80,
-        meridianDots: 40,
-        parallelDots: 30,
-        hasDegreeSign: true,
-      }).meridians.map(({ label }) => label),
-    ).toContain('180.0°');
+    const options = { width: 160, height: 80, meridianDots: 40, parallelDots: 30, hasDegreeSign: true };
+    expect(graticule(view, options).meridians.map(({ label }) => label)).toContain('180.0°');
   });
 
   test('scale: round lengths, true at the latitude of the middle', () => {
@@ -355,12 +337,13 @@ describe('the terminal', () => {
     ['120x30', { width: 120, height: 30, hasColor: true, hasUnicode: true }],
     ['20x8', { width: 20, height: 8, hasColor: true, hasUnicode: true }],
   ];
-  test.each(looks)('golden screen: cities on %s', async (_name, look) => {
-    expect(canvasLines(drawMap(inputOf(cities(300)), look).canvas, NO_PAINT).join('\n')).toMatchSnapshot();
-  });
-  test.each(looks)('golden screen: one city on %s', async (_name, look) => {
-    const one = inputOf(cities(300).filter((_, index) => index % 4 === 0));
-    expect(canvasLines(drawMap(one, look).canvas, NO_PAINT).join('\n')).toMatchSnapshot();
+  describe.each([
+    ['cities', cities(300)],
+    ['one city', cities(300).filter((_, index) => index % 4 === 0)],
+  ])('golden screen: %s', (_name, bicycles) => {
+    test.each(looks)('on %s', (_size, look) => {
+      expect(canvasLines(drawMap(inputOf(bicycles), look).canvas, NO_PAINT).join('\n')).toMatchSnapshot();
+    });
   });
 });
 
