@@ -126,11 +126,13 @@ export interface ListPage<T> extends Page<T> {
 
 /** So many pages in a row that bring nothing new, each of which names a next one, are no list. */
 const PAGES_WITHOUT_NEWS_LIMIT = 10;
+/** A list that brings so many more than twice its count has no end; a small one may grow meanwhile. */
+const MOST_BEYOND_COUNT = 1_000;
 
 /**
  * Follows a list page by page, in order. Pages ahead are asked for by counting `page` on from the next link, and used only when the
  * links confirm them. Ends after the page without `next`. Throws a FleetError of kind `service` when a link leads back to a page
- * already read, and when page after page brings nothing new.
+ * already read, when page after page brings nothing new, and when far more comes than the list counts.
  */
 export async function* followPages<T>(
   request: HttpRequest,
@@ -160,7 +162,10 @@ export async function* followPages<T>(
       const isEnough: boolean = read.distinct >= limit || read.pages === mostPages;
       const next: Query | undefined = isEnough ? undefined : page.next;
       if (next !== undefined && queries.has(keyOf(next))) throw circle(page, next);
-      if (next !== undefined && mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT) throw endless(page);
+      if (next !== undefined && mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
+        throw endless(page, `${PAGES_WITHOUT_NEWS_LIMIT} pages in a row brought nothing new and named a next one`);
+      if (next !== undefined && read.items > 2 * (page.count ?? Number.POSITIVE_INFINITY) + MOST_BEYOND_COUNT)
+        throw endless(page, `${read.items} came, and it counts ${page.count}`);
       if (next !== undefined) {
         const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
         queue.prepare(next, Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1));
@@ -225,15 +230,9 @@ function pagesThatFit<T>({ items }: Page<T>): number {
   return Math.floor(LARGE_CHARACTERS / Math.max(1, characters));
 }
 
-function endless<T>(page: Page<T>): FleetError {
-  return new FleetError(
-    'service',
-    `the list has no end: ${PAGES_WITHOUT_NEWS_LIMIT} pages in a row brought nothing new and named a next one`,
-    {
-      trace: page.trace,
-      hint: 'what was shown so far may be incomplete; report the request id to the service',
-    },
-  );
+function endless<T>({ trace }: Page<T>, why: string): FleetError {
+  const hint = 'what was shown so far may be incomplete; report the request id to the service';
+  return new FleetError('service', `the list has no end: ${why}`, { trace, hint });
 }
 
 function circle<T>(page: Page<T>, next: Query): FleetError {
