@@ -208,7 +208,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/cli': 725,
   'src/follower': 1_338,
   'src/globe': 252,
-  'src/http/*.ts': 1_619,
+  'src/http/*.ts': 1_617,
   'src/http/stream': 584,
   'src/json': 241,
   'src/mirror': 2_165,
