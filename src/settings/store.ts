@@ -194,14 +194,8 @@ function readFile<Value>(place: SettingsFolder, file: File, understand: (content
 }
 
 function parseContent(text: string): Content {
-  let value: unknown;
-  try {
-    // Some editors put a byte order mark first; JSON has none.
-    value = parseJson(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    throw new Error('it is not JSON', { cause: error });
-  }
-  return asObject(value, 'it');
+  // Some editors put a byte order mark first; JSON has none.
+  return asObject(parseJson(text.replace(/^\uFEFF/, '')), 'it');
 }
 
 function asObject(value: unknown, what: string): Content {

@@ -56,7 +56,7 @@ test('a key that is not known is kept, with a warning', async () => {
 });
 
 test.each([
-  ['{"profiles":', 'error: what you wrote cannot be used: it is not JSON; the settings are unchanged\n'],
+  ['{"profiles":', 'error: what you wrote cannot be used: incomplete JSON; the settings are unchanged\n'],
   ['[]', 'is not a JSON object'],
   ['{"profiles":{"a":1}}', 'the profile "a" is not a JSON object'],
   ['{"profiles":{"a b":{}}}', 'cannot be the name of a profile'],

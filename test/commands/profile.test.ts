@@ -44,7 +44,7 @@ describe('profile list', () => {
   it('is empty at first, with the next step', async () => {
     expect(await fleet('profile list')).toEqual({
       code: 0,
-      stdout: 'NAME  ACTIVE  BASE_URL  ORGANIZATION  TOKEN  PROTECTED\n',
+      stdout: '',
       stderr: 'No profiles yet. Run "fleet auth login", or "fleet sandbox" to try\n',
     });
     expect(await fleet('profile list --json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
@@ -61,8 +61,8 @@ describe('profile list', () => {
     expect((await fleet('profile list')).stdout).toBe(
       [
         'NAME         ACTIVE  BASE_URL                   ORGANIZATION                          TOKEN  PROTECTED',
-        `berlin       *       https://b.example.com/api  ${ORGANIZATION}  yes    no`,
-        'munich.east  -       -                          -                                     no     no',
+        `berlin       true    https://b.example.com/api  ${ORGANIZATION}  true   false`,
+        'munich.east  false   -                          -                                     false  false',
         '',
       ].join('\n'),
     );
@@ -203,7 +203,7 @@ describe('a protected profile', () => {
   it('reads without a question, and is marked in the list', async () => {
     await makeProtected();
     expect((await fleet('bicycles list -q')).code).toBe(0);
-    expect((await fleet('profile list')).stdout).toMatch(/^main .* yes +yes$/m);
-    expect((await fleet('config list')).stdout).toMatch(/^protected +true +profile "main"$/m);
+    expect((await fleet('profile list')).stdout).toMatch(/^main .* true +true$/m);
+    expect((await fleet('config list')).stdout).toMatch(/^protected +true +profile +profile "main"$/m);
   });
 });

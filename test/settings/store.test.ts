@@ -137,7 +137,7 @@ describe('the settings on disk', () => {
   it('are left as they are when the credentials are broken', async () => {
     await saveToken(stored, 'a', 'secret');
     await writeFile(stored.credentialsPath, '{"tokens": {"a": "secret');
-    await expect(loadTokens(stored)).rejects.toThrow(`${stored.credentialsPath} cannot be understood: it is not JSON`);
+    await expect(loadTokens(stored)).rejects.toThrow(`${stored.credentialsPath} cannot be understood: incomplete JSON`);
     await expect(saveToken(stored, 'b', 'other')).rejects.toThrow('cannot be understood');
     expect(await readFile(stored.credentialsPath, 'utf8')).toBe('{"tokens": {"a": "secret');
   });

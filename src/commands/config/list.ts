@@ -5,18 +5,10 @@ import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
-import { chooseReportFormat, printReport, reportColumn } from '../shared/change-report.js';
+import { chooseReportFormat, printReport } from '../shared/change-report.js';
 
 /** What replaces a token. */
 const HIDDEN = '(hidden)';
-
-/** A row of the list; `key` is `profile`, one of the keys, or `token`. */
-interface Row {
-  key: string;
-  value: string | null;
-  origin: string;
-  from: string;
-}
 
 export async function listSettings(context: Context): Promise<void> {
   const { io, flags, notice } = context;
@@ -24,27 +16,27 @@ export async function listSettings(context: Context): Promise<void> {
   const settings = explainSettings({ flags, env: io.env, stored });
   if (settings.profile.problem !== undefined) throw settings.profile.problem;
   const explained = Object.values(settings);
-  const rows: Row[] = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));
   const token = await findTokenPlace(io.env, stored, settings);
-  const [origin, from] = token === undefined ? ['default', 'default'] : [token.level, token.origin];
-  rows.push({ key: 'token', value: token === undefined ? null : HIDDEN, origin, from });
-
-  await printReport(context, REPORT, rows, chooseReportFormat(settings.output));
+  const [value, origin, from] =
+    token === undefined ? [null, 'default', 'default'] : [HIDDEN, token.level, token.origin];
+  const rows = explained.map(({ key, shown, ...setting }) => ({
+    key,
+    value: shown,
+    origin: setting.origin,
+    from: setting.from,
+  }));
+  await printReport(
+    context,
+    REPORT,
+    [...rows, { key: 'token', value, origin, from }],
+    chooseReportFormat(settings.output),
+  );
   for (const { problem } of explained) if (problem !== undefined) await notice(`warning: ${problem.message}`);
 }
 
-const REPORT: Shape<Row> = {
+const REPORT: Shape<object> = {
   noun: { one: 'setting', many: 'settings' },
   isReport: true,
   fields: ['key', 'value', 'origin', 'from'],
-  columns: [
-    reportColumn('key', 3, ({ key }) => key),
-    reportColumn('value', 2, ({ value }) => value ?? '-'),
-    { ...reportColumn<Row>('origin', 1, describeOrigin), minimum: 16 },
-  ],
+  columns: [],
 };
-
-/** `default`, `flag: --output`, `profile "sandbox"`. */
-function describeOrigin({ origin, from }: Row): string {
-  return from.startsWith(origin) ? from : `${origin}: ${from}`;
-}

@@ -1,8 +1,8 @@
 // The finding of one check, and how it is printed.
 
 import { describeError, type ErrorKind, type FleetError } from '../../errors.js';
+import { clean } from '../../terminal/clean.js';
 import type { Shape } from '../../terminal/formats.js';
-import { reportColumn } from '../shared/change-report.js';
 
 /** A finding as programs get it. */
 export interface FindingRecord {
@@ -59,12 +59,13 @@ export const FINDINGS: Shape<FindingRecord> = {
         return { text: terminal ? mark : outcome, color };
       },
     },
-    reportColumn('check', 2, ({ check }) => check),
+    { header: 'CHECK', field: 'check', keep: 2, cell: ({ check }) => ({ text: check }) },
     {
-      ...reportColumn<FindingRecord>('finding', 1, ({ finding, next }) =>
-        next === null ? finding : `${finding}; next: ${next}`,
-      ),
+      header: 'FINDING',
+      field: 'finding',
+      keep: 1,
       minimum: 16,
+      cell: ({ finding, next }) => ({ text: clean(next === null ? finding : `${finding}; next: ${next}`) }),
     },
   ],
 };

@@ -27,7 +27,7 @@ With a protected profile every change asks first, or needs --yes: fleet config s
     [
       'list',
       'list profiles',
-      'List all profiles; * marks the one in use. TOKEN: whether one is stored or a command prints it. PROTECTED: whether every change asks first.',
+      'List all profiles. ACTIVE: the one in use. TOKEN: whether one is stored or a command prints it. PROTECTED: whether every change asks first.',
     ],
     ['list profiles', 'fleet profile list'],
     ['print only the names', `fleet profile list --jq '.[].name'`],

@@ -6,18 +6,7 @@ import { isTrue } from '../../settings/keys.js';
 import { explainSetting, explainSettings } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
 import type { Shape } from '../../terminal/formats.js';
-import { chooseReportFormat, printReport, reportColumn } from '../shared/change-report.js';
-
-interface Row {
-  name: string;
-  active: boolean;
-  base_url: string | null;
-  organization: string | null;
-  /** Whether a token is stored for it or a command gives one. */
-  token: boolean;
-  /** Whether every change asks first. */
-  protected: boolean;
-}
+import { chooseReportFormat, printReport } from '../shared/change-report.js';
 
 export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;
@@ -28,32 +17,25 @@ export async function listProfiles(context: Context): Promise<void> {
   if (output.problem !== undefined) throw output.problem;
   const inUse = profile.value;
   const format = chooseReportFormat(output);
-  const rows = [...stored.profiles].map(
-    ([name, values]): Row => ({
-      name,
-      active: name === inUse,
-      base_url: explainSetting('base_url', { flags: { profile: name }, env: {}, stored }).shown,
-      organization: textOrNull(values['organization'] || null),
-      token: tokens.has(name) || Boolean(values['token_command']),
-      protected: isTrue(values['protected']),
-    }),
-  );
+  const rows = [...stored.profiles].map(([name, values]) => ({
+    name,
+    active: name === inUse,
+    base_url: explainSetting('base_url', { flags: { profile: name }, env: {}, stored }).shown,
+    organization: textOrNull(values['organization'] || null),
+    // Stored, or given by a command.
+    token: tokens.has(name) || Boolean(values['token_command']),
+    protected: isTrue(values['protected']),
+  }));
+  if (format === 'table' && rows.length === 0)
+    return notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try');
   await printReport(context, PROFILES, rows, format);
-  if (format !== 'table') return;
-  if (rows.length === 0) await notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try');
-  else if (!stored.profiles.has(inUse)) await notice(`The profile in use, "${inUse}", does not exist yet`);
+  if (format === 'table' && !stored.profiles.has(inUse))
+    await notice(`The profile in use, "${inUse}", does not exist yet`);
 }
 
-const PROFILES: Shape<Row> = {
+const PROFILES: Shape<object> = {
   noun: { one: 'profile', many: 'profiles' },
   isReport: true,
   fields: ['name', 'active', 'base_url', 'organization', 'token', 'protected'],
-  columns: [
-    reportColumn('name', 6, ({ name }) => name),
-    reportColumn('active', 5, ({ active }) => (active ? '*' : '-')),
-    reportColumn('base_url', 4, ({ base_url }) => base_url ?? '-'),
-    reportColumn('organization', 1, ({ organization }) => organization ?? '-'),
-    reportColumn('token', 3, ({ token }) => (token ? 'yes' : 'no')),
-    reportColumn('protected', 2, (row) => (row.protected ? 'yes' : 'no')),
-  ],
+  columns: [],
 };

@@ -2,9 +2,8 @@
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { clean, escapeJson } from '../../terminal/clean.js';
+import { escapeJson } from '../../terminal/clean.js';
 import { FORMATS, type Format, type Shape } from '../../terminal/formats.js';
-import type { Column } from '../../terminal/table.js';
 import { printRows } from './list/result.js';
 
 /** These hold bicycles and nothing else. */
@@ -30,9 +29,4 @@ export async function printReport<T>(
 ): Promise<void> {
   const items = rows.map((value) => ({ json: escapeJson(JSON.stringify(value)), value }));
   await printRows(context, shape, items, format);
-}
-
-/** A column of such a table; columns that are listed first are kept longest where the width is short. */
-export function reportColumn<T>(field: string, keep: number, text: (row: T) => string): Column<T> {
-  return { header: field.toUpperCase(), field, keep, cell: (row) => ({ text: clean(text(row)) }) };
 }
