@@ -1,8 +1,7 @@
 // The map beside the table: MapLibre, the points, and what lies over them.
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
-import { type Bounds, boundsOf, latitudeOf, type Point, toDots, worldX } from '../globe/projection.js';
-import type { Town } from '../globe/towns.js';
+import { type Bounds, boundsOf, latitudeOf, type Point, worldX } from '../globe/projection.js';
 import { gather, type PageCluster } from './clusters.js';
 import { oncePerFrame } from './dom.js';
 import { isPlaced, mercatorY, type PageBicycle } from './fleet.js';
@@ -12,7 +11,7 @@ import type { Tiles } from './payload.js';
 import { openPoints } from './points.js';
 import type { PageState } from './state.js';
 import { chooseTowns } from './towns.js';
-import { extentOf, TILE_PIXELS, viewOf } from './view.js';
+import { TILE_PIXELS } from './view.js';
 
 export interface PageMapOptions {
   readonly container: HTMLElement;
@@ -25,8 +24,6 @@ export interface PageMapOptions {
 export type FleetMap = ReturnType<typeof openMap>;
 
 const CLICK_PIXELS = 14;
-/** How far the largest bubble reaches from its middle. */
-const BUBBLE_PIXELS = 32;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
 
@@ -125,7 +122,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
   map.on('move', move);
   map.on('resize', move);
   map.on('moveend', () => {
-    state.towns = freeTowns(state);
+    state.towns = chooseTowns(state);
     move();
     onView();
   });
@@ -146,21 +143,7 @@ function regather(state: PageMapState): void {
   const { clusters, points } = gather(state.page.matching, TILE_PIXELS * 2 ** state.gatheredZoom);
   state.bubbles = clusters.toSorted((a, b) => a.x - b.x).map(bubbleOf);
   state.points.show(points);
-  state.towns = freeTowns(state);
-}
-
-/** The largest towns that neither a cluster nor a bicycle is near. */
-function freeTowns({ map, points, bubbles }: PageMapState): readonly Town[] {
-  const [view, extent] = [viewOf(map), extentOf(map)];
-  const crowds = bubbles.map(({ cluster }) => toDots(view, extent, cluster));
-  return chooseTowns(
-    map,
-    (x, y, across, down) =>
-      points.nearest(x, y, across) === undefined &&
-      !crowds.some(
-        ([left, top]) => Math.abs(left - x) < across + BUBBLE_PIXELS && Math.abs(top - y) < down + BUBBLE_PIXELS,
-      ),
-  );
+  state.towns = chooseTowns(state);
 }
 
 /** Nearer also where all of them are at one spot. */

@@ -1,32 +1,37 @@
 // Which towns the page's map names: the largest, each where there is room for its name.
 
-import type { Map as MapLibre } from 'maplibre-gl';
+import { toDots } from '../globe/projection.js';
 import { placeTowns, readTowns, type Town } from '../globe/towns.js';
-import { byId } from './dom.js';
+import { readBlock } from './dom.js';
+import type { PageMapState } from './overlay.js';
 import { extentOf, viewOf } from './view.js';
 
 const MOST = 18;
 const CHARACTER_PIXELS = 6.4;
 const HALF_HEIGHT_PIXELS = 9;
+/** How far the largest bubble reaches from its middle. */
+const BUBBLE_PIXELS = 32;
 
 let towns: Town[] | undefined;
 
-/** `isFree`: whether nothing of the fleet is within so many pixels to the sides, above and below of a point. */
-export function chooseTowns(
-  map: MapLibre,
-  isFree: (x: number, y: number, across: number, down: number) => boolean,
-): Town[] {
-  towns ??= readTowns(JSON.parse(byId('towns').textContent ?? '[]'));
-  const taken: { town: Town; x: number; y: number; across: number }[] = [];
-  const extent = extentOf(map);
-  placeTowns(towns, { view: viewOf(map), extent, most: MOST }, (town, x, y) => {
-    const across = (town.name.length * CHARACTER_PIXELS) / 2 + 6;
-    if (x < across || x + across > extent.width) return false;
-    const meets = taken.some(
-      (one) => Math.abs(one.x - x) < one.across + across && Math.abs(one.y - y) < 2 * HALF_HEIGHT_PIXELS,
-    );
-    if (meets || !isFree(x, y, across, HALF_HEIGHT_PIXELS)) return false;
-    return taken.push({ town, x, y, across }) > 0;
+/** Those that neither a cluster, a bicycle nor the name of a larger one is near. */
+export function chooseTowns({ map, points, bubbles }: PageMapState): Town[] {
+  towns ??= readTowns(readBlock('towns'));
+  const [view, extent] = [viewOf(map), extentOf(map)];
+  const taken = bubbles.map(({ cluster }) => {
+    const [x, y] = toDots(view, extent, cluster);
+    return { x, y, across: BUBBLE_PIXELS, down: BUBBLE_PIXELS };
   });
-  return taken.map(({ town }) => town);
+  const chosen: Town[] = [];
+  placeTowns(towns, { view, extent, most: MOST }, (town, x, y) => {
+    const [across, down] = [(town.name.length * CHARACTER_PIXELS) / 2 + 6, HALF_HEIGHT_PIXELS];
+    const meets = taken.some(
+      (one) => Math.abs(one.x - x) < one.across + across && Math.abs(one.y - y) < one.down + down,
+    );
+    const isCut = x < across || x + across > extent.width;
+    if (isCut || meets || points.nearest(x, y, across) !== undefined) return false;
+    taken.push({ x, y, across, down });
+    return chosen.push(town) > 0;
+  });
+  return chosen;
 }

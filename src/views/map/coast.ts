@@ -1,6 +1,6 @@
 // The coastline as lines of the square world.
 
-import { worldX, worldY } from '../../globe/projection.js';
+import { type Extent, toDots, type View, worldX, worldY } from '../../globe/projection.js';
 
 /** Rings of the land: points of the world, x and y in turn. */
 export type Coast = readonly Float64Array[];
@@ -35,24 +35,21 @@ function isCut(x1: number, y1: number, x2: number, y2: number): boolean {
   return (isEdge(x1) && isEdge(x2)) || (y1 >= 0.99 && y2 >= 0.99);
 }
 
-/** Calls for each dot of the coast, also outside of a drawing; `toDots` gives the place of a point, and the world is `worldDots` wide. */
-export function forCoast(
-  coast: Coast,
-  toDots: (x: number, y: number) => readonly [x: number, y: number],
-  worldDots: number,
-  call: (x: number, y: number) => void,
-): void {
+/** Calls for each dot of the coast in a drawing. */
+export function forCoast(coast: Coast, view: View, extent: Extent, call: (x: number, y: number) => void): void {
   for (const ring of coast) {
     for (let index = 0; index + 3 < ring.length; index += 2) {
       const [x1 = 0, y1 = 0, x2 = 0, y2 = 0] = ring.subarray(index, index + 4);
       if (isCut(x1, y1, x2, y2)) continue;
-      const [[left, top], to] = [toDots(x1, y1), toDots(x2, y2)];
+      const [[left, top], to] = [toDots(view, extent, { x: x1, y: y1 }), toDots(view, extent, { x: x2, y: y2 })];
       const [right, down] = [to[0] - left, to[1] - top];
       // One end on each side of the seam, where the world is wrapped.
-      if (Math.abs(right) > worldDots / 2) continue;
+      if (Math.abs(right) > view.worldDots / 2) continue;
       const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
-      for (let step = 0; step <= steps; step++)
-        call(Math.round(left + (right * step) / steps), Math.round(top + (down * step) / steps));
+      for (let step = 0; step <= steps; step++) {
+        const [x, y] = [Math.round(left + (right * step) / steps), Math.round(top + (down * step) / steps)];
+        if (x >= 0 && y >= 0 && x < extent.width && y < extent.height) call(x, y);
+      }
     }
   }
 }

@@ -32,19 +32,11 @@ export const SIGNS = {
   ascii: { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<' },
 } as const;
 
-/** Where the map is in the terminal: from the left edge, below a title. */
-export interface Area {
-  readonly row: number;
-  readonly columns: number;
-  readonly rows: number;
-}
-
-/** A drawing in the making. */
+/** A drawing in the making; its canvas is the map alone. */
 export interface Frame extends Omit<DrawnMap, 'layout'> {
   readonly input: TerminalInput;
   readonly look: Look;
   readonly signs: { readonly [name in keyof typeof SIGNS.unicode]: string };
-  readonly area: Area;
   readonly layout: Layout & { readonly grid: Grid };
   readonly ticks: Graticule;
   /** Cells over which nothing more may be drawn: 1. */
@@ -52,9 +44,9 @@ export interface Frame extends Omit<DrawnMap, 'layout'> {
 }
 
 /** Whether these cells of a row are in the map and empty. */
-export function isFree({ canvas, area, isBusy }: Frame, row: number, from: number, to: number): boolean {
+export function isFree({ canvas, isBusy }: Frame, row: number, from: number, to: number): boolean {
   const start = row * canvas.width;
-  return from >= 0 && to <= area.columns && !isBusy.subarray(start + from, start + to).includes(1);
+  return from >= 0 && to <= canvas.width && !isBusy.subarray(start + from, start + to).includes(1);
 }
 
 /** Puts text over which nothing more is drawn. */

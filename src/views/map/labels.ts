@@ -14,7 +14,7 @@ const MOST_TOWNS = 16;
 
 /** Degrees at the left and the bottom edge, where no bicycle is, and a free column around them. */
 export function drawDegrees(frame: Frame): void {
-  const { area, ticks } = frame;
+  const { canvas, ticks } = frame;
   const write = (column: number, row: number, label: string) => {
     const end = column + label.length;
     if (!isFree(frame, row, column, end)) return;
@@ -22,31 +22,30 @@ export function drawDegrees(frame: Frame): void {
       if (isFree(frame, row, beside, beside + 1)) occupy(frame, row, beside, ' ', '');
     occupy(frame, row, column, label, 'gray');
   };
-  for (const { at, label } of ticks.parallels) write(0, area.row + Math.floor(at / BRAILLE.down), label);
-  const bottom = area.row + area.rows - 1;
+  for (const { at, label } of ticks.parallels) write(0, Math.floor(at / BRAILLE.down), label);
   for (const { at, label } of ticks.meridians)
-    write(Math.floor(at / BRAILLE.across) - Math.floor(label.length / 2), bottom, label);
+    write(Math.floor(at / BRAILLE.across) - Math.floor(label.length / 2), canvas.height - 1, label);
 }
 
 /** The names of single bicycles, where there is room behind them. */
 export function drawNames(frame: Frame): void {
-  const { area, layout } = frame;
+  const { canvas, layout } = frame;
   if (layout.grid.across !== 1 || layout.dots.length > MOST_NAMED) return;
   for (const { place, x, y } of layout.dots) {
     const name = cut(clean(nameOf(place.bicycle).slice(0, 200)), NAME_COLUMNS);
-    const [column, row, end] = [x + 2, area.row + y, x + 2 + widthOf(name)];
-    if (end > area.columns || !isFree(frame, row, column - 1, Math.min(end + 1, area.columns))) continue;
-    put(frame.canvas, column - 1, row, ' ');
-    occupy(frame, row, column, name, 'dim');
+    const [column, end] = [x + 2, x + 2 + widthOf(name)];
+    if (end > canvas.width || !isFree(frame, y, column - 1, Math.min(end + 1, canvas.width))) continue;
+    put(canvas, column - 1, y, ' ');
+    occupy(frame, y, column, name, 'dim');
   }
 }
 
 /** The largest towns, each on the row where it is or beside it; they give way to everything else. */
 export function drawTowns(frame: Frame): void {
-  const { input, view, extent, area } = frame;
+  const { input, view, extent, canvas } = frame;
   placeTowns(input.towns ?? [], { view, extent, most: MOST_TOWNS }, ({ name }, x, y) => {
-    const [column, middle] = [Math.floor(x / BRAILLE.across), area.row + Math.floor(y / BRAILLE.down)];
-    const isInside = (row: number) => row >= area.row && row < area.row + area.rows;
+    const [column, middle] = [Math.floor(x / BRAILLE.across), Math.floor(y / BRAILLE.down)];
+    const isInside = (row: number) => row >= 0 && row < canvas.height;
     const row = [middle, middle + 1, middle - 1].find(
       (each) => isInside(each) && isFree(frame, each, column - 1, column + name.length + 1),
     );
