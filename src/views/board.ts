@@ -5,12 +5,13 @@ import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { NO_PAINT, type Paint } from '../terminal/colour.js';
+import type { Shape } from '../terminal/formats.js';
 import { drawList } from '../terminal/list.js';
 import { drawBar } from '../terminal/progress.js';
 import { showDuration } from '../terminal/time.js';
 import { MISSING, numberOf, textOf } from '../terminal/values.js';
 import { ALERTS } from './alert.js';
-import { lookOf, showCharge, showText } from './bicycle.js';
+import { BICYCLES, lookOf } from './bicycle.js';
 import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-keys.js';
 import { fieldsOfCard } from './card.js';
 import { changeLine, type ShownEntry, showClock } from './change.js';
@@ -93,12 +94,9 @@ export interface BoardPlace {
 
 /** Below this width the bicycles have no room beside the states. */
 const NARROW_COLUMNS = 50;
-/** Below this height there is room for the states alone, or for nothing but the title and the footer. */
-const LOW_ROWS = 10;
 /** The longest state, `unrecoverable`, and a space. */
 const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 6;
-const CHARGE_COLUMNS = 5;
 const GUTTER = '  ';
 /** Longer texts of the service are cut before they are cleaned and measured. */
 const TEXT_CHARACTERS = 200;
@@ -115,7 +113,6 @@ export function bicycleRows(height: number): number {
 /** Rows of the block with states and bicycles, its heading included. */
 function topRows(height: number): number {
   const left = height - 4;
-  if (height < LOW_ROWS) return Math.max(0, height - 3);
   return Math.min(Math.max(BICYCLE_STATES.length + 2, Math.floor(left * 0.4)), Math.floor(left * 0.55));
 }
 
@@ -141,7 +138,6 @@ function fill(lines: readonly string[], count: number): string[] {
 function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   const { width, height, paint } = place;
   const top = topLines(input, place, topRows(height));
-  if (height < LOW_ROWS) return [trafficLine(input, place), ...top];
   const rest = height - 5 - top.length;
   const alertRows = rest >= 9 ? Math.max(3, Math.floor(rest / 4)) : 0;
   const changeRows = rest - alertRows - (alertRows > 0 ? 1 : 0) - 1;
@@ -215,21 +211,18 @@ function bicyclesHeading({ view, fleet: { matching, known, isWhole, filterProble
   return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
 }
 
+/** The columns of lists, in half the width: the name gives way first. */
+const LIST_COLUMNS = { state_of_charge: {}, name: { keep: 4.5, minimum: 8 }, state: { minimum: 8 } };
+const LIST: Shape<Bicycle> = {
+  ...BICYCLES,
+  columns: Object.entries(LIST_COLUMNS).flatMap(([field, fit]) =>
+    BICYCLES.columns.filter((column) => column.field === field).map((column) => ({ ...column, ...fit })),
+  ),
+};
+
 function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Paint): string[] {
-  const stateColumns = Math.min(STATE_COLUMNS, width - 20);
-  const nameColumns = width - stateColumns - CHARGE_COLUMNS - 4;
-  return fleet.rows.map((bicycle, index) => {
-    const isSelected = view.scroll + index === view.selected;
-    const gray = fleet.isWhole ? undefined : 'gray';
-    const charge = showCharge(bicycle.state_of_charge, { now: nowMs, terminal: true });
-    const cells: PlacedCell[] = [
-      { text: isSelected ? '>' : ' ' },
-      { ...charge, width: CHARGE_COLUMNS, align: 'right', color: gray ?? charge.color },
-      { text: nameOf(bicycle), width: nameColumns, color: gray },
-      { ...showText(bicycle.state), width: stateColumns, color: gray },
-    ];
-    return isSelected ? paint.inverse(drawRow(cells, NO_PAINT)) : drawRow(cells, paint);
-  });
+  const rows = drawTable(LIST, fleet.rows, { width: width - 2, paint, now: nowMs });
+  return rows.map((row, index) => (view.scroll + index === view.selected ? paint.inverse(`> ${row}`) : `  ${row}`));
 }
 
 function nameOf(bicycle: Bicycle): string {

@@ -24,8 +24,6 @@ export interface CardContent {
 
 export type CardChange = Pick<HistoryRow, 'at' | 'field' | 'old' | 'new'>;
 
-/** From this width on a time is shown beside its age. */
-const WIDE_COLUMNS = 100;
 /** Longer values are for `--json`. */
 const LONGEST_VALUE_CHARACTERS = 500;
 const LONGEST_FIELD_CHARACTERS = 100;
@@ -42,7 +40,7 @@ export function drawCard(bicycle: Bicycle, { alerts, changes }: CardContent, opt
   const { set, unset } = fieldsOfCard(bicycle, options);
   const state = showState(bicycle.state);
   const lines = [
-    `${paint.bold(cut(showText(bicycle.name).text, Math.max(1, width - state.text.length - 2)))}  ${paintIn(paint, state.color, state.text)}`,
+    `${paint.bold(cut(showText(bicycle.name).text, Math.max(1, (width ?? 80) - state.text.length - 2)))}  ${paintIn(paint, state.color, state.text)}`,
     '',
     drawList(set, isWhole === true ? undefined : width).trimEnd(),
     ...(unset.length === 0 ? [] : wrap(`Not set: ${unset.join(', ')}`, width, '  ').map((line) => paint.dim(line))),
@@ -72,12 +70,11 @@ export function fieldsOfCard(
   return { set, unset };
 }
 
-function showField(field: string, value: unknown, { now, width, isWhole = false }: Omit<RowsOptions, 'paint'>): string {
+function showField(field: string, value: unknown, { now, isWhole = false }: Omit<RowsOptions, 'paint'>): string {
   const text = textOf(value) ?? '';
   if (isWhole) return clean(text);
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
-  if (typeof value === 'string' && readTime(value) !== undefined)
-    return width < WIDE_COLUMNS ? age(value, now) : `${age(value, now)} (${clean(value)})`;
+  if (typeof value === 'string' && readTime(value) !== undefined) return `${age(value, now)} (${clean(value)})`;
   // What a link leads to is named by its UUID, which other commands take; the bicycle's own is there to be copied.
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));

@@ -5,8 +5,6 @@ import type { ListedItem, Shape } from '../terminal/formats.js';
 import { MISSING, numberOf, pointOf, readPath } from '../terminal/values.js';
 
 const KILOMETRE_METRES = 1000;
-/** From here on a tenth of a kilometre is more than anybody wants to know. */
-const WHOLE_KILOMETRES_FROM_METRES = 99_950;
 
 /** A place in degrees. */
 export interface LatLon {
@@ -41,7 +39,7 @@ function placeOf({ latitude, longitude }: Placed = {}): LatLon | undefined {
 export function showDistance(metres: number): string {
   if (Math.round(metres) < KILOMETRE_METRES) return `${Math.round(metres)} m`;
   const kilometres = metres / KILOMETRE_METRES;
-  return `${metres < WHOLE_KILOMETRES_FROM_METRES ? kilometres.toFixed(1) : Math.round(kilometres)} km`;
+  return `${kilometres.toFixed(kilometres < 99.95 ? 1 : 0)} km`;
 }
 
 /** The field that a resource gets when it was asked for by place: whole metres. The service's own `distance` is another one. */

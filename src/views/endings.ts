@@ -1,10 +1,12 @@
 // Prints the results of a bulk run: bicycles grouped by outcome and reason.
 
-import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
+import { wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
-import { type ChangeResult, type Ended, OUTCOME_COLORS, type Outcome } from './action.js';
-import { ID_DIGITS } from './bicycle.js';
+import type { Column } from '../terminal/table.js';
+import { ACTIONS, type ChangeResult, type Ended, OUTCOME_COLORS, type Outcome } from './action.js';
+import { ID_DIGITS, showId } from './bicycle.js';
+import { drawTable } from './rows.js';
 
 export interface EndingsOptions {
   /** Columns of the terminal; undefined where nothing is cut and all are listed. */
@@ -14,9 +16,6 @@ export interface EndingsOptions {
 
 /** The bicycles of one group that a terminal shows. */
 const MOST_LISTED = 50;
-
-/** Longer names push nothing aside. */
-const LONGEST_NAME_COLUMNS = 32;
 
 /** `would be allowed`, `not sent`; the others are words already. */
 function showOutcome(outcome: Outcome): string {
@@ -35,7 +34,8 @@ export function endReasonOf({ message }: ChangeResult): string {
 }
 
 /** `33 not allowed from state rented`, and below it which; the groups in the order in which they began. */
-export function showEndings(endings: readonly Ended[], { width, paint }: EndingsOptions): string {
+export function showEndings(endings: readonly Ended[], options: EndingsOptions): string {
+  const { width, paint } = options;
   const groups = new Map<string, { outcome: Outcome; reason: string; ended: Ended[] }>();
   for (const ended of endings) {
     const reason = endReasonOf(ended);
@@ -49,7 +49,7 @@ export function showEndings(endings: readonly Ended[], { width, paint }: Endings
     const heading = wrap(headingOf(outcome, reason, ended.length), width, '    ');
     lines.push(...heading.map((line) => paintIn(paint, OUTCOME_COLORS[outcome], line)));
     const shown = width === undefined ? ended : ended.slice(0, MOST_LISTED);
-    lines.push(...listOf(shown, width));
+    lines.push(...listOf(shown, options));
     if (shown.length < ended.length) lines.push(`  … and ${ended.length - shown.length} more; -o csv lists all`);
   }
   return lines.map((line) => `${line}\n`).join('');
@@ -60,22 +60,18 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
   return `${count} ${showOutcome(outcome)}${reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** Where each stands in the input, its name, its UUID: in columns for a terminal, whole for programs. */
-function listOf(ended: readonly Ended[], width: number | undefined): string[] {
-  const rows = ended.map(({ name, uuid, row }) => [
-    row === undefined ? '' : `row ${row}`,
-    clean(name ?? ''),
-    width === undefined ? (uuid ?? '') : (uuid ?? '').slice(0, ID_DIGITS),
-  ]);
-  if (width === undefined) return rows.map((cells) => `  ${cells.filter((cell) => cell !== '').join('  ')}`);
-  const most = Math.min(LONGEST_NAME_COLUMNS, Math.max(1, width - 2 - ID_DIGITS - 2));
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => widthOf(cut(cells[column] ?? '', most)))));
-  return rows.map((cells) => {
-    const shown = cells
-      .map((cell, column) => ({ text: cell, room: widths[column] ?? 0 }))
-      .filter(({ room }) => room > 0);
-    return `  ${shown.map(({ text, room }) => pad(cut(text, room), room)).join('  ')}`.trimEnd();
-  });
+/** Where each stands in the input, its name, its UUID. */
+const ENDED_COLUMNS: readonly Column<Ended>[] = [
+  { header: '', field: 'row', keep: 3, cell: ({ row }) => ({ text: row === undefined ? '' : `row ${row}` }) },
+  { header: '', field: 'name', keep: 1, maximum: 32, cell: ({ name }) => ({ text: clean(name ?? '') }) },
+  { header: '', field: 'uuid', keep: 2, cell: ({ uuid }, at) => (uuid === null ? { text: '' } : showId(uuid, at)) },
+];
+
+/** A line each, whole for programs. */
+function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): string[] {
+  const columns = ENDED_COLUMNS.filter(({ field }) => ended.some((one) => one[field as keyof Ended]));
+  const options = { width: width && width - 2, paint, now: 0, isWhole: width === undefined };
+  return drawTable({ ...ACTIONS, columns }, ended, options).map((line) => `  ${line}`);
 }
 
 /** `✓ Emmy 0001: rented`: one bicycle on which the transition was run. `mark` is drawn for a terminal, empty in a pipe. */

@@ -24,8 +24,8 @@ export function drawRow(cells: readonly PlacedCell[], paint: Paint): string {
 }
 
 export interface RowsOptions {
-  /** Columns of the terminal. */
-  width: number;
+  /** Columns of the terminal; undefined where nothing is cut. */
+  width: number | undefined;
   paint: Paint;
   /** Milliseconds since the epoch, for ages. */
   now: number;

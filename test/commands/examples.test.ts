@@ -88,7 +88,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
   },
   'fleet gbfs --out /srv/gbfs --system system.json --every': {
     code: 130,
-    instead: `fleet gbfs --out "$HOME/gbfs" --system ${SYSTEM} --every 60s --metrics 0`,
+    instead: `fleet gbfs --out "$HOME/gbfs" --system ${SYSTEM} --every 60s`,
     steps: [{ when: /published/, press: 'SIGINT' }],
   },
   'fleet gbfs --serve': {

@@ -407,26 +407,24 @@ async function withService(
   );
 }
 
-test('--every keeps the feed current, --serve serves it with ETag and gzip, --metrics counts; a failure leaves the old one', () =>
+test('--every keeps the feed current, --serve serves it with ETag and gzip; a failure leaves the old one', () =>
   withService(async (url, service) => {
     const signals = new EventEmitter();
     const out = join(folder, 'every');
-    const lines: { event?: string; vehicles?: number; message?: string; notice?: string; url?: string }[] = [];
+    const lines: { event?: string; vehicles?: number; message?: string; url?: string }[] = [];
     let origin = '';
-    let metrics = '';
     const heard = new EventEmitter();
     const take = (text: string) => {
       for (const line of text.split('\n').filter((each) => each !== '')) {
         lines.push(JSON.parse(line));
       }
       origin = lines.find(({ event }) => event === 'serving')?.url ?? '';
-      metrics = lines.find(({ notice }) => notice?.startsWith('metrics: '))?.notice?.slice('metrics: '.length) ?? '';
       heard.emit('line');
     };
     const until = async (isSo: () => boolean) => {
       while (!isSo()) await once(heard, 'line');
     };
-    const flags = ['--every', '1s', '--serve', '0', '--metrics', '0', '--json', '--retries', '0', '--out', out];
+    const flags = ['--every', '1s', '--serve', '0', '--json', '--retries', '0', '--out', out];
     const running = runFleet(['gbfs', '--system', system, ...flags], {
       env: { ...env, FLEET_BASE_URL: url },
       signals,
@@ -460,11 +458,6 @@ test('--every keeps the feed current, --serve serves it with ETag and gzip, --me
     const known = (await fetch(file)).headers.get('etag') ?? '';
     expect((await fetch(file, { headers: { 'if-none-match': `"x", W/${known}` } })).status).toBe(304);
     expect(readFileSync(join(out, 'vehicle_status.json'), 'utf8')).toBe(before);
-    const counted = await (await fetch(metrics)).text();
-    expect(counted).toMatch(/^fleet_gbfs_published_total [1-9]/m);
-    expect(counted).toMatch(/^fleet_gbfs_failed_total [1-9]/m);
-    expect(counted).toMatch(/^fleet_gbfs_vehicles 3$/m);
-    expect((await fetch(metrics.replace('/metrics', '/healthz'))).status).toBe(200);
 
     service.isShort = false;
     // A gateway may refuse for a moment what it took before.
@@ -560,7 +553,6 @@ test.each([
   [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],
   [['--out', 'x', '--version', '4'], 'unknown version "4"'],
   [['--out', 'x', '--every', '20ms'], '--every takes 1s or more'],
-  [['--out', 'x', '--metrics', '0'], '--metrics needs --every'],
   [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
   [['--every', '60s'], 'give --out DIR, or --serve PORT'],
   [['--check', '--serve', '0'], 'give --out DIR'],

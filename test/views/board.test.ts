@@ -104,8 +104,8 @@ test('20x5', () => {
     "
      fleet wa… 15:03:59 
     5.3/s, 12345 messag…
-    STATES of 134
-    available         69
+
+
     q quit  ● connected…
     "
   `);
@@ -118,12 +118,12 @@ test('60x20', () => {
     5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min …
 
     STATES of 134                  BICYCLES by charge
-    available      ███████     69  >   6 % Emmy 0197   available
-    reserved       ▊            7     11 % فاطمة الزه… available
-    in_maintenance █▍          14     14 % 王小明 271  rented
-    rented         ████        40     20 % The bicycl… lost
-    lost           ▎            3     20 % Vera ␛[2J … retired
-    unrecoverable               0        - No battery  retired
+    available      ███████     69  >    6 %  Emmy 01…  available
+    reserved       ▊            7      11 %  فاطمة ا…  available
+    in_maintenance █▍          14      14 %  王小明 …  rented
+    rented         ████        40      20 %  The bic…  lost
+    lost           ▎            3      20 %  Vera ␛[…  retired
+    unrecoverable               0         -  No batt…  retired
     retired        ▏            1
 
     CHANGES
@@ -145,12 +145,12 @@ test('while the fleet is read it says how much it knows, and counts nothing that
     5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
     STATES of 134 known of 475               BICYCLES by charge, of those known
-    available      █████████████████    69+  >   6 % Emmy 0197       available
-    reserved       █▊                    7+     11 % فاطمة الزهراء   available
-    in_maintenance ███▌                 14+     14 % 王小明 271      rented
-    rented         █████████▉           40+     20 % The bicycle fo… lost
-    lost           ▊                     3+     20 % Vera ␛[2J 0037  retired
-    unrecoverable                         ?        - No battery      retired
+    available      █████████████████    69+  >    6 %  Emmy 0197           available
+    reserved       █▊                    7+      11 %  فاطمة الزهراء       available
+    in_maintenance ███▌                 14+      14 %  王小明 271          rented
+    rented         █████████▉           40+      20 %  The bicycle forme…  lost
+    lost           ▊                     3+      20 %  Vera ␛[2J 0037      retired
+    unrecoverable                         ?         -  No battery          retired
     retired        ▎                     1+
 
 

@@ -15,7 +15,7 @@ import { requireOrganization } from '../shared/organization.js';
 import { type Age, checkAge, describeFeedAge, isOld, readAge } from './age.js';
 import { areasOf, drawFeed } from './feed.js';
 import { rangesOf, readNamedRows, readVehicles } from './read.js';
-import { openOutlet, type Published } from './serve.js';
+import { type Published, serveFeed } from './serve.js';
 import { readSystem, type SystemFlags } from './system.js';
 import type { System } from './system-fields.js';
 
@@ -25,7 +25,6 @@ export interface GbfsOptions extends SystemFlags {
   every?: number;
   ttl?: number;
   maxAge?: number;
-  metrics?: number;
   organization?: string;
   /** Metres. */
   range?: number;
@@ -44,25 +43,27 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   const { out, every, serve, check } = options;
   const isLasting = (every ?? serve) !== undefined;
   await chooseLines(context, 'gbfs');
-  const problems = checkFlags(context, options, isLasting);
+  const problems = checkFlags(context, options);
   if (check === true) return checkAge(context, out ?? '');
   // What is missing is said before anything is sent or listened to.
   const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context, {}) : context;
-  const outlet = await openOutlet(context, options);
-  if (outlet.origin !== undefined) await tell(context, { event: 'serving', url: `${outlet.origin}/gbfs.json` });
+  const server = serve === undefined ? undefined : await serveFeed(context, serve);
+  if (server !== undefined) await tell(context, { event: 'serving', url: `${server.origin}/gbfs.json` });
   let make: (() => Promise<Published>) | undefined;
+  let last: Published | undefined;
   for (;;) {
     const startMs = context.clock.monotonicMs();
     try {
-      make ??= await openMaker(patient, options, { feed_url: outlet.origin ?? '', ...system });
+      make ??= await openMaker(patient, options, { feed_url: server?.origin ?? '', ...system });
       const published = await make();
       if (out !== undefined) await writeFiles(context, out, published.files);
-      outlet.show(published);
+      server?.show(published);
+      last = published;
       await tellPublished(context, published);
     } catch (thrown) {
-      const error = await describeFailure(context, thrown, outlet.fail() ?? (await readAge(context, out)));
-      const isPassing = outlet.hasShown() ? error.kind !== 'internal' : PASSING.includes(error.kind);
+      const error = await describeFailure(context, thrown, last ?? (await readAge(context, out)));
+      const isPassing = last === undefined ? PASSING.includes(error.kind) : error.kind !== 'internal';
       if (!isLasting || !isPassing) throw error;
       await tell(context, { event: 'failed', kind: error.kind, message: error.message });
     }
@@ -77,15 +78,12 @@ const LEAST_EVERY_MS = 1000;
 const LEAST_RANGE_METRES = 1000;
 
 /** What else is missing; throws what is wrong. */
-function checkFlags({ flags: { jq } }: Context, options: GbfsOptions, isLasting: boolean): string[] {
-  const { out, serve, check, every, metrics, range } = options;
+function checkFlags({ flags: { jq } }: Context, { out, serve, check, every, range }: GbfsOptions): string[] {
   if (check === true && out === undefined) throw usageError('--check needs the folder of the feed', 'give --out DIR');
   if (jq !== undefined) throw usageError('gbfs takes no --jq', 'give its JSON to jq: fleet gbfs --json … | jq …');
   if (range !== undefined && range < LEAST_RANGE_METRES)
     throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
   if (every !== undefined && every < LEAST_EVERY_MS) throw usageError('--every takes 1s or more');
-  if (metrics !== undefined && !isLasting)
-    throw usageError('--metrics needs --every or --serve', 'a feed that is made once has no metrics');
   return out === undefined && serve === undefined ? ['no destination: give --out DIR, or --serve PORT'] : [];
 }
 

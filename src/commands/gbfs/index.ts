@@ -21,7 +21,7 @@ export function addGbfs(program: Command, run: Run): void {
     program,
     ['gbfs', 'publish the fleet as a GBFS feed', DESCRIPTION],
     ['publish once, for cron', 'fleet gbfs --out /srv/gbfs --system system.json --quiet'],
-    ['keep it current, with metrics', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s --metrics 9465'],
+    ['keep it current', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s'],
     ['IDs that last until the next rental', 'fleet mirror run'],
     ['serve it to a proxy', 'fleet gbfs --serve 4040 --system system.json --range 60km'],
     ['is it current?', 'fleet gbfs --check --out /srv/gbfs'],
@@ -34,7 +34,6 @@ export function addGbfs(program: Command, run: Run): void {
     )
     .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every'))
     .option('--serve <port>', 'serve it on this machine, for a proxy in front', portNumber('--serve'))
-    .option('--metrics <port>', 'serve /metrics (Prometheus) and /healthz on this machine', portNumber('--metrics'))
     .option(
       '--ttl <duration>',
       'how long readers may use the feed, its ttl (default: --every, else 60s)',
