@@ -6,13 +6,8 @@ import { usageError } from '../errors.js';
 export function checkGlobalFlags(flags: { jq?: string; output?: string; columns?: string[]; headers?: boolean }): void {
   const { jq, output, columns, headers } = flags;
   const isOther = output !== undefined && output !== 'json' && output !== 'jsonl';
-  const other = isOther
-    ? `-o ${output}`
-    : columns !== undefined
-      ? '--columns'
-      : headers === false
-        ? '--no-headers'
-        : undefined;
+  const others = [isOther && `-o ${output}`, columns !== undefined && '--columns', headers === false && '--no-headers'];
+  const other = others.find((flag) => flag !== false);
   if (jq === undefined || other === undefined) return;
   throw usageError(
     `--jq filters JSON and does not go with ${other}`,

@@ -66,9 +66,7 @@ export function escapeHidden(text: string, replacement: (character: string) => s
 
 /** The escapes of a character in JSON: one for each UTF-16 unit, so that a tag character becomes a surrogate pair. */
 function jsonEscapes(character: string): string {
-  return Array.from({ length: character.length }, (_, index) => {
-    return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-  }).join('');
+  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**

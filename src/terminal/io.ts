@@ -146,25 +146,24 @@ const LINE_FEED = 0x0a;
 
 /** A status line on a terminal, removed before anything else is written there. */
 function openStatus() {
-  /** Undefined where none is drawn. */
-  let erase: (() => void) | undefined;
+  let isDrawn = false;
   let isWithinLine = false;
   let isHeld = false;
-  const takeAway = () => {
-    erase?.();
-    erase = undefined;
+  const erase = (write: Output['write']) => {
+    if (isDrawn) void write(ERASE);
+    isDrawn = false;
   };
   return {
     draw(line: string, write: Output['write']): void {
       // Over the beginning of a line that is not finished nothing is drawn.
-      if (line === '' || isWithinLine || isHeld) takeAway();
+      if (line === '' || isWithinLine || isHeld) erase(write);
       else {
-        erase = () => void write(ERASE);
+        isDrawn = true;
         void write(ERASE + line);
       }
     },
-    hold(): () => void {
-      takeAway();
+    hold(write: Output['write']): () => void {
+      erase(write);
       isHeld = true;
       return () => {
         isHeld = false;
@@ -173,9 +172,9 @@ function openStatus() {
     /** The writer of an output on the same terminal. */
     under(write: Output['write'], isStdout: boolean): Output['write'] {
       return (text) => {
-        if (isStdout && text.length > 0)
-          isWithinLine = typeof text === 'string' ? !text.endsWith('\n') : text.at(-1) !== LINE_FEED;
-        takeAway();
+        const last = text.at(-1);
+        if (isStdout && last !== undefined) isWithinLine = last !== '\n' && last !== LINE_FEED;
+        erase(write);
         return write(text);
       };
     },
@@ -188,9 +187,10 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   const secrets = openSecrets();
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', options);
-  if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);
+  const writeRaw = stdout.write;
+  if (stdout.isTerminal) stdout.write = status.under(writeRaw, true);
   let isEnding = false;
-  const paging = openPaging(stdout, env, options.clock, status.hold);
+  const paging = openPaging(stdout, env, options.clock, () => status.hold(writeRaw));
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', options);
     if (isEnding) opened.beginEnd();
@@ -201,7 +201,7 @@ export function openIo(streams: Streams, options: IoOptions): Io {
       else await opened.write(hidden).catch(() => {});
     };
     const drawStatus = (line: string) => status.draw(line, write);
-    return { ...opened, write: status.under(write, false), drawStatus, holdStatus: status.hold };
+    return { ...opened, write: status.under(write, false), drawStatus, holdStatus: () => status.hold(write) };
   };
   let stderr: ReturnType<typeof openStderr> | undefined;
   return {

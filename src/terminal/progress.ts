@@ -5,8 +5,8 @@ import { clean } from './clean.js';
 import type { Io } from './io.js';
 import { forScreen } from './marks.js';
 
-/** What is over sooner needs no progress. */
-const FIRST_DRAWN_AFTER_MS = 500;
+/** What is over sooner, in half a second, needs no progress. */
+const FIRST_DRAWN_TICK = 5;
 
 /** Ten times a second looks smooth, and costs nothing. */
 const DRAWN_EVERY_MS = 100;
@@ -44,27 +44,18 @@ export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: Prog
   const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.isTerminal ? undefined : lineEveryMs;
   if (flags.quiet === true || everyMs === undefined) return { end() {} };
 
-  const show = () => {
-    // The last column stays free: some terminals wrap when it is written.
-    const line = cut(
-      clean(draw(width === undefined ? PLAIN_WIDTH_COLUMNS : width - 1)),
-      (width ?? PLAIN_WIDTH_COLUMNS) - 1,
-    );
+  // The last column stays free: some terminals wrap when it is written.
+  const room = (width ?? PLAIN_WIDTH_COLUMNS) - 1;
+  let ticks = 0;
+  const timer = setInterval(() => {
+    ticks += 1;
+    if (isDrawn && ticks < FIRST_DRAWN_TICK) return;
+    const line = cut(clean(draw(room)), room);
     if (isDrawn) stderr.drawStatus(forScreen(line, stderr));
     else void stderr.write(`${io.isJson ? JSON.stringify({ progress: line }) : line}\n`);
-  };
-  let timer: NodeJS.Timeout | undefined;
-  const first = setTimeout(
-    () => {
-      show();
-      timer = setInterval(show, everyMs).unref();
-    },
-    isDrawn ? FIRST_DRAWN_AFTER_MS : everyMs,
-  ).unref();
-
+  }, everyMs).unref();
   return {
     end() {
-      clearTimeout(first);
       clearInterval(timer);
       if (isDrawn) stderr.drawStatus('');
     },

@@ -36,11 +36,10 @@ export function readStdin(
   return readAll(stdinChunks(options), limitBytes, tooMuch);
 }
 
-/** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read; `flag` names it. */
-export function readInput(context: InputOptions, path: string, flag: string): Promise<Buffer> {
-  if (path === '-') return readStdin(context);
-  const tooLarge = `${path} cannot be read: it is larger than 64 MB`;
-  return readAll(fileChunks(context, path, flag), STDIN_LIMIT_BYTES, tooLarge);
+/** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read. */
+export function readInput(context: InputOptions, path: string): Promise<Buffer> {
+  const source = path === '-' ? 'stdin' : path;
+  return readAll(chunksOf(context, path), STDIN_LIMIT_BYTES, `${source} holds more than 64 MB`);
 }
 
 async function readAll(chunks: AsyncIterable<Uint8Array>, limitBytes: number, tooMuch: string): Promise<Buffer> {
@@ -54,31 +53,12 @@ async function readAll(chunks: AsyncIterable<Uint8Array>, limitBytes: number, to
   return Buffer.concat(gathered);
 }
 
-/** The lines of an input file, or of stdin for `-`, as they come. Throws as readInput does, and for what is not UTF-8 or empty. */
-export async function* readLines(
-  context: InputOptions,
-  path: string,
-  flag: string,
-  emptyHint: string,
-): AsyncGenerator<string, void, undefined> {
-  const [chunks, source] = path === '-' ? [stdinChunks(context), 'stdin'] : [fileChunks(context, path, flag), path];
-  let isEmpty = true;
-  for await (const line of linesOf(chunks, source)) {
-    isEmpty &&= line.trim() === '';
-    yield line;
-  }
-  if (isEmpty) throw usageError(`${source} is empty`, emptyHint);
-}
-
 /**
- * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws as readStdin does, and a
- * FleetError of kind `usage` for a line of more than a megabyte and for what is not UTF-8.
+ * The lines of an input file, or of stdin for `-`, as they come, without their ends (LF or CRLF) and without a byte order mark. Throws as
+ * readInput does, and for a line of more than a megabyte and what is not UTF-8.
  */
-export function readStdinLines(options: StdinOptions): AsyncGenerator<string, void, undefined> {
-  return linesOf(stdinChunks(options), 'stdin');
-}
-
-async function* linesOf(chunks: AsyncIterable<Uint8Array>, source: string): AsyncGenerator<string, void, undefined> {
+export async function* readLines(context: InputOptions, path: string): AsyncGenerator<string, void, undefined> {
+  const source = path === '-' ? 'stdin' : path;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (chunk?: Uint8Array) => {
     try {
@@ -88,7 +68,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>, source: string): Asyn
     }
   };
   let rest = '';
-  for await (const chunk of withoutWorkbook(chunks, source)) {
+  for await (const chunk of withoutWorkbook(chunksOf(context, path), source)) {
     const lines = (rest + decode(chunk)).split('\n');
     if (lines.some(({ length }) => length > LONGEST_LINE_CHARACTERS))
       throw usageError(`a line of ${source} is longer than a megabyte`);
@@ -99,19 +79,16 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>, source: string): Asyn
   if (rest !== '') yield rest.replace(/\r$/, '');
 }
 
-async function* fileChunks(
-  { signal, clock, settings }: InputOptions,
-  path: string,
-  flag: string,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const silenceMs = (await settings()).timeout.value;
+async function* chunksOf(context: InputOptions, path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  if (path === '-') return yield* stdinChunks(context);
+  const { signal, clock } = context;
+  const silenceMs = (await context.settings()).timeout.value;
   const { readNamedChunks } = await import('../named-file.js');
   try {
     yield* readNamedChunks(path, { signal, clock, silenceMs });
   } catch (error) {
     signal.throwIfAborted();
-    const hint = flag.endsWith('@') ? `give ${flag}FILE, or ${flag}- for stdin` : `give ${flag} a file, or - for stdin`;
-    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, hint);
+    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, 'give a file, or - for stdin');
   }
 }
 

@@ -134,8 +134,8 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     ['name,name\nAda,B\n', ':1: "name" appears twice'],
     ['model\nx\n', ':1: the header has no column "name"'],
     ['name\n', ':1: no bicycles found'],
-    ['', ' is empty'],
-    [' \n', ' is empty'],
+    ['', ':1: no bicycles found'],
+    [' \n', ':1: no bicycles found'],
     ['[]', ':1: no bicycles found'],
     ['name,lock\nAda,\n,7\n', ':3: lock is neither a URL nor a UUID: "7" (and 1 more)'],
     ['name,model\nAda,city\n', ':2: model is neither a URL nor a UUID: "city"'],
@@ -227,7 +227,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env: { FLEET_ORGANIZATION: '' } });
       expect([code, stderr]).toEqual([
         2,
-        expect.stringContaining('error: stdin is empty\nhint: give CSV with a header'),
+        expect.stringContaining('error: stdin:1: no bicycles found'),
       ]);
       expect(sandbox.requests).toEqual([]);
     });

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readStdin, readStdinLines } from '../../src/terminal/stdin.js';
+import { readLines, readStdin } from '../../src/terminal/stdin.js';
 import { newFolder } from '../support/folder.js';
 import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE } from '../support/program.js';
@@ -83,7 +83,7 @@ describe('after an error nobody is waited for', () => {
 
 describe('bounds', () => {
   const context = (stdin: Readable, signal = new AbortController().signal) =>
-    ({ io: { stdin }, signal }) as unknown as Parameters<typeof readStdin>[0];
+    ({ io: { stdin }, signal }) as unknown as Parameters<typeof readLines>[0];
 
   it('64 MB as a whole', async () => {
     const megabyte = Buffer.alloc(1024 * 1024, 0x20);
@@ -109,7 +109,7 @@ describe('bounds', () => {
 
   const linesOf = async (pieces: readonly (string | Uint8Array)[]) => {
     const lines: string[] = [];
-    for await (const line of readStdinLines(context(Readable.from(pieces)))) lines.push(line);
+    for await (const line of readLines(context(Readable.from(pieces)), '-')) lines.push(line);
     return lines;
   };
 

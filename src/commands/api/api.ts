@@ -168,8 +168,8 @@ async function printRaw(context: Context, { bytes, text, headers }: HttpAnswer):
   await io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
 }
 
-async function readText(context: Context, path: string, flag: string): Promise<string> {
-  const bytes = await readInput(context, path, flag);
+async function readText(context: Context, path: string): Promise<string> {
+  const bytes = await readInput(context, path);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -184,9 +184,7 @@ async function readFields(context: Context, { field = [], rawField = [], input }
     throw usageError('stdin can be read only once', 'put one of the inputs into a file');
   for (const [name, value] of given) {
     const isFile = value.startsWith('@');
-    typed.push(
-      isFile ? textField(name, await readText(context, value.slice(1), `-F ${name}=@`)) : typedField(name, value),
-    );
+    typed.push(isFile ? textField(name, await readText(context, value.slice(1))) : typedField(name, value));
   }
   return [...typed, ...rawField.map(splitField).map(([name, value]) => textField(name, value))];
 }
@@ -200,7 +198,7 @@ async function readBody(
   contentType: string | undefined,
 ): Promise<string | undefined> {
   if (input === undefined) return isSafe(method) || fields.length === 0 ? undefined : bodyOf(fields);
-  const text = await readText(context, input, '--input');
+  const text = await readText(context, input);
   if (!/\bjson\b/i.test(contentType ?? 'json')) return text;
   try {
     parseJson(text);

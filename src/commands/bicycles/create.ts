@@ -84,7 +84,7 @@ async function createFrom(context: Context, from: string, baseUrl: URL, options:
   const links = await withNamesFound(context, options);
   const organization = links.organization ?? (await chosenOrganization(context));
   const defaults = readFlags(baseUrl, { ...links, ...(organization === undefined ? {} : { organization }) });
-  const lines = readLines(context, from, '--from', `give CSV with a header, a JSON array or JSON lines`);
+  const lines = readLines(context, from);
   const findOrganization = () =>
     requireOrganization(context, undefined).then(
       (uuid) => readFlags(baseUrl, { organization: uuid }).organization ?? uuid,

@@ -32,7 +32,7 @@ export function describeFeedAge({ clock }: Context, { updatedMs, ttlMs }: Age): 
 export async function readAge(context: Context, folder: string | undefined): Promise<Age | undefined> {
   if (folder === undefined) return undefined;
   try {
-    const bytes = await readInput(context, join(folder, 'gbfs.json'), '--out');
+    const bytes = await readInput(context, join(folder, 'gbfs.json'));
     const { last_updated: updated, ttl } = parseJson(bytes.toString('utf8')) as { [field: string]: unknown };
     const updatedMs = typeof updated === 'number' ? updated * 1000 : (readTime(updated) ?? Number.NaN);
     const ttlMs = typeof ttl === 'number' ? ttl * 1000 : Number.NaN;

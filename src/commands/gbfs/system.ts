@@ -65,7 +65,7 @@ export async function readSystem(
 }
 
 async function readFields(context: Context, path: string): Promise<Fields> {
-  const bytes = await readInput(context, path, '--system');
+  const bytes = await readInput(context, path);
   try {
     const value = parseJson(bytes.toString('utf8').replace(/^\uFEFF/, ''));
     if (isObject(value)) return value;

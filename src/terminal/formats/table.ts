@@ -23,7 +23,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
   function line(places: readonly Laid<T>[], cells: readonly Cell[], isHeader = false): string {
     const texts = places.map(({ width }, index) => {
       const text = cells[index]?.text ?? '';
-      return withoutEndingSpaces(isCut ? cut(text, width) : text);
+      return (isCut ? cut(text, width) : text).trimEnd();
     });
     const end = texts.findLastIndex((text) => text !== '');
     const drawn = places.slice(0, end + 1).map(({ column, width }, index) => {
@@ -72,11 +72,4 @@ function wrapCells<T>(cells: readonly Cell[], places: readonly Laid<T>[]): Cell[
   );
   const height = Math.max(...wrapped.map(({ length }) => length));
   return Array.from({ length: height }, (_, at) => wrapped.map((parts) => parts[at] ?? { text: '' }));
-}
-
-/** A loop, because `/ +$/` takes time with the square of the spaces in a hostile name. */
-function withoutEndingSpaces(text: string): string {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === ' ') end -= 1;
-  return end === text.length ? text : text.slice(0, end);
 }

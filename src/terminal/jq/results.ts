@@ -43,6 +43,5 @@ export async function writeResults(
   const failed = results.findIndex(({ error }) => error !== undefined);
   const shown = failed === -1 ? results : results.slice(0, failed + 1);
   await write(shown.map(({ text }) => text).join(''));
-  const error = results[failed]?.error;
-  if (error !== undefined) throw error;
+  if (failed !== -1) throw results[failed]?.error;
 }

@@ -12,13 +12,8 @@ const GRACE_MS = 500;
 /** What the thread answers: what jq wrote, or why it was stopped. Mirrors `jq-worker.cjs`. */
 export type Reply = { stdout: string; stderr: string; exitCode: number } | { failure: 'output' | 'memory' };
 
-export interface Thread {
-  ask(request: { program: string; input: string; limitBytes: number }, signal: AbortSignal | undefined): Promise<Reply>;
-  close(): Promise<void>;
-}
-
 /** One question at a time; a thread that had to be stopped is started anew for the next one. */
-export function openThread(clock: Clock): Thread {
+export function openThread(clock: Clock) {
   let worker: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -69,7 +64,10 @@ export function openThread(clock: Clock): Thread {
   }
 
   return {
-    ask(request, signal) {
+    ask(
+      request: { program: string; input: string; limitBytes: number },
+      signal: AbortSignal | undefined,
+    ): Promise<Reply> {
       // What waits behind a run that was stopped gets no half second of its own.
       const before = last.catch((reason: unknown) => {
         if (signal?.aborted === true && reason === signal.reason) throw reason;

@@ -6,7 +6,7 @@ import type { Resource } from '../../../api/resource.js';
 import type { Context } from '../../../context.js';
 import { type FleetError, usageError } from '../../../errors.js';
 import { textOrNull } from '../../../json/parse.js';
-import { readStdinLines } from '../../../terminal/stdin.js';
+import { readLines } from '../../../terminal/stdin.js';
 import { describeBefore } from './evidence.js';
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './named-rows.js';
 import type { Task } from './plan.js';
@@ -61,7 +61,7 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
     if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
     return false;
   };
-  const rows = readRows(readStdinLines(context), { isHeader, hasComments: true });
+  const rows = readRows(readLines(context, '-'), { isHeader, hasComments: true });
   try {
     for await (const { line, value, isRecord = false } of rows) {
       count += 1;
