@@ -205,7 +205,7 @@ const FILE_LINES = 350;
 const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_214,
   'src/api': 344,
-  'src/cli': 725,
+  'src/cli': 720,
   'src/follower': 1_338,
   'src/globe': 252,
   'src/http/*.ts': 1_617,
@@ -215,7 +215,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/page': 1_700,
   'src/sandbox': 2_527,
   'src/settings': 1_021,
-  'src/terminal': 1_876,
+  'src/terminal': 1_798,
   'src/views/*.ts': 1_362,
   'src/views/map': 888,
   'src/commands/alerts': 1_694,

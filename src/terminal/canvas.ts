@@ -59,16 +59,9 @@ function paintCells({ texts, inks }: Canvas, from: number, to: number, paint: Pa
     const ink = inks[start] ?? '';
     let end = start + 1;
     while (end < to && inks[end] === ink) end += 1;
-    line += paintText(texts.slice(start, end).join(''), ink, paint);
+    const names = ink === '' ? [] : (ink.split(' ') as (Color | Style)[]);
+    line += names.reduceRight((text, name) => paint[name](text), texts.slice(start, end).join(''));
     start = end;
   }
   return line;
-}
-
-/** A text in an ink. */
-function paintText(text: string, ink: Ink, paint: Paint): string {
-  if (ink === '') return text;
-  let painted = text;
-  for (const name of ink.split(' ').reverse()) painted = paint[name as Color | Style](painted);
-  return painted;
 }

@@ -9,12 +9,10 @@ export type Style = (typeof STYLES)[number];
 /** One function a colour or style: text in, text with escape sequences around it out. Empty text stays empty. */
 export type Paint = Readonly<Record<Color | Style, (text: string) => string>>;
 
-function same(text: string): string {
-  return text;
-}
-
 /** Paint that leaves every text as it is. */
-export const NO_PAINT = Object.fromEntries([...COLORS, ...STYLES].map((name) => [name, same])) as unknown as Paint;
+export const NO_PAINT = Object.fromEntries(
+  [...COLORS, ...STYLES].map((name) => [name, (text: string) => text]),
+) as unknown as Paint;
 
 /** The text in a colour, where there is one. */
 export function paintIn(paint: Paint, color: Color | undefined, text: string): string {
@@ -31,10 +29,8 @@ export type ColorLevel = 0 | 1 | 2 | 3;
 export function colorLevel(isTerminal: boolean, env: NodeJS.ProcessEnv, noColorFlag: boolean): ColorLevel {
   if (noColorFlag || (env['NO_COLOR'] ?? '') !== '') return 0;
   const forced = env['FORCE_COLOR'];
-  if (forced !== undefined && forced !== '') {
-    if (forced === '0' || forced === 'false') return 0;
-    return forced === '2' ? 2 : forced === '3' ? 3 : 1;
-  }
+  if (forced === 'false') return 0;
+  if (forced !== undefined && forced !== '') return ([0, 2, 3] as const).find((level) => forced === `${level}`) ?? 1;
   if (!isTerminal || env['TERM'] === 'dumb') return 0;
   if (env['COLORTERM'] === 'truecolor' || env['COLORTERM'] === '24bit') return 3;
   return /-256(color)?$/.test(env['TERM'] ?? '') ? 2 : 1;

@@ -4,20 +4,10 @@ import type { Clock } from '../clock.js';
 import { FleetError, reasonOf } from '../errors.js';
 
 /** The reader of stdout closed the pipe (`| head -1`): a quiet end, no error (cli.md section 2). */
-export class ReaderLeft extends Error {
-  constructor() {
-    super('the reader of the output left');
-    this.name = 'ReaderLeft';
-  }
-}
+export class ReaderLeft extends Error {}
 
 /** The program ends and the reader of an output takes nothing more; `undeliveredBytes` says how much it missed. */
-export class ReaderStopped extends Error {
-  constructor() {
-    super('the reader of the output stopped reading');
-    this.name = 'ReaderStopped';
-  }
-}
+export class ReaderStopped extends Error {}
 
 /** How long a reader may take nothing once the program ends. */
 const END_LIMIT_MS = 500;

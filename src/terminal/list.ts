@@ -7,9 +7,6 @@ import { clean } from './clean.js';
 /** The gap between two columns. */
 const GAP = '  ';
 
-/** Cells are wrapped no narrower. */
-const NARROWEST_COLUMNS = 20;
-
 /** Rows of cells as aligned lines, each ended by a newline; cells are cleaned, the last one is not padded, and wrapped between words to the width where there is one. */
 export function drawList(rows: readonly (readonly string[])[], width?: number): string {
   const cleaned = rows.map((row) => row.map(clean));
@@ -17,15 +14,11 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
   for (const row of cleaned)
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
   const lines = cleaned.flatMap((row) => {
-    const head = row
-      .slice(0, -1)
-      .map((cell, column) => pad(cell, widths[column] ?? 0) + GAP)
-      .join('');
-    const room = width === undefined ? undefined : Math.max(NARROWEST_COLUMNS, width - widthOf(head));
-    const [first = '', ...rest] = wrap(row.at(-1) ?? '', room);
-    return [head + first, ...rest.map((line) => ' '.repeat(widthOf(head)) + line)].map((line) => line.trimEnd());
+    const cells = row.slice(0, -1).map((cell, column) => pad(cell, widths[column] ?? 0) + GAP);
+    const head = cells.join('');
+    return wrap(head + (row.at(-1) ?? ''), width, ' '.repeat(widthOf(head)));
   });
-  return lines.map((line) => `${line}\n`).join('');
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
 /**

@@ -43,7 +43,6 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     process.kill(process.pid, 'SIGSTOP');
   };
   const enter = () => {
-    if (isOurs) return;
     isOurs = true;
     shown = [];
     setRaw(stdin, true);
@@ -52,7 +51,6 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   };
   // Who was stopped without warning (kill -STOP) still holds the screen, but the shell has set the terminal's mode meanwhile.
   const resume = () => {
-    isOurs = false;
     setRaw(stdin, false);
     enter();
   };

@@ -5,11 +5,9 @@ import { writeJson, writtenNumber } from '../json/exact.js';
 /** What is shown where the service sent nothing. */
 export const MISSING = '-';
 
-const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
 /** Whether the text is a number as JSON writes it (RFC 8259, section 6): no leading zeros, so that `007` is a text. */
 export function isJsonNumber(text: string): boolean {
-  return JSON_NUMBER.test(text);
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text);
 }
 
 /** A value as text: strings as they are, numbers as they were sent, objects as compact JSON; undefined for null and nothing. */

@@ -47,14 +47,11 @@ async function checkSize(bytes: Buffer, source: string): Promise<void> {
   for (const sheet of Object.values(sheets)) {
     let rows = 0;
     let columns = 0;
-    for (const [, letters = '', row] of Buffer.from(sheet)
-      .toString('latin1')
-      .matchAll(/\br="([A-Z]{1,3})(\d{1,7})"/g)) {
+    const text = Buffer.from(sheet).toString('latin1');
+    for (const [, letters = '', row] of text.matchAll(/\br="([A-Z]{1,3})(\d{1,7})"/g)) {
+      const column = [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0);
+      columns = Math.max(columns, column);
       rows = Math.max(rows, Number(row));
-      columns = Math.max(
-        columns,
-        [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0),
-      );
     }
     if (rows * columns > MOST_CELLS)
       throw usageError(

@@ -225,10 +225,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
   test('nothing on stdin', async () => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
       const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env: { FLEET_ORGANIZATION: '' } });
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringContaining('error: stdin:1: no bicycles found'),
-      ]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('error: stdin:1: no bicycles found')]);
       expect(sandbox.requests).toEqual([]);
     });
   });

@@ -128,14 +128,11 @@ function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
   return fieldColumns([...first, ...found.filter((field) => !fields.includes(field))], shape);
 }
 
-/** A file of values: the names of its columns, and what it holds of a value, a cell a column; null where there is nothing. */
-interface FileCells<T> {
-  names: readonly string[];
-  read(value: T): unknown[];
-}
-
-/** The cells of a file, whose columns are found when its first values are there. */
-export function openFileCells<T>(shape: Shape<T>, tools: RendererTools): (values: readonly T[]) => FileCells<T> {
+/**
+ * A file of values, whose columns are found when its first values are there: their names, and what it holds of a value, a cell a column; null
+ * where there is nothing.
+ */
+export function openFileCells<T>(shape: Shape<T>, tools: RendererTools) {
   const columnsOf = findColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
   const at: CellContext = { now: tools.now, terminal: false };
   const readerOf = (column: Column<T>) => {
@@ -145,8 +142,8 @@ export function openFileCells<T>(shape: Shape<T>, tools: RendererTools): (values
       return text === MISSING ? null : text;
     };
   };
-  let found: FileCells<T> | undefined;
-  return (values) => {
+  let found: { names: readonly string[]; read(value: T): unknown[] } | undefined;
+  return (values: readonly T[]) => {
     if (found !== undefined) return found;
     const columns = columnsOf(values);
     const readers = columns.map(readerOf);

@@ -12,10 +12,8 @@ import { countNoun, type Renderer, type Shape } from './renderer.js';
 export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
   const { position, geometry } = shape;
   if (position === undefined && geometry === undefined) {
-    throw usageError(
-      `${shape.noun.many} have no position to show as geojson`,
-      shape.noun.one === 'row' ? 'select the columns latitude and longitude, or use -o json' : 'use -o json',
-    );
+    const hint = 'use -o json; a query needs the columns latitude and longitude';
+    throw usageError(`${shape.noun.many} have no position to show as geojson`, hint);
   }
   const omitted = new Set(shape.positionFields ?? []);
   let count = 0;
