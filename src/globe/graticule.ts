@@ -10,7 +10,6 @@ const STEPS_DEGREES = [
 export interface Tick {
   /** In dots from the left or the top. */
   readonly at: number;
-  readonly degrees: number;
   readonly label: string;
 }
 
@@ -19,41 +18,35 @@ export interface Graticule {
   readonly parallels: readonly Tick[];
 }
 
-export interface GraticuleOptions extends Extent {
-  /** How far lines are apart at least, in dots. */
-  meridianDots: number;
-  parallelDots: number;
-  /** `°` behind the number. */
-  hasDegreeSign: boolean;
-}
+/** How far lines are apart at least, in dots. */
+const MERIDIAN_DOTS = 32;
+const PARALLEL_DOTS = 24;
 
 /** The lines of a view, at round degrees. */
-export function graticule(view: View, options: GraticuleOptions): Graticule {
-  const { width, height, hasDegreeSign } = options;
+export function graticule(view: View, extent: Extent, hasDegreeSign: boolean): Graticule {
+  const { width, height } = extent;
   const dotsPerDegree = view.worldDots / 360;
-  const meridianStep = smallestStep(options.meridianDots / dotsPerDegree);
+  const meridianStep = smallestStep(MERIDIAN_DOTS / dotsPerDegree);
   const cos = Math.cos((latitudeOf(view.y) * Math.PI) / 180);
-  const parallelStep = smallestStep((options.parallelDots / dotsPerDegree) * cos);
+  const parallelStep = smallestStep((PARALLEL_DOTS / dotsPerDegree) * cos);
   const meridians: Tick[] = [];
   // A drawing wider than the world has empty sides.
   const across = Math.min(width, view.worldDots);
   const west = longitudeOf(view.x) - (across / 2 / view.worldDots) * 360;
-  const first = Math.ceil(west / meridianStep);
   const last = Math.floor((west + (across / view.worldDots) * 360) / meridianStep);
-  for (let index = first; index <= last && index - first < width; index++) {
+  for (let index = Math.ceil(west / meridianStep); index <= last; index++) {
     const degrees = wrapDegrees(index * meridianStep);
-    const [at] = toDots(view, options, { x: worldX(degrees), y: 0 });
+    const [at] = toDots(view, extent, { x: worldX(degrees), y: 0 });
     if (at < 0 || at >= width || meridians.some((tick) => Math.abs(tick.at - at) < 1)) continue;
-    meridians.push({ at, degrees, label: showDegrees(degrees, 'EW', meridianStep, hasDegreeSign) });
+    meridians.push({ at, label: showDegrees(degrees, 'EW', meridianStep, hasDegreeSign) });
   }
   const parallels: Tick[] = [];
   const south = latitudeOf(Math.min(1, view.y + height / 2 / view.worldDots));
   const north = latitudeOf(Math.max(0, view.y - height / 2 / view.worldDots));
   for (let index = Math.ceil(south / parallelStep); index <= Math.floor(north / parallelStep); index++) {
     const degrees = index * parallelStep;
-    const [, at] = toDots(view, options, { x: 0, y: worldY(degrees) });
-    if (at < 0 || at >= height || parallels.length >= height) continue;
-    parallels.push({ at, degrees, label: showDegrees(degrees, 'NS', parallelStep, hasDegreeSign) });
+    const [, at] = toDots(view, extent, { x: 0, y: worldY(degrees) });
+    if (at >= 0 && at < height) parallels.push({ at, label: showDegrees(degrees, 'NS', parallelStep, hasDegreeSign) });
   }
   return { meridians, parallels };
 }

@@ -87,7 +87,7 @@ export function legendLines(input: LegendInput & { layout: Layout; view: View },
   const absent = outside.bicycles.length === 0 ? unplaced : [outside, ...unplaced];
   const others = absent.map(({ label, bicycles }): Piece[] => [
     { text: `${bicycles.length} ${label}` },
-    { text: `: ${names(bicycles)}`, ink: 'dim' },
+    { text: `: ${firstNames(bicycles)}`, ink: 'dim' },
   ]);
   const room = Math.max(0, rows - states.length - 1);
   const rest = others
@@ -117,7 +117,8 @@ function scalePieces({ view, look }: LegendInput & { view: View }): Piece[] {
   return [{ text: `${start}${line.repeat(Math.max(0, Math.round(dots / 2) - 2))}${end} ${label}`, ink: 'dim' }];
 }
 
-function names(bicycles: readonly Bicycle[]): string {
+/** The first of their names. */
+export function firstNames(bicycles: readonly Bicycle[]): string {
   const shown = bicycles.slice(0, MOST_NAMES).map((bicycle) => clean(nameOf(bicycle).slice(0, 100)));
   return shown.join(', ') + (bicycles.length > MOST_NAMES ? ' …' : '');
 }

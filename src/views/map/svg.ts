@@ -8,7 +8,7 @@ import { clean } from '../../terminal/clean.js';
 import { lookOf } from '../bicycle.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Dot, type Grid, layOutMap } from './layout.js';
-import { flowStates, type LegendEntry } from './legend.js';
+import { firstNames, flowStates, type LegendEntry } from './legend.js';
 import { type MapInput, MOST_STATES, nameOf } from './scene.js';
 
 export interface SvgInput extends MapInput {
@@ -38,7 +38,9 @@ const LONGEST_TEXT_COLUMNS = 120;
 /** Draws the picture: map above, legend below. */
 export function drawSvg(input: SvgInput): string {
   const { width, height, places } = input;
-  const notes = noteLines(input);
+  const notes = input.unplaced.map(({ bicycles, label }) =>
+    text(`Not on the map: ${bicycles.length} ${label}: ${firstNames(bicycles)}`),
+  );
   const rows = Math.max(1, Math.floor((height - HEAD - LEAST_MAP_HEIGHT - MARGIN) / LINE) - notes.length);
   const legend = flowStates(input.counts, {
     width: width - 2 * MARGIN,
@@ -126,15 +128,8 @@ function hasCoast(view: View): boolean {
 function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
-  const path = coast
-    .map((ring) => {
-      let shape = '';
-      for (let index = 0; index + 1 < ring.length; index += 2) {
-        shape += `${index === 0 ? 'M' : 'L'}${at((ring[index] ?? 0) * view.worldDots)} ${at((ring[index + 1] ?? 0) * view.worldDots)}`;
-      }
-      return `${shape}Z`;
-    })
-    .join('');
+  // Numbers behind the first two are lines.
+  const path = coast.map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`).join('');
   const uses = copies
     // Land across the antimeridian reaches into the next world.
     .filter((left) => left - view.worldDots < map.width && left + 2 * view.worldDots > 0)
@@ -199,12 +194,4 @@ function legendMark({ words, row, at: left, state }: LegendEntry, states: readon
   const mark = state === undefined ? '' : shape(states[Math.min(state, MOST_STATES - 1)] ?? '');
   const place = `translate(${at(MARGIN + left + 6)} ${top + row * LINE - 4.5})`;
   return `<g transform="${place}">${mark}<text x="12" y="4.5">${text(words)}</text></g>`;
-}
-
-/** What is not on the map. */
-function noteLines({ unplaced }: SvgInput): string[] {
-  return unplaced.map(({ bicycles, label }) => {
-    const names = bicycles.slice(0, 5).map((bicycle) => nameOf(bicycle).slice(0, 40));
-    return text(`Not on the map: ${bicycles.length} ${label}: ${names.join(', ')}${bicycles.length > 5 ? ' …' : ''}`);
-  });
 }

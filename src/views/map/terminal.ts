@@ -51,7 +51,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
     extent,
     view,
     layout,
-    ticks: graticule(view, { ...extent, meridianDots: 32, parallelDots: 24, hasDegreeSign: look.hasUnicode }),
+    ticks: graticule(view, extent, look.hasUnicode),
     isBusy: new Uint8Array(width * canvas.height),
   };
   drawLines(frame);
