@@ -85,6 +85,9 @@ export interface TalkFlags {
 /** What a command may replace in a client of its own; `settings` in the place of those of the run. */
 export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & { settings?: Settings };
 
+/** Where a token is looked for. */
+type TokenSettings = { stored: Stored; settings: Settings };
+
 /** The signals of a run. */
 export interface Signals {
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a FleetError of kind `interrupted`, `terminated` or `hangup` as its reason. */
@@ -100,7 +103,8 @@ export interface Context extends Signals {
   readonly flags: GlobalFlags;
   readonly clock: Clock;
   settings(): Promise<Settings>;
-  token(): Promise<TokenSource>;
+  /** The source of tokens of the settings; of others for one that looks at settings of which some are refused. */
+  token(given?: TokenSettings): Promise<TokenSource>;
   /** The connections of the process; all clients and streams share them. `timeoutMs` is in the place of that of the settings, the first time. */
   network(timeoutMs?: number): Promise<Network>;
   /**
@@ -167,19 +171,13 @@ export function openContext(
   });
   /** Aborted at the end: a token command that hangs must not keep the process alive. */
   const over = new AbortController();
-  const token = once(async () => {
-    const { findToken } = await import('./settings/token.js');
-    return findToken({
-      env: io.env,
-      stored: await stored(),
-      settings: await settings(),
-      clock,
-      signal: AbortSignal.any([signal, over.signal]),
-      notice,
-      secrets: io.secrets,
-      anonymous: () => connections.client({ token: ANONYMOUS }),
-    });
-  });
+  const findToken = async (given: TokenSettings) => {
+    const sources = { env: io.env, clock, signal: AbortSignal.any([signal, over.signal]), notice, secrets: io.secrets };
+    const anonymous = () => connections.client({ ...given, token: ANONYMOUS });
+    return (await import('./settings/token.js')).findToken({ ...sources, ...given, anonymous });
+  };
+  const ownToken = once(async () => findToken({ stored: await stored(), settings: await settings() }));
+  const token: Context['token'] = (given) => (given === undefined ? ownToken() : findToken(given));
   const connections = openConnections({ io, flags, clock, signal, settings, token });
   const { network, client } = connections;
   const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, io, clock, signal, notice)));
@@ -198,14 +196,8 @@ export function openContext(
 }
 
 /** The network of the process and its clients, each opened on first use; whether it still waits for a name server when it is closed. */
-function openConnections({
-  io,
-  flags,
-  clock,
-  signal,
-  settings,
-  token,
-}: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>) {
+function openConnections(given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>) {
+  const { io, flags, clock, signal, settings, token } = given;
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');

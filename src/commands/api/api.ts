@@ -1,5 +1,6 @@
 // `fleet api`: any request to the service, by the same client as every other command, and its answer as it is.
 
+import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -21,8 +22,7 @@ import { openResult, printRows } from '../shared/list/result.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
 import { askIfProtected } from '../shared/protected.js';
 import { readAddress } from './address.js';
-import { bodyOf, type Field, queryOf, splitField, textField, typedField } from './fields.js';
-import { readHeaders } from './headers.js';
+import { bodyOf, type Field, queryOf, readHeaders, splitField, textField, typedField } from './fields.js';
 
 export interface ApiOptions {
   method?: string;
@@ -170,11 +170,8 @@ async function printRaw(context: Context, { bytes, text, headers }: HttpAnswer):
 
 async function readText(context: Context, path: string): Promise<string> {
   const bytes = await readInput(context, path);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw usageError(`${path === '-' ? 'stdin' : path} is not UTF-8 text`);
-  }
+  if (!isUtf8(bytes)) throw usageError(`${path === '-' ? 'stdin' : path} is not UTF-8 text`);
+  return bytes.toString('utf8');
 }
 
 async function readFields(context: Context, { field = [], rawField = [], input }: ApiOptions): Promise<Field[]> {

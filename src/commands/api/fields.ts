@@ -1,4 +1,4 @@
-// The fields of `fleet api`: NAME=VALUE, typed or as text, put together as a query or as a JSON body.
+// The fields of `fleet api`, NAME=VALUE, typed or as text, put together as a query or as a JSON body; and its headers.
 
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
@@ -45,4 +45,27 @@ export function bodyOf(fields: readonly Field[]): string {
     body.set(name, value);
   }
   return writeJson(Object.fromEntries(body));
+}
+
+/** Headers that are not the operator's to give: the token's and the address's, and those of the connection. */
+const OURS =
+  /^(?:authorization|proxy-authorization|cookie|host|accept-encoding|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/;
+
+/** RFC 9110, 5.5: no control characters. Node refuses a bad name, and NUL. */
+const VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/;
+
+/** Reads `Name: value`, each; names in lower case, a name that comes twice with both values. Throws a usage error. */
+export function readHeaders(lines: readonly string[]): Record<string, string> {
+  const headers = new Headers();
+  for (const line of lines) {
+    const [name = '', value = '\0'] = line.split(/:(.*)/s);
+    try {
+      headers.append(name.trim(), VALUE.test(value) ? value : '\0');
+    } catch {
+      throw usageError(`a header is "Name: value", not "${line}"`);
+    }
+    if (OURS.test(name.trim().toLowerCase()))
+      throw usageError(`the header ${name.trim()} cannot be given`, 'fleet sets it; the token comes from the settings');
+  }
+  return Object.fromEntries(headers);
 }

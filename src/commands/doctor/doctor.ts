@@ -5,14 +5,12 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { BUN_VERSION, programVersion } from '../../program-files.js';
 import { openProgress } from '../../terminal/progress.js';
+import { count } from '../../views/stream.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { FINDINGS, type Finding, failed, ok, sortFindings } from './finding.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
-import { checkSettings, checkToken, type Examination, limited } from './settings.js';
-
-/** Longer answers are findings themselves: the operator waits for the report. */
-const QUESTION_MS = 2000;
+import { checkSettings, checkToken, type Examination } from './settings.js';
 
 /**
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
@@ -26,7 +24,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   try {
     findings.unshift(checkBuild());
     findings.push(...(await checkToken(context, known)));
-    findings.push(...(await checkNetwork({ ...known, settings: limited(known.settings, QUESTION_MS), context, role })));
+    findings.push(...(await checkNetwork({ ...known, context, role })));
   } finally {
     progress.end();
   }
@@ -37,7 +35,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     finding: hide(each.finding),
     next: each.next === null ? null : hide(each.next),
   }));
-  const records = report.map(({ check, outcome, finding, next }) => ({ check, outcome, finding, next }));
+  const records = report.map(({ kind: _kind, ...record }) => record);
   await printReport(context, FINDINGS, records, format);
   await conclude(report, notice);
 }
@@ -71,13 +69,12 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
 async function conclude(findings: readonly Finding[], notice: Context['notice']): Promise<void> {
   const failures = findings.filter(({ outcome }) => outcome === 'failure');
   const warnings = findings.filter(({ outcome }) => outcome === 'warning').length;
-  const counted = warnings === 0 ? '' : `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  const counted = warnings === 0 ? '' : count(warnings, 'warning');
   const [first] = failures;
   if (first === undefined) return notice(counted === '' ? '✓ no problems found' : `! ${counted}, no failure`);
   const names = failures.map(({ check }) => check).join(', ');
-  throw new FleetError(
-    first.kind ?? 'internal',
-    `${failures.length} ${failures.length === 1 ? 'failure' : 'failures'} (${names})${counted === '' ? '' : ` and ${counted}`}`,
-    { hint: first.next === null ? undefined : `start with: ${first.next}` },
-  );
+  const message = `${count(failures.length, 'failure')} (${names})${counted === '' ? '' : ` and ${counted}`}`;
+  throw new FleetError(first.kind ?? 'internal', message, {
+    hint: first.next === null ? undefined : `start with: ${first.next}`,
+  });
 }

@@ -13,7 +13,7 @@ export function addDoctor(program: Command, run: Run): void {
       'find out what is wrong with settings, network or service',
       `Check everything that a command needs, a row a check: failures first, then warnings, then what is ok, with what
 to do next. Checks settings and their sources, file modes, token, proxy, HTTP, the prefix of the address,
-API version, organization, clock and push channel. Changes nothing; a request takes 2 s at most, a token command 5 s.
+API version, organization, clock and push channel. Changes nothing; a request or a token command takes 5 s at most.
 
 Exit code 0 without failures, else the code of the first failure, which may be the cause of later ones.`,
     ],

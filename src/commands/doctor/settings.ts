@@ -1,12 +1,12 @@
 // Checks the settings: files, sources of the values, the token.
 
 import type { TopicRole } from '../../api/push.js';
-import { ANONYMOUS, type Context } from '../../context.js';
+import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { findPlace } from '../../settings/folder.js';
 import { explainSettings, profileFlag, type Settings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
-import { findToken, organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
+import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
 import { findLooseness } from '../../settings/trust.js';
 import { setVariables } from '../../shell-words.js';
 import { age } from '../../terminal/time.js';
@@ -27,6 +27,9 @@ export interface Examination extends CheckedSettings {
   /** The role of `--role`. */
   role: TopicRole | undefined;
 }
+
+/** Longer answers are findings themselves: the operator waits for the report. */
+const LONGEST_WAIT_MS = 5000;
 
 /** A token that expires sooner is a warning. */
 const SOON_MS = 5 * 60_000;
@@ -56,7 +59,9 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
       findings.push(ok(key, key === 'token_command' ? from : `${shown} (${from})${isNew}`));
     else findings.push(...missing(key, profileFlag(profile)));
   }
-  return { known: { stored, settings }, findings };
+  const { timeout } = settings;
+  const limit = { ...timeout, value: Math.min(timeout.value, LONGEST_WAIT_MS) };
+  return { known: { stored, settings: { ...settings, timeout: limit } }, findings };
 }
 
 /** What to do about an address that is not set. */
@@ -66,42 +71,19 @@ function missing(key: string, flag: string): Finding[] {
   return key === 'sse_url' ? [warning(key, 'not set: fleet watch needs it', `fleet config set ${key} URL${flag}`)] : [];
 }
 
-/** A token that does not come sooner is a finding. */
-const TOKEN_MS = 5000;
-
 /** Reads the token, which goes nowhere from here, and looks for an organization in it; what is found of it is put into `known`. */
-export async function checkToken(context: Context, known: CheckedSettings): Promise<Finding[]> {
-  const { io, clock, signal, notice } = context;
-  const settings = limited(known.settings, TOKEN_MS);
-  const over = new AbortController();
+export async function checkToken({ clock, signal, ...context }: Context, known: CheckedSettings): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
-    const source = await findToken({
-      env: io.env,
-      stored: known.stored,
-      settings,
-      clock,
-      signal: AbortSignal.any([signal, over.signal]),
-      notice,
-      secrets: io.secrets,
-      anonymous: () => context.client({ settings, token: ANONYMOUS }),
-    });
+    const source = await context.token(known);
     known.token = await source.get();
     known.renewal = source.refusalHint;
     findings.push(judgeToken(known.token, source, clock.wallMs()));
   } catch (thrown) {
     signal.throwIfAborted();
     findings.push(failed('token', asFleetError(thrown)));
-  } finally {
-    over.abort();
   }
   return [...findings, ...lookForOrganization(known)];
-}
-
-/** The settings with a shorter limit. */
-export function limited(settings: Settings, milliseconds: number): Settings {
-  const { timeout } = settings;
-  return { ...settings, timeout: { ...timeout, value: Math.min(timeout.value, milliseconds) } };
 }
 
 /** The only one that the token names is used, as every command does. */
@@ -125,11 +107,11 @@ export function changeCommand({ settings }: CheckedSettings, name: keyof Setting
 
 function judgeToken(token: string, { origin, refusalHint }: TokenSource, now: number): Finding {
   const expiry = readExpiry(token);
-  const claims = Object.keys(readClaims(token) ?? {});
-  const kind = claims.length === 0 ? 'not a JWT' : `claims ${claims.join(', ')}`;
+  const claims = Object.keys(readClaims(token) ?? {}).join(', ');
+  const kind = claims === '' ? 'not a JWT' : `claims ${claims}`;
   if (expiry === undefined) return ok('token', `${origin}; it does not say when it ends; ${kind}`);
   const iso = new Date(expiry).toISOString();
-  if (expiry <= now) return failure('token', 'auth', `${origin}; it expired ${age(iso, now)} (${iso})`, refusalHint);
-  const finding = `${origin}; it ends ${age(iso, now)} (${iso}); ${kind}`;
+  const finding = `${origin}; it ${expiry <= now ? 'expired' : 'ends'} ${age(iso, now)} (${iso}); ${kind}`;
+  if (expiry <= now) return failure('token', 'auth', finding, refusalHint);
   return expiry - now < SOON_MS ? warning('token', finding, refusalHint) : ok('token', finding);
 }
