@@ -212,7 +212,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/stream': 584,
   'src/json': 241,
   'src/mirror': 2_165,
-  'src/page': 1_700,
+  'src/page': 1_684,
   'src/sandbox': 2_527,
   'src/settings': 1_021,
   'src/terminal': 1_798,

@@ -2,10 +2,11 @@
 
 import { type ComponentChild, h, render } from 'preact';
 import { pageFields } from './details.js';
-import { showAge, showDate } from './dom.js';
-import { isPlaced, type PageBicycle, pageNameOf } from './fleet.js';
+import { showAge } from './dom.js';
+import { type PageBicycle, pageNameOf } from './fleet.js';
+import { alertItem } from './lists.js';
 import { pageState, stateMark } from './looks.js';
-import type { FieldTexts, PageAlert } from './payload.js';
+import type { FieldTexts } from './payload.js';
 import { nowOf, type PageState } from './state.js';
 import { chargeOf } from './table.js';
 
@@ -16,7 +17,7 @@ export interface PageCardOptions {
 }
 
 /** Shown at the head of the card. */
-const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge', 'latitude', 'longitude'];
+const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge'];
 
 export function openCard(state: PageState, options: PageCardOptions) {
   const { container, onClose } = options;
@@ -65,23 +66,30 @@ function cardOf(
 ): ComponentChild[] {
   const { uuid } = bicycle;
   const nowMs = nowOf(state);
+  const own = state.alerts.rows.filter((alert) => alert.bicycle === uuid);
+  // They are in the card of their bicycle: there is nothing to press.
+  const alerts = own.map((alert) => h('li', null, alertItem({ ...alert, bicycle: null, bicycleName: null }, nowMs)));
   const others = fields.filter(([name]) => !IN_HEAD.includes(name));
   const isUnset = (text: string | null) => text === null || text === '' || text === '[]';
   const unset = others.filter(([, text]) => isUnset(text)).map(([name]) => name);
   const set = others.filter(([, text]) => !isUnset(text));
-  const isOnMap = isPlaced(bicycle);
+  const isOnMap = typeof bicycle.position !== 'string';
   const locate = { type: 'button', disabled: !isOnMap, onClick: onLocate } as const;
   const close = { type: 'button', class: 'icon', 'aria-label': 'Close the card', onClick: onClose } as const;
   const title = h('h2', { id: 'card-title' }, h('bdi', null, pageNameOf(bicycle)));
   const look = h('p', { class: 'state' }, stateMark(bicycle.state), h('bdi', null, pageState(bicycle.state)));
   return [
     h('header', null, h('div', null, title, look), h('button', close, '✕')),
-    h('dl', { class: 'facts' }, factsOf(bicycle, fields, nowMs)),
-    h('div', { class: 'actions' }, h('button', locate, isOnMap ? 'Show on the map' : 'Not on the map')),
-    ...alertsOf(
-      state.alerts.rows.filter((alert) => alert.bicycle === uuid),
-      nowMs,
+    h(
+      'dl',
+      { class: 'facts' },
+      entry('Charge', chargeOf(bicycle)),
+      entry('Seen', showAge(bicycle.seenMs, nowMs)),
+      entry('Position', isOnMap ? [...bicycle.position].reverse().join(', ') : bicycle.position),
     ),
+    h('div', { class: 'actions' }, h('button', locate, isOnMap ? 'Show on the map' : 'Not on the map')),
+    alerts.length > 0 && h('h3', null, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
+    h('ul', { class: 'card-alerts' }, alerts),
     h('h3', null, 'As the service sent it'),
     h(
       'dl',
@@ -94,18 +102,6 @@ function cardOf(
   ];
 }
 
-function factsOf(bicycle: PageBicycle, fields: FieldTexts, nowMs: number) {
-  const { position } = bicycle;
-  const value = (name: string) => fields.find(([field]) => field === name)?.[1];
-  const [east, north] = typeof position === 'string' ? [] : position;
-  const place = `${value('latitude') ?? north}, ${value('longitude') ?? east}`;
-  return [
-    entry('Charge', chargeOf(bicycle)),
-    entry('Seen', showAge(bicycle.seenMs, nowMs)),
-    entry('Position', typeof position === 'string' ? position : place),
-  ];
-}
-
 function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {
   return [h('dt', null, name), h('dd', null, text)];
 }
@@ -114,17 +110,4 @@ function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {
 function fieldText(text: string): ComponentChild {
   const [, uuid] = /^https?:.*\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i.exec(text) ?? [];
   return uuid === undefined ? h('bdi', null, text) : h('bdi', { title: text }, uuid);
-}
-
-function alertsOf(alerts: readonly PageAlert[], nowMs: number): ComponentChild[] {
-  if (alerts.length === 0) return [];
-  const items = alerts.map(({ type, state, message, createdMs }) => {
-    const [age, title] = createdMs === null ? [''] : [`, ${showAge(createdMs, nowMs)}`, showDate(createdMs)];
-    const text = h('p', { title }, h('bdi', null, message));
-    return h('li', null, h('strong', null, h('bdi', null, type)), ` ${state}${age}`, text);
-  });
-  return [
-    h('h3', null, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
-    h('ul', { class: 'card-alerts' }, items),
-  ];
 }

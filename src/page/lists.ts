@@ -29,7 +29,7 @@ export function drawAlerts(container: HTMLElement, state: PageState, onChoose: O
   render(children, container);
 }
 
-function alertItem(alert: PageAlert, nowMs: number, onChoose: OnChoose): ComponentChild {
+export function alertItem(alert: PageAlert, nowMs: number, onChoose: OnChoose = () => {}): ComponentChild {
   const { bicycle, bicycleName, type, state, message, createdMs } = alert;
   const look = `alert-state alert-${state === 'escalated' ? 'escalated' : 'new'}`;
   return listItem(bicycle, onChoose, [
