@@ -201,8 +201,9 @@ function openConnections(given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    const network = await openNetwork(io.env, timeoutMs ?? (await settings()).timeout.value);
-    return io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' ? announceUnverified(network, io) : network;
+    // With -q too: the token is at risk.
+    if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') await io.stderr.write(`${await showNotice(UNVERIFIED, io)}\n`);
+    return openNetwork(io.env, timeoutMs ?? (await settings()).timeout.value);
   };
   const network: Context['network'] = (timeoutMs) => {
     opened ??= openOnce(timeoutMs);
@@ -239,28 +240,13 @@ function openConnections(given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal
   return { network, client, close };
 }
 
-/** The same network, which says once, when TLS is about to be opened, that certificates are not verified. */
-function announceUnverified(network: Network, io: Io): Network {
-  let isSaid = false;
-  return {
-    ...network,
-    dispatcherTo(url) {
-      if (url.protocol === 'https:' && !isSaid) {
-        isSaid = true;
-        const line =
-          '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token';
-        // With -q too: the token is at risk.
-        void showNotice(line, io).then((text) => io.stderr.write(`${text}\n`));
-      }
-      return network.dispatcherTo(url);
-    },
-  };
-}
-
 /** A token that stays as it is. */
 export function fixedToken(token: string, refusalHint?: string): Tokens {
   return { get: async () => token, renew: async () => undefined, refusalHint };
 }
+
+const UNVERIFIED =
+  '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token';
 
 /** The token of a client that sends none. */
 export const ANONYMOUS = fixedToken('');

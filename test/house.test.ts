@@ -203,12 +203,12 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_214,
+  'src/*.ts': 1_190,
   'src/api': 344,
   'src/cli': 720,
   'src/follower': 1_338,
   'src/globe': 246,
-  'src/http/*.ts': 1_617,
+  'src/http/*.ts': 1_547,
   'src/http/stream': 584,
   'src/json': 241,
   'src/mirror': 2_165,
@@ -218,7 +218,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/terminal': 1_798,
   'src/views/*.ts': 1_362,
   'src/views/map': 876,
-  'src/commands/alerts': 1_694,
+  'src/commands/alerts': 1_691,
   'src/commands/api': 300,
   'src/commands/auth': 533,
   'src/commands/bicycles': 1_693,

@@ -11,19 +11,12 @@ export const ITEM_LIMIT_BYTES = 1024 * 1024;
 /** The most that is read of an answer that is no success: enough for its words. The rest is discarded. */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
-/** A body that cannot be read: too large, compressed in an unknown way, or damaged. */
-export class BodyError extends Error {
-  readonly kind: 'too-big' | 'unknown-coding' | 'broken-coding';
-  readonly coding: string;
-  /** The head of the answer, once it is known whose body it was. */
-  head: { status: number; headers: Readonly<Record<string, string>> } = { status: 0, headers: {} };
+/** The code of a body that is longer than what is read of it. */
+export const TOO_BIG_CODE = 'EBODYTOOBIG';
 
-  constructor(kind: BodyError['kind'], coding: string, cause?: unknown) {
-    super(`${kind} (${coding})`, { cause });
-    this.name = 'BodyError';
-    this.kind = kind;
-    this.coding = coding;
-  }
+/** Why a body cannot be read: too large, compressed in an unknown way, or damaged. The codes all begin with `EBODY`. */
+function bodyError(code: string, message: string, cause?: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { code });
 }
 
 /** The name of a `Content-Encoding`; `identity` for none. */
@@ -31,13 +24,14 @@ export function codingOf(contentEncoding: string | undefined): string {
   return (contentEncoding ?? '').trim().toLowerCase() || 'identity';
 }
 
-/** What unpacks a body; fails with a BodyError at the first byte of a coding that is not known. zlib is loaded for an answer that needs it. */
+/** What unpacks a body; fails at the first byte of a coding that is not known. zlib is loaded for an answer that needs it. */
 function openDecoder(coding: string): Transform {
   const zlib = process.getBuiltinModule('node:zlib');
   if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip();
   if (coding === 'deflate') return zlib.createInflate();
   if (coding === 'br') return zlib.createBrotliDecompress();
-  return new Transform({ transform: (_chunk, _, done) => done(new BodyError('unknown-coding', coding)) });
+  const unknown = bodyError('EBODYCODING', `is compressed as "${coding.slice(0, 40)}", which was not asked for`);
+  return new Transform({ transform: (_chunk, _, done) => done(unknown) });
 }
 
 /** The body unpacked. */
@@ -84,8 +78,8 @@ export interface Sink {
 }
 
 /**
- * Collects a body, unpacked and counted while it is unpacked. `done` gets what came and, when that is not all of it, what broke it off: a
- * BodyError, or the failure of the body itself; the first call counts. A body that nothing packed goes through no stream: one for each
+ * Collects a body, unpacked and counted while it is unpacked. `done` gets what came and, when that is not all of it, what broke it off;
+ * the first call counts. A body that nothing packed goes through no stream: one for each
  * answer would take a tenth more processor time.
  */
 export function collectBody(
@@ -98,7 +92,8 @@ export function collectBody(
   const store = openStore(headers, limitBytes);
   const end = (failure?: unknown) => done(store.bytes(), failure);
   const keep = (chunk: Buffer) => {
-    if (!store.add(chunk)) end(new BodyError('too-big', coding));
+    if (!store.add(chunk))
+      end(bodyError(TOO_BIG_CODE, `is larger than ${limitBytes / 2 ** 20} MB, and was not read to the end`));
     return true;
   };
   if (coding === 'identity') return { write: keep, end };
@@ -106,8 +101,12 @@ export function collectBody(
   const decoder = openDecoder(coding);
   decoder.on('data', keep).on('drain', resume);
   decoder.on('end', () => end());
-  decoder.on('error', (error) =>
-    end(error instanceof BodyError ? error : new BodyError('broken-coding', coding, error)),
+  decoder.on('error', (error: NodeJS.ErrnoException) =>
+    end(
+      error.code?.startsWith('EBODY')
+        ? error
+        : bodyError('EBODYBROKEN', `has broken or incomplete ${coding} compression`, error),
+    ),
   );
   return {
     write(chunk) {

@@ -3,9 +3,8 @@
 import { type Clock, sleep } from '../clock.js';
 import { FleetError } from '../errors.js';
 import { HIDDEN, type Secrets } from '../secrets.js';
-import { BodyError } from './body.js';
 import { ExchangeError, type Headers, readWhole, redirectTarget, type WireAnswer } from './exchange.js';
-import { type Asked, answerFailure, bodyFailure, networkFailure, withHint } from './failure.js';
+import { type Asked, answerFailure, networkFailure, withHint } from './failure.js';
 import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
@@ -82,8 +81,8 @@ export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] 
   return url;
 }
 
-/** How one try ended: an answer of any status, or what went wrong in words. */
-type Try = { isAnswered: true; answer: HttpAnswer } | { isAnswered: false; failure: FleetError; end: TryEnd };
+/** How one try ended: an answer that may be a refusal, or what went wrong in words. */
+type Try = { answer: HttpAnswer } | { answer?: undefined; failure: FleetError; end: TryEnd };
 
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
@@ -100,10 +99,9 @@ export function openClient(options: ClientOptions): Client {
     for (;;) {
       if (signal.aborted) throw signal.reason;
       const tried = await tryOnce(options, request, { secret, signal, startedAt });
-      if (tried.isAnswered && isSuccess(tried.answer)) return tried.answer;
-      if (tried.isAnswered) request.onRefusal?.(tried.answer);
-      const failure = tried.isAnswered ? refusalOf(options, request, tried.answer) : tried.failure;
-      const end = tried.isAnswered ? endOf(tried.answer) : tried.end;
+      if (tried.answer !== undefined && isSuccess(tried.answer)) return tried.answer;
+      if (tried.answer !== undefined) request.onRefusal?.(tried.answer);
+      const { failure, end } = tried.answer === undefined ? tried : refusalOf(options, request, tried.answer);
       const state = { isSafe: isSafe(request.method ?? 'GET'), repetitions, most, mayRenew };
       const decision = decide(end, state, clock.wallMs(), clock.random);
       if (decision.next === 'give-up') throw failure;
@@ -131,7 +129,7 @@ export function openClient(options: ClientOptions): Client {
       const startedAt = clock.monotonicMs();
       const secret = await token.get();
       const tried = await tryOnce(options, request, { secret, signal: options.signal, startedAt });
-      if (!tried.isAnswered) throw tried.failure;
+      if (tried.answer === undefined) throw tried.failure;
       return tried.answer;
     },
     preview: (request) => ({
@@ -176,17 +174,16 @@ async function tryOnce(
       const answer = await exchange(options, request, { method, url, headers, signal });
       const target = isSafe(method) ? redirectTarget(answer, url, hop) : undefined;
       const milliseconds = options.clock.monotonicMs() - startedAt;
-      if (target === undefined) return { isAnswered: true, answer: toAnswer(answer, options.secrets, milliseconds) };
+      if (target === undefined) return { answer: toAnswer(answer, options.secrets, milliseconds) };
       url = target;
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (error instanceof BodyError) throw bodyFailure(error);
     if (!(error instanceof ExchangeError)) throw error;
     // It was held back, not lost.
     if (error.cause instanceof FleetError) throw error.cause;
     const end = { code: error.code, wasSent: error.sent };
-    return { isAnswered: false, failure: networkFailure(error, askedBy(request, url)), end };
+    return { failure: networkFailure(error, askedBy(request, url)), end };
   }
 }
 
@@ -210,7 +207,7 @@ async function exchange(
     tell(answer);
     return answer;
   } catch (error) {
-    if (!(error instanceof ExchangeError || error instanceof BodyError) || error.head === undefined) throw error;
+    if (!(error instanceof ExchangeError) || error.head === undefined) throw error;
     tell(error.head);
     // As those of an answer, they end up in results.
     throw Object.assign(error, { head: { ...error.head, headers: hideInHeaders(error.head.headers, secrets) } });
@@ -219,16 +216,14 @@ async function exchange(
 
 /** The answer as the client's users get it; the body is decoded for those who read its text. */
 function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets, milliseconds: number): HttpAnswer {
-  let headers: Headers | undefined;
+  // They are quoted in results, reports and errors; the body is what was asked for.
+  const headers = hideInHeaders(sent, secrets);
   let bytes: Buffer | undefined = body;
   let text: string | undefined;
   return {
     status,
-    // They are quoted in results, reports and errors, of which most pages of a list have none; the body is what was asked for.
-    get headers() {
-      headers ??= hideInHeaders(sent, secrets);
-      return headers;
-    },
+    headers,
+    trace: traceOf(headers),
     get bytes() {
       return bytes ?? Buffer.from(text ?? '');
     },
@@ -238,9 +233,6 @@ function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets,
       if (/\bjson\b/i.test(sent['content-type'] ?? '')) bytes = undefined;
       return text;
     },
-    get trace() {
-      return traceOf(this.headers);
-    },
     milliseconds: Math.round(milliseconds),
   };
 }
@@ -249,19 +241,16 @@ function isSuccess({ status }: HttpAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-function endOf({ status, headers }: HttpAnswer): TryEnd {
-  return { status, retryAfter: headers['retry-after'] };
-}
-
 function askedBy({ method = 'GET', isDryRun = false, shownBy }: HttpRequest, url: URL): Asked {
   return { url, isChange: !isSafe(method) && !isDryRun, shownBy };
 }
 
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
-function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
+function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer) {
   const { refusalHint } = options.token;
   const more = { ...askedBy(request, urlOf(options, request)), refusalHint };
-  return answerFailure(status, headers, options.secrets.hide(text), request.subject, more);
+  const failure = answerFailure(status, headers, options.secrets.hide(text), request.subject, more);
+  return { failure, end: { status, retryAfter: headers['retry-after'] } };
 }
 
 function readText(bytes: Uint8Array): string {

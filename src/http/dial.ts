@@ -1,37 +1,16 @@
-// Opens connections: names below localhost stay on this machine, and a parser that is paused at the end of one does no harm.
+// Opens connections, which can be let go of at any time; a parser that is paused at the end of one does no harm.
 
-import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
-import { Socket } from 'node:net';
+import { lookup } from 'node:dns';
+import { type LookupFunction, Socket } from 'node:net';
 import type { buildConnector as Connectors } from 'undici';
 // A private path of undici, as that in agent.ts: the agent loads it anyway.
 import buildConnector from 'undici/lib/core/connect.js';
 import { kParser } from 'undici/lib/core/symbols.js';
-import { isOwnName } from './loopback.js';
 
 type Connector = Connectors.connector;
-type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
-
-const OWN_ADDRESSES: LookupAddress[] = [
-  { address: '127.0.0.1', family: 4 },
-  { address: '::1', family: 6 },
-];
 
 /** The most that the headers of an answer may take: four times what Node takes by itself. */
 export const MAX_HEADER_BYTES = 64 * 1024;
-
-/** Looks a host up as `dns.lookup` does; this machine's own names are not asked of a resolver, which may send them elsewhere. */
-export function lookUp(host: string, options: LookupOptions, callback: LookupCallback): void {
-  if (!isOwnName(host)) {
-    lookup(host, options as LookupOptions & { all: true }, callback);
-    return;
-  }
-  const fitting = OWN_ADDRESSES.filter(
-    ({ family }) => options.family === undefined || options.family === 0 || options.family === family,
-  );
-  const [first] = fitting;
-  if (options.all === true) process.nextTick(callback, null, fitting);
-  else process.nextTick(callback, null, first?.address ?? '127.0.0.1', first?.family ?? 4);
-}
 
 /** Sockets until they are closed, and the names that are looked up for them. */
 export type Sockets = ReturnType<typeof openSockets>;
@@ -40,14 +19,15 @@ export type Sockets = ReturnType<typeof openSockets>;
 export function openSockets() {
   const sockets = new Set<Socket>();
   let lookUps = 0;
+  const lookUp: LookupFunction = (host, options, callback) => {
+    lookUps += 1;
+    lookup(host, options, (...result) => {
+      lookUps -= 1;
+      callback(...result);
+    });
+  };
   return {
-    lookUp(host: string, options: LookupOptions, callback: LookupCallback) {
-      lookUps += 1;
-      lookUp(host, options, (...result) => {
-        lookUps -= 1;
-        callback(...result);
-      });
-    },
+    lookUp,
     isLookingUp: () => lookUps > 0,
     add(socket: Socket) {
       sockets.add(socket);
@@ -70,7 +50,7 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
 
 /** Opens connections, TLS included, each in so many milliseconds. */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  return withUnpausedEnd(withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp as never }), sockets));
+  return withUnpausedEnd(withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp }), sockets));
 }
 
 /** The same, with a parser that outlives a connection that ends while it is paused. */

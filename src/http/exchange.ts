@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
-import { ANSWER_LIMIT_BYTES, BodyError, collectBody, ERROR_BODY_LIMIT_BYTES, type Sink } from './body.js';
+import { ANSWER_LIMIT_BYTES, collectBody, ERROR_BODY_LIMIT_BYTES, type Sink } from './body.js';
 import type { Dispatcher } from './network.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -213,8 +213,7 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
 
 /**
  * Runs an exchange to the end of its body. An answer that is no success counts as whole when its body breaks off or is longer than what
- * is read of it: its status says enough. Rejects with a BodyError for a success that cannot be unpacked or is too large, with an
- * ExchangeError for everything else.
+ * is read of it: its status says enough. Rejects with an ExchangeError.
  */
 export async function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
   const { head, bytes, error } = await new Promise<{ head: Head; bytes: Buffer; error?: unknown }>(
@@ -223,14 +222,15 @@ export async function readWhole(dispatcher: Dispatcher, request: WireRequest, de
         const limitBytes = isSuccess(head) ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
         return collectBody(head.headers, limitBytes, resume, (bytes, error) => {
           resolve({ head, bytes, error });
-          if (error instanceof BodyError) abort(new Error('the rest is not wanted'));
+          // Without effect where the exchange itself broke off.
+          if (error !== undefined) abort(new Error('the rest is not wanted'));
         });
       };
       exchange(dispatcher, request, deadline, open, reject);
     },
   );
   if (error !== undefined && (isSuccess(head) || request.signal.aborted))
-    throw error instanceof BodyError ? Object.assign(error, { head }) : error;
+    throw error instanceof ExchangeError ? error : new ExchangeError(error, true, head);
   // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
   await new Promise(setImmediate);
   return { ...head, body: bytes };

@@ -2,7 +2,6 @@
 
 import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
-import { ANSWER_LIMIT_BYTES, type BodyError } from './body.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
 import { cutTo, foreignText, htmlTitle, isHtml } from './foreign.js';
 import { traceOf } from './headers.js';
@@ -30,7 +29,10 @@ const HINTS: Readonly<Record<number, string>> = {
 const DETAIL_LENGTH_CHARACTERS = 2_000;
 
 /** Names under which services put errors that belong to no field. */
-const GENERAL_FIELDS = ['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message', 'actions'];
+const GENERAL_FIELDS = [
+  ...['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message', 'actions'],
+  ...['title', 'invalid-params', 'invalid_params'],
+];
 
 /** Properties that tell what an error is filed as, not what it is. */
 const FILING_FIELDS = ['code', 'status', 'type', 'instance', 'timestamp', 'path'];
@@ -49,27 +51,14 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
   if (!isObject(value)) return [];
   // {"message": "…", "code": "…"} is one sentence; the code is for programs.
   if (typeof value['message'] === 'string') return collectSentences(value['message'], field, depth + 1);
+  // RFC 9457: what is wrong with one of the fields.
+  if (typeof value['name'] === 'string' && typeof value['reason'] === 'string')
+    return collectSentences(value['reason'], value['name'], depth + 1);
   return Object.entries(value).flatMap(([name, inner]) => {
     if (FILING_FIELDS.includes(name) && typeof inner !== 'object') return [];
     const inside = GENERAL_FIELDS.includes(name) ? field : field === undefined ? name : `${field}.${name}`;
     return collectSentences(inner, inside, depth + 1);
   });
-}
-
-/** RFC 9457 problem details: title and detail say it, the members `errors` or `invalid-params` say where. */
-function readProblem(body: Record<string, unknown>): string[] {
-  const title = typeof body['title'] === 'string' ? body['title'] : undefined;
-  const detail = typeof body['detail'] === 'string' ? body['detail'] : undefined;
-  const head = [title, detail].filter((text) => text !== undefined && text !== '').join(': ');
-  const params = body['invalid-params'] ?? body['invalid_params'] ?? body['errors'];
-  const rest = Array.isArray(params)
-    ? params.flatMap((param) =>
-        isObject(param) && typeof param['name'] === 'string'
-          ? collectSentences(param['reason'] ?? param['detail'] ?? param['message'], param['name'])
-          : collectSentences(param, undefined),
-      )
-    : collectSentences(params, undefined);
-  return [head, ...rest].filter((text) => text !== '');
 }
 
 export interface ReadDetail {
@@ -94,10 +83,7 @@ export function readErrorBody(text: string, contentType = ''): ReadDetail {
     if (error instanceof JsonError && error.kind === 'depth') return { text: error.message, detail };
     return { text: isHtml(trimmed, contentType) ? describeHtml(trimmed) : foreignText(trimmed), detail };
   }
-  const isProblem =
-    isObject(body) && (/problem\+json/i.test(contentType) || (typeof body['title'] === 'string' && 'status' in body));
-  const sentences = isProblem ? readProblem(body as Record<string, unknown>) : collectSentences(body, undefined);
-  const unique = [...new Set(sentences)];
+  const unique = [...new Set(collectSentences(body, undefined))];
   if (unique.length > 0) return { text: foreignText(unique.join('; ')), detail: body };
   return { text: typeof body === 'object' ? undefined : foreignText(String(body)), detail: body };
 }
@@ -251,35 +237,22 @@ function explain({ code, message }: ExchangeError): readonly [words: string, hin
   return known ?? [`${foreignText(message)}${code === '' ? '' : ` (${code})`}`, 'check your network and the address'];
 }
 
-/** What is wrong with a success whose body cannot be read, and what to do about it; `coding` is what it says to be compressed as. */
-const BODY_WORDS: Readonly<Record<BodyError['kind'], (coding: string) => readonly [words: string, hint: string]>> = {
-  'too-big': () => [
-    `is larger than ${ANSWER_LIMIT_BYTES / 2 ** 20} MB, and was not read to the end`,
-    'ask for less at once, with a filter or a smaller page_size',
-  ],
-  'unknown-coding': (coding) => [
-    `is compressed as "${coding}", which was not asked for`,
-    'a proxy between you and the service may do that',
-  ],
-  'broken-coding': (coding) => [
-    `has broken or incomplete ${coding} compression`,
-    'try again; if it keeps happening, a proxy damages answers',
-  ],
+/** What to do about a body that cannot be read. */
+const BODY_HINTS: Readonly<Record<string, string>> = {
+  EBODYTOOBIG: 'ask for less at once, with a filter or a smaller page_size',
+  EBODYCODING: 'a proxy between you and the service may do that',
+  EBODYBROKEN: 'try again; if it keeps happening, a proxy damages answers',
 };
-
-/** The error for a success whose body cannot be read. */
-export function bodyFailure(error: BodyError): FleetError {
-  const { status, headers } = error.head;
-  const [words, hint] = BODY_WORDS[error.kind](foreignText(error.coding, 40));
-  return new FleetError('service', `the answer ${words}`, { status, trace: traceOf(headers), cause: error, hint });
-}
 
 /** The error for an exchange that brought no answer. A reason given to the abort signal (Ctrl-C) comes through as it is. */
 export function networkFailure(error: ExchangeError, { url, isChange, shownBy }: Asked): FleetError {
   if (error.cause instanceof FleetError) return error.cause;
-  const [words, hint] = explain(error);
   const { status, headers } = error.head ?? {};
   const details = { status, trace: headers && traceOf(headers), cause: error };
+  const bodyHint = BODY_HINTS[error.code];
+  if (bodyHint !== undefined)
+    return new FleetError('service', `the answer ${error.message}`, { ...details, hint: bodyHint });
+  const [words, hint] = explain(error);
   if (isChange && error.sent) {
     return new FleetError(
       'network',

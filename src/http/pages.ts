@@ -4,8 +4,9 @@ import { setMaxListeners } from 'node:events';
 import { FleetError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { propertyStart, splitArray, squeeze } from '../json/text.js';
-import { BodyError, ITEM_LIMIT_BYTES } from './body.js';
+import { ITEM_LIMIT_BYTES, TOO_BIG_CODE } from './body.js';
 import { hasUuid, openSeen, type Seen } from './distinct.js';
+import { ExchangeError } from './exchange.js';
 import { readJson, unexpected } from './json.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
@@ -161,12 +162,13 @@ export async function* followPages<T>(
       withoutNews = news.count > 0 ? 0 : withoutNews + 1;
       const isEnough: boolean = read.distinct >= limit || read.pages === mostPages;
       const next: Query | undefined = isEnough ? undefined : page.next;
-      if (next !== undefined && queries.has(keyOf(next))) throw circle(page, next);
-      if (next !== undefined && mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
-        throw endless(page, `${PAGES_WITHOUT_NEWS_LIMIT} pages in a row brought nothing new and named a next one`);
-      if (next !== undefined && read.items > 2 * (page.count ?? Number.POSITIVE_INFINITY) + MOST_BEYOND_COUNT)
-        throw endless(page, `${read.items} came, and it counts ${page.count}`);
       if (next !== undefined) {
+        if (queries.has(keyOf(next)))
+          throw endless(page, next, 'the list leads in a circle: "next" names a page that was already read');
+        if (mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
+          throw endless(page, next, `the list has no end: ${withoutNews} pages in a row brought nothing new`);
+        if (read.items > 2 * (page.count ?? Number.POSITIVE_INFINITY) + MOST_BEYOND_COUNT)
+          throw endless(page, next, `the list has no end: ${read.items} came, and it counts ${page.count}`);
         const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
         queue.prepare(next, Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1));
       }
@@ -212,7 +214,7 @@ function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) =>
 
 /** Whether it is a success that was not read to its end. */
 function isTooBig(error: unknown): boolean {
-  return error instanceof FleetError && error.cause instanceof BodyError && error.cause.kind === 'too-big';
+  return error instanceof FleetError && error.cause instanceof ExchangeError && error.cause.code === TOO_BIG_CODE;
 }
 
 /**
@@ -230,15 +232,7 @@ function pagesThatFit<T>({ items }: Page<T>): number {
   return Math.floor(LARGE_CHARACTERS / Math.max(1, characters));
 }
 
-function endless<T>({ trace }: Page<T>, why: string): FleetError {
+function endless<T>({ trace }: Page<T>, next: Query, why: string): FleetError {
   const hint = 'what was shown so far may be incomplete; report the request id to the service';
-  return new FleetError('service', `the list has no end: ${why}`, { trace, hint });
-}
-
-function circle<T>(page: Page<T>, next: Query): FleetError {
-  return new FleetError('service', 'the list leads in a circle: "next" names a page that was already read', {
-    trace: page.trace,
-    detail: { next: Object.fromEntries(next) },
-    hint: 'what was shown so far is incomplete; report the request id to the service',
-  });
+  return new FleetError('service', why, { trace, detail: { next: Object.fromEntries(next) }, hint });
 }

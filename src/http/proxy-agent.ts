@@ -17,7 +17,7 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
     ...(token === undefined ? {} : { token }),
     // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
     proxyTunnel: false,
-    proxyTls: { timeout: timeoutMs, lookup: sockets.lookUp as never },
+    proxyTls: { timeout: timeoutMs, lookup: sockets.lookUp },
     requestTls: { timeout: timeoutMs },
     factory: (origin, options: Pool.Options) =>
       new Pool(origin, {

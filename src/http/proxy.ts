@@ -23,24 +23,15 @@ function readVariable(env: NodeJS.ProcessEnv, name: string): [variable: string, 
  */
 function readProxy(variable: string, text: string): URL {
   const address = text.includes('://') ? text : `http://${text}`;
-  const hint = 'write it like http://proxy.example.com:3128, or unset it';
-  if (!URL.canParse(address)) throw configError(`${variable} is not a proxy address`, hint);
-  const url = new URL(address);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw configError(
-      `${variable} names a proxy of the scheme "${url.protocol.slice(0, -1)}", but fleet supports only http and https proxies`,
-      hint,
-    );
-  }
   try {
+    const url = new URL(address);
     decodeURIComponent(url.username + url.password);
+    if (/^https?:$/.test(url.protocol)) return url;
   } catch {
-    throw configError(
-      `the user or password in ${variable} has a % that is not part of an escape`,
-      'write % itself as %25',
-    );
+    // The error would quote a password.
   }
-  return url;
+  const hint = 'write it like http://proxy.example.com:3128, with %25 for a % in user or password, or unset it';
+  throw configError(`${variable} is not the address of an http or https proxy`, hint);
 }
 
 /** `Proxy-Authorization` for the user and password in the proxy's address; undefined when it names none. */

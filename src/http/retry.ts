@@ -68,9 +68,11 @@ function mayRepeat(end: TryEnd, isSafe: boolean): boolean {
   return isPassingCode(end.code) && (isSafe || !end.wasSent);
 }
 
-/** Whether asking again may help: not against TLS, what is not HTTP, headers that are too large, a proxy's refusal, the deadline. */
+/** Whether asking again may help: not against TLS, what is not HTTP, headers or a body that cannot be read, a proxy's refusal, the deadline. */
 function isPassingCode(code: string): boolean {
-  return !isTlsCode(code) && !/^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|EPROXYREFUSED)/.test(code) && code !== DEADLINE_CODE;
+  return (
+    !isTlsCode(code) && !/^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|EPROXYREFUSED|EBODY)/.test(code) && code !== DEADLINE_CODE
+  );
 }
 
 /** Whether the code is one of a certificate or of TLS. */

@@ -39,7 +39,7 @@ test('RFC 9457 problem details', () => {
   const body =
     '{"type":"https://x/y","title":"Invalid","status":400,"detail":"Two fields are wrong","invalid-params":[{"name":"age","reason":"must be positive"}]}';
   expect(readErrorBody(body, 'application/problem+json').text).toBe(
-    'Invalid: Two fields are wrong; age: must be positive',
+    'Invalid; Two fields are wrong; age: must be positive',
   );
 });
 

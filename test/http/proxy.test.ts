@@ -3,8 +3,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
-import { lookUp } from '../../src/http/dial.js';
-import { isLoopback } from '../../src/http/loopback.js';
 import { openRoutes } from '../../src/http/proxy.js';
 import { openTestClient } from '../support/client.js';
 import { runFleet } from '../support/run.js';
@@ -32,27 +30,25 @@ test.each<[env: NodeJS.ProcessEnv, url: string, proxy: string | undefined, becau
   [{ HTTP_PROXY: 'http://p:1', NO_PROXY: '*' }, HTTP, undefined, 'NO_PROXY excludes it'],
   [{ HTTP_PROXY: 'http://p:1', NO_PROXY: 'api.example.com:80' }, HTTP, undefined, 'NO_PROXY excludes it'],
   [{ HTTP_PROXY: 'http://p:1', NO_PROXY: 'api.example.com:8080 ample.com' }, HTTP, 'http://p:1', 'HTTP_PROXY'],
-  [{ HTTP_PROXY: 'http://p:1' }, 'http://sandbox.localhost:4010', undefined, 'HTTP_PROXY is not used for this machine'],
+  [{ HTTP_PROXY: 'http://p:1' }, 'http://localhost:4010', undefined, 'HTTP_PROXY is not used for this machine'],
 ])('%j, %s', (env, url, proxy, because) => {
   const route = openRoutes(env).routeTo(new URL(url));
   expect({ proxy: route.proxy?.origin, because: route.because }).toEqual({ proxy, because });
 });
 
 test.each([
-  ['socks5://user:s3cr3tpw@p:1', 'scheme "socks5"'],
-  ['ftp://user:s3cr3tpw@p', 'scheme "ftp"'],
-  ['http://us%er:s3cr3tpw@p', '% that is not part of an escape'],
-  ['http://user:s3cr3tpw%zz@p', '% that is not part of an escape'],
-  ['http://user:s3cr3tpw@bad host:1', 'not a proxy address'],
-  ['nonsense with blanks', 'not a proxy address'],
-  ['://', 'not a proxy address'],
-])('the proxy %s is a line and exit 3, and no password', async (proxy, words) => {
+  'socks5://user:s3cr3tpw@p:1',
+  'http://us%er:s3cr3tpw@p',
+  'http://user:s3cr3tpw%zz@p',
+  'http://user:s3cr3tpw@bad host:1',
+  'nonsense with blanks',
+  '://',
+])('the proxy %s is a line and exit 3, and no password', async (proxy) => {
   for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
     const env = { FLEET_BASE_URL: 'https://fleet.invalid', FLEET_TOKEN: 'some-token', [variable]: proxy };
     const { code, stderr } = await runFleet(['bicycles', 'list'], { env });
     expect(code).toBe(3);
-    expect(stderr).toContain(variable);
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(`${variable} is not the address of an http or https proxy`);
     expect(stderr).not.toContain('s3cr3tpw');
   }
 });
@@ -64,7 +60,10 @@ test('a proxy that is none stops nothing that would not be asked through it', as
   expect(await runFleet(['bicycles', 'list', '--json'], { env })).toMatchObject({ code: 0, stdout: '[]\n' });
   const watch = ['watch', '0f8fad5b-d9cb-469f-a165-70867728950e', '--resync-pages', '0', '--for', '1s'];
   const run = await runFleet(watch, { env: { ...env, FLEET_SSE_URL: 'https://push.invalid' } });
-  expect(run).toMatchObject({ code: 3, stderr: expect.stringContaining('HTTP_PROXY names a proxy of the scheme') });
+  expect(run).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('HTTP_PROXY is not the address of an http or https proxy'),
+  });
 });
 
 /** A proxy that answers everything with a status, and what it was asked. */
@@ -121,29 +120,4 @@ test('a proxy that refuses the way is named, and asked once', async () => {
   expect(error).toMatchObject({ kind: 'network' });
   expect(error.message).toContain('the proxy refuses to connect');
   expect(proxy.heads).toHaveLength(1);
-});
-
-describe('names below localhost', () => {
-  test('are this machine without a resolver', async () => {
-    const server = await startServer((response) => sendJson(response, 200, []));
-    closers.push(() => server.close());
-    const { client, close } = await openTestClient(server.url.replace('127.0.0.1', 'any.name.localhost'));
-    closers.push(close);
-    expect((await client.send({ path: '/x/' })).status).toBe(200);
-  });
-
-  test.each(['localhost', 'LOCALHOST', 'a.localhost', 'a.localhost.'])('%s', async (host) => {
-    expect(isLoopback(new URL(`http://${host}`))).toBe(true);
-    const all = await new Promise((resolve) => lookUp(host, { all: true }, (_error, found) => resolve(found)));
-    expect(all).toEqual([
-      { address: '127.0.0.1', family: 4 },
-      { address: '::1', family: 6 },
-    ]);
-    const six = await new Promise((resolve) => lookUp(host, { family: 6 }, (_error, found) => resolve(found)));
-    expect(six).toBe('::1');
-  });
-
-  test.each(['notlocalhost', 'localhost.example.com', 'a-localhost'])('%s is not', (host) => {
-    expect(isLoopback(new URL(`http://${host}`))).toBe(false);
-  });
 });

@@ -184,7 +184,7 @@ describe('plain http', () => {
   it.each([
     ['http://localhost:4010', true],
     ['http://LOCALHOST.', true],
-    ['http://api.localhost', true],
+    ['http://api.localhost', false],
     ['http://127.0.0.1', true],
     ['http://127.1', true],
     ['http://127.200.3.4:80', true],

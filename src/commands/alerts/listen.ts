@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { configError, reasonOf, usageError } from '../../errors.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
-import { isOwnName } from '../../http/loopback.js';
+import { isLoopback } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/folder.js';
 import { count } from '../../views/stream.js';
 import type { EndOptions } from '../shared/follow/ending.js';
@@ -37,7 +37,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const settings = await context.settings();
   const form = await chooseLines(context, 'alerts listen');
   const secret = readSecret(context, options);
-  if (secret === undefined && !isLoopbackHost(options.host)) {
+  if (secret === undefined && !isLoopback({ hostname: options.host })) {
     throw usageError(
       `--host ${options.host} needs a secret: without one only this machine can connect`,
       'give --secret-env NAME, the variable with the secret',
@@ -69,10 +69,6 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
   }
   io.secrets.add(secret);
   return secret;
-}
-
-function isLoopbackHost(host: string): boolean {
-  return isOwnName(host) || /^127\.\d+\.\d+\.\d+$/.test(host) || host === '::1' || host === '[::1]';
 }
 
 /** Where this listener remembers: another service, address or path is another one. */
