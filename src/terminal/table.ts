@@ -68,11 +68,6 @@ function floorOf<T>({ column, width }: Laid<T>): number {
   return Math.min(width, column.minimum ?? Math.max(widthOf(column.header), 8));
 }
 
-/** By how much a line with these columns and the gaps between is too long. */
-function excessOf(widths: readonly number[], width: number): number {
-  return Math.max(0, widths.reduce((sum, one) => sum + one + GAP_COLUMNS, -GAP_COLUMNS) - width);
-}
-
 /**
  * The columns that have room, each with its width: at least that of its header, and of what it asks for. `cells` are those of the first
  * rows. Without a width nothing is left out; where cells are whole, the columns are those that would fit if they were cut.
@@ -80,7 +75,12 @@ function excessOf(widths: readonly number[], width: number): number {
 export function layOut<T>(
   columns: readonly Column<T>[],
   cells: readonly (readonly Cell[])[],
-  { width, isWhole = false, terminal }: { width: number | undefined; isWhole?: boolean; terminal: boolean },
+  {
+    width,
+    isWhole = false,
+    terminal,
+    gap = GAP_COLUMNS,
+  }: { width: number | undefined; isWhole?: boolean; terminal: boolean; gap?: number },
 ): Laid<T>[] {
   const laid = columns.map((column, index) => {
     let widest = Math.max(widthOf(headerOf(column, terminal)), column.minimum ?? 0, column.room ?? 0);
@@ -90,16 +90,12 @@ export function layOut<T>(
   });
   if (width === undefined) return laid;
   const byUse = laid.toSorted((a, b) => b.column.keep - a.column.keep);
-  while (byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true && excessOf(byUse.map(floorOf), width) > 0)
-    byUse.pop();
+  // By how much a line with these columns and the gaps between is too long.
+  const excess = (roomOf: (one: Laid<T>) => number) =>
+    Math.max(0, byUse.reduce((sum, one) => sum + roomOf(one) + gap, -gap) - width);
+  while (byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true && excess(floorOf) > 0) byUse.pop();
   if (!isWhole)
-    for (const one of byUse.toReversed()) {
-      const excess = excessOf(
-        byUse.map((each) => each.width),
-        width,
-      );
-      one.width = Math.max(floorOf(one), one.width - excess);
-    }
+    for (const one of byUse.toReversed()) one.width = Math.max(floorOf(one), one.width - excess((each) => each.width));
   return laid.filter((one) => byUse.includes(one));
 }
 

@@ -6,7 +6,7 @@ import type { PushEnvelope } from '../api/push.js';
 import { pad } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
-import type { Cell, CellContext } from '../terminal/table.js';
+import { type Cell, type CellContext, type Column, layOut } from '../terminal/table.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
 import { showAlertBicycle, showAlertState } from './alert.js';
 import { lookOf, showCharge, showPosition } from './bicycle.js';
@@ -52,18 +52,14 @@ export interface LinePlace {
   paint: Paint;
 }
 
-/** The least room of each column, at 80 columns; what is left over goes to the name and to what changed. */
-const TIME_COLUMNS = 9;
-const NAME_COLUMNS = 16;
-const WHAT_COLUMNS = 27;
-const CHARGE_COLUMNS = 5;
-const PLACE_COLUMNS = 19;
-const GAPS_COLUMNS = 4;
-const LEAST_COLUMNS = TIME_COLUMNS + NAME_COLUMNS + WHAT_COLUMNS + CHARGE_COLUMNS + PLACE_COLUMNS + GAPS_COLUMNS;
-/** From here on the name has room for nearly every name, and the rest goes to what changed. */
-const NAME_MOST_COLUMNS = 30;
-/** Room for two states and some more; a line that is wider falls apart. */
-const WHAT_MOST_COLUMNS = 48;
+/** The columns of a line: a narrow terminal goes without the place, then without the charge. */
+const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
+  { header: '', field: 'time', keep: 5, minimum: 9 },
+  { header: '', field: 'name', keep: 4, minimum: 8, room: 16 },
+  { header: '', field: 'what', keep: 3, minimum: 19, room: 48 },
+  { header: '', field: 'charge', keep: 2, minimum: 5, align: 'right' },
+  { header: '', field: 'place', keep: 1, minimum: 19 },
+];
 
 /** Fields that follow from place or charge, which are shown, or only say that a message came. */
 export const MEASUREMENTS: readonly string[] = [
@@ -138,6 +134,7 @@ function bounded(text: string): string {
 }
 
 interface Content {
+  time?: Cell;
   name: Cell;
   what: Cell;
   /** Undefined where what happened takes their room. */
@@ -211,31 +208,24 @@ export function changeText(entry: ShownEntry): { name: string; text: string } {
 /** One line without its newline: time, name, what changed, charge, place. */
 export function changeLine(entry: ShownEntry, at: number, line: LinePlace): string {
   const { paint, width, terminal, offsetMinutes } = line;
-  const { name, what, charge, place } = contentOf(entry, { now: at, terminal });
+  const content = contentOf(entry, { now: at, terminal });
+  const { name, what, charge, place } = content;
   const mark = markOf(entry);
+  const clock = terminal ? showClock(at, offsetMinutes) : new Date(at).toISOString();
   if (width === undefined) {
-    const time: Cell = { text: terminal ? showClock(at, offsetMinutes) : new Date(at).toISOString() };
     const text = `${mark === undefined ? '' : `${mark}: `}${what.text}`;
-    const cells = [time, { ...name, text: pad(name.text, NAME_COLUMNS) }, { ...what, text }, charge, place];
+    const cells = [{ text: clock }, { ...name, text: pad(name.text, 16) }, { ...what, text }, charge, place];
     return cells.flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text))).join('  ');
   }
   // The mark takes the place of the time, which is not known.
-  const time: Cell =
-    mark === undefined ? { text: showClock(at, offsetMinutes), color: 'gray' } : { text: mark, color: 'cyan' };
-  // A narrow terminal goes without the place, then without the charge: what changed is what counts.
-  const hasCharge = width >= LEAST_COLUMNS - PLACE_COLUMNS - 1;
-  const nameColumns = hasCharge
-    ? Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(Math.max(0, width - LEAST_COLUMNS) / 2))
-    : Math.max(1, Math.min(NAME_COLUMNS, Math.floor((width - TIME_COLUMNS) / 2) - 1));
-  const tail: PlacedCell[] = [];
-  if (charge !== undefined && hasCharge) tail.push({ ...charge, width: CHARGE_COLUMNS, align: 'right' });
-  if (place !== undefined && width >= LEAST_COLUMNS) tail.push({ ...place, width: PLACE_COLUMNS });
-  const left = width - TIME_COLUMNS - nameColumns - 2 - tail.reduce((sum, cell) => sum + (cell.width ?? 0) + 1, 0);
-  const room = Math.max(1, tail.length === 0 ? left : Math.min(WHAT_MOST_COLUMNS, left));
-  const head = [
-    { ...time, width: TIME_COLUMNS },
-    { ...name, width: nameColumns },
-    { ...what, width: room },
-  ];
-  return drawRow([...head, ...tail], paint).trimEnd();
+  const time: Cell = mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
+  const laid = layOut(COLUMNS, [], { width, terminal, gap: 1 });
+  const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
+  const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
+    const cell = { ...content, time }[field];
+    // What happened takes the room of charge and place where it has neither.
+    const isAlone = field === 'what' && charge === undefined;
+    return cell === undefined ? [] : [{ ...cell, align, width: isAlone ? width - headColumns : room }];
+  });
+  return drawRow(cells, paint).trimEnd();
 }

@@ -4,12 +4,12 @@ import { cut, widthOf } from '../terminal/cells.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
 import { openTable } from '../terminal/formats/table.js';
 import type { Shape } from '../terminal/formats.js';
-import type { Cell } from '../terminal/table.js';
+import type { Cell, Column } from '../terminal/table.js';
 
 /** A cell and the columns it is cut or padded to; as wide as it is when `width` is absent. */
 export interface PlacedCell extends Cell {
   width?: number | undefined;
-  align?: 'left' | 'right';
+  align?: Column<unknown>['align'] | undefined;
 }
 
 /** One line of cells. */

@@ -140,9 +140,9 @@ test('never wider than the terminal, whatever its width', () => {
 });
 
 test.each([
-  [79, '15:03:59  Ada 0042         available -> rented, moved 1.2 km, charge -2 %  57 %'],
+  [79, '15:03:59  Ada 0042         available -> rented, move…  57 % 52.5110, 13.4000'],
   [60, '15:03:59  Ada 0042         available -> rented, moved…  57 %'],
-  [40, '15:03:59  Ada 0042       available -> r…'],
+  [40, '15:03:59  Ada 0042   available -> rente…'],
 ])('at %i columns the place goes first, then the charge; the columns stay', (width, line) => {
   const entry: ShownEntry = {
     type: 'bicycle',

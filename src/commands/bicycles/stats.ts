@@ -4,12 +4,12 @@ import { BICYCLE, BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
 import { fieldOf } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
-import { loadPaint } from '../../terminal/colour.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
-import { forScreen } from '../../terminal/marks.js';
+import { countNoun } from '../../terminal/formats/renderer.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
-import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
+import { STATS, STATS_WITH_BARS, type StatsRow } from '../../views/stats.js';
 import { printReport } from '../shared/change-report.js';
+import { writeFooter } from '../shared/footer.js';
 import { readList } from '../shared/list/list.js';
 import { isScreen } from '../shared/list/target.js';
 import { readOpenAlerts } from './alerts.js';
@@ -53,12 +53,8 @@ function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
 }
 
 async function print(context: Context, rows: readonly StatsRow[], total: number): Promise<void> {
-  const { io, flags } = context;
-  const format = (await context.settings()).output.value;
-  await io.startPager(context.notice);
-  const isPlain = flags.wide === true || flags.truncate === false || flags.columns !== undefined;
-  if (format !== 'table' || flags.jq !== undefined || isPlain || !isScreen(context))
-    return printReport(context, STATS, rows, format);
-  const drawn = drawStats(rows, total, io.stdout.width() ?? 80, await loadPaint(io.stdout.colorLevel));
-  await io.stdout.write(forScreen(drawn, io.stdout));
+  const isDrawn = isScreen(context) && context.flags.columns === undefined;
+  await context.io.startPager(context.notice);
+  await printReport(context, isDrawn ? STATS_WITH_BARS : STATS, rows);
+  if (isDrawn) await writeFooter(context, [countNoun(total, BICYCLE)], true);
 }
