@@ -87,6 +87,22 @@ test.each(SIGNALS)('%s ends a watch cleanly', async (signal, exitCode) => {
   });
 });
 
+test('forty --bicycle: Node warns of no leak', async () => {
+  const serve = (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('data: {"topic":"t","sender":"task","message":{}}\n\n');
+  };
+  await withServer(serve, async ({ url }) => {
+    const names = Array.from({ length: 40 }, (_, index) => `14c6d2ad-7236-46f1-b76f-6d356b2105${index + 10}`);
+    const flags = ['--max-events', '40', '--json', '--resync-pages', '0'];
+    const args = ['watch', ...names.flatMap((uuid) => ['--bicycle', uuid]), ...flags];
+    const env = { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: names[0] };
+    const { code, stderr } = await ended(start(args, env));
+    expect(code, stderr).toBe(0);
+    expect(stderr).not.toMatch(/warning/i);
+  });
+});
+
 test('| head -1 ends quietly', async () => {
   await withSandbox({ bicycles: 2000 }, async (sandbox) => {
     const { code, stdout, stderr } = await shell(

@@ -9,7 +9,6 @@ export default defineConfig({
       'test/executable.test.ts',
       'test/{process,tls}.test.ts',
       'test/settings/place.test.ts',
-      'test/http/stream-process.test.ts',
       'test/terminal/{jq,stdin}.test.ts',
       'test/commands/{alerts-kill,bulk,bulk-kill,chaos,completion,doctor,examples,journal-file,watch-terminal}.test.ts',
     ],

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
-import { isLong, mostly } from '../support/often.js';
+import { mostly } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { eventually, type Running, runningOf } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -30,52 +30,6 @@ async function start(sandbox: Sandbox, folder: string, args: readonly string[]):
 }
 
 const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
-
-/** What every run printed, and how often something was printed again in the run behind a kill. */
-function tally(runs: readonly Running[]): { versions: Set<string>; repeats: number[] } {
-  const versions = new Set<string>();
-  const repeats = runs.map((run) => {
-    const keys = run.objects().map(({ uuid, modified, state }) => `${uuid} ${modified} ${state}`);
-    const again = keys.filter((key) => versions.has(key)).length;
-    for (const key of keys) versions.add(key);
-    return again;
-  });
-  return { versions, repeats };
-}
-
-test.concurrent('alerts listen beside a sandbox that sends webhooks: killed and restarted, nothing lost, nothing twice', async () => {
-  const free = await startServer(() => {});
-  await free.close();
-  const { port } = new URL(free.url);
-  await withSandbox({ bicycles: 20, webhook: { url: `http://127.0.0.1:${port}/` } }, async (sandbox) => {
-    const folder = newFolder();
-    const args = ['listen', '--json', '--port', port, '--backfill', '300ms'];
-    const raised = new Set<string>();
-    const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
-    const runs: Running[] = [];
-    for (let round = 0; round < (isLong ? 3 : 2); round++) {
-      const running = await start(sandbox, folder, args);
-      runs.push(running);
-      const beats = setInterval(raise, 30);
-      await running.until(() => running.objects().length >= 15);
-      clearInterval(beats);
-      // A kill while nothing is on its way repeats nothing; one in between at most what was written at once.
-      await eventually(() => running.objects().length >= 15);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      await running.stop('SIGKILL');
-      for (let missed = 0; missed < 5; missed++) raise();
-    }
-    const last = await start(sandbox, folder, args);
-    runs.push(last);
-    const shown = () => new Set(runs.flatMap((run) => run.objects()).map(({ uuid }) => uuid));
-    await eventually(() => [...raised].every((uuid) => shown().has(uuid)), last.stderr);
-    await eventually(() => sandbox.webhookCounts().waiting === 0);
-    await last.stop();
-    const { versions, repeats } = tally(runs);
-    expect([versions.size, Math.max(...repeats)]).toEqual([raised.size, 0]);
-    expect(sandbox.webhookCounts().lost).toBe(0);
-  });
-}, 90_000);
 
 test.concurrent('--forward, killed while its receiver is down: each body arrives, in order', async () => {
   const gone = await startServer(() => {});

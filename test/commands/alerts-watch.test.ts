@@ -7,9 +7,9 @@ import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
-import { eventually, type Running, startFleet } from '../support/running.js';
+import { type Running, startFleet } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
-import { sendJson, startServer, withServer } from '../support/server.js';
+import { sendJson, withServer } from '../support/server.js';
 
 const FAST = ['--every', '100ms'];
 
@@ -51,25 +51,6 @@ describe.concurrent.each(['observed', 'interface'] as const)('on the service %s'
         const second = sandbox.raiseAlert(subject(sandbox), 'bicycle.bike_stolen');
         await running.until(() => running.objects().length === 3);
         expect(running.objects()).toEqual([first, changed, second]);
-      },
-      { service },
-    ));
-
-  test('a page full of them at once, and an old one that changes', () =>
-    withWatch(
-      ['--json'],
-      async (sandbox, running) => {
-        const old = sandbox.alerts().findLast(({ roles }) => roles?.includes('fleet_operator'));
-        const raised = Array.from({ length: 45 }, () => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
-        const changed = sandbox.changeAlert(old?.uuid ?? '', { state: 'escalated' });
-        await running.until(() => running.objects().length >= 46);
-        await new Promise((resolve) => setTimeout(resolve, 400));
-        expect(
-          running
-            .objects()
-            .map(({ uuid }) => uuid)
-            .sort(),
-        ).toEqual([...raised, changed.uuid].sort());
       },
       { service },
     ));
@@ -190,28 +171,6 @@ describe.concurrent('trouble', () => {
       expect(running.events('lost')[0]).toMatchObject({ status: 503, kind: 'service' });
     }));
 
-  test('429 with Retry-After is waited for', async () => {
-    const times: number[] = [];
-    const page = { count: 0, next: null, previous: null, results: [] };
-    await withServer(
-      (response) => {
-        times.push(performance.now());
-        if (times.length === 2) sendJson(response, 429, { detail: 'slow down' }, { 'retry-after': '2' });
-        else sendJson(response, 200, page);
-      },
-      async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' };
-        const running = startFleet(['alerts', 'watch', ...FAST], { env });
-        // The third answer is on its way when it is asked for: what is said of it comes later.
-        await running.until(() => times.length >= 3 && /can be read again after/.test(running.stderr()));
-        await running.stop();
-        expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThan(1_950);
-        expect(running.stderr()).toMatch(/could not be read: .*; trying again in 2 s\n/);
-        expect(running.stderr()).toMatch(/can be read again after/);
-      },
-    );
-  });
-
   test('deep JSON is one failed reading, and a service that answers with a page of HTML ends it', async () => {
     const deep = `{"results":[{"uuid":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}]}`;
     await withServer(
@@ -272,23 +231,6 @@ describe.concurrent('--since and --state-file', () => {
       await third.ended;
       expect(third.objects()).toEqual([]);
       expect((await stat(path)).mode & 0o777).toBe(0o600);
-    }));
-
-  test('a last line that broke off repeats at most what it said', () =>
-    withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const path = join(newFolder(), 'alerts.state');
-      const args = ['--json', '--state-file', path];
-      const first = await watch(sandbox, args);
-      const shown = [1, 2].map(() => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown'));
-      await first.until(() => first.objects().length === 2);
-      const text = await readFile(path, 'utf8');
-      await first.stop();
-      const end = text.indexOf(shown[1]?.uuid ?? '') + 10;
-      await writeFile(path, text.slice(0, end));
-      const second = await watch(sandbox, args);
-      await second.until(() => second.objects().length > 0);
-      await second.stop();
-      expect(second.objects()).toEqual([shown[1]]);
     }));
 
   test('a file that is something else, or of another service, is left as it is', () =>
@@ -365,89 +307,4 @@ describe.concurrent('--exec', () => {
       await again.stop();
       expect(alert.uuid).not.toBe(second.uuid);
     }));
-});
-
-test.concurrent('the list is read by its own pace while somebody else asks too: a busy fleet, an oracle of what happened', () =>
-  withSandbox({ bicycles: 30, pageSize: 5 }, async (sandbox) => {
-    const running = await watch(sandbox, ['--json']);
-    const states = new Map<string, string>();
-    const uuids: string[] = [];
-    for (let round = 0; round < 60; round++) {
-      const uuid = uuids[round % 7];
-      if (round % 3 === 2 && uuid !== undefined && states.get(uuid) === 'new') {
-        states.set(uuid, 'resolved');
-        sandbox.changeAlert(uuid, { state: 'resolved' });
-      } else {
-        const raised = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
-        states.set(raised.uuid, 'new');
-        uuids.push(raised.uuid);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    const last = () => new Map(running.objects().map(({ uuid, state }) => [String(uuid), String(state)]));
-    await eventually(() => [...states].every(([uuid, state]) => last().get(uuid) === state), running.stdout);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await running.stop();
-    const keys = running.objects().map(({ uuid, state }) => `${uuid} ${state}`);
-    expect(new Set(keys).size).toBe(keys.length);
-    expect(last()).toEqual(states);
-  }));
-
-test.concurrent('a service that comes back on the same port after it was away', async () => {
-  const page = (results: unknown[]) => ({ count: results.length, next: null, previous: null, results });
-  const alert = { uuid: '14c6d2ad-7236-46f1-b76f-6d356b2105d2', state: 'new', modified: new Date().toISOString() };
-  const first = await startServer((response) => sendJson(response, 200, page([])));
-  const running = startFleet(['alerts', 'watch', '--json', ...FAST], {
-    env: { FLEET_BASE_URL: first.url, FLEET_TOKEN: 'a-token' },
-  });
-  await running.until(() => running.events('open').length === 1);
-  await first.close();
-  await running.until(() => running.events('lost').length > 0);
-  const second = await startServer(
-    (response) => sendJson(response, 200, page([alert])),
-    Number(new URL(first.url).port),
-  );
-  await running.until(() => running.objects().length === 1);
-  await running.stop();
-  await second.close();
-  expect(running.objects()).toEqual([alert]);
-});
-
-test.concurrent('a service that orders by created alone: new ones, and changes of old ones that are open', async () => {
-  const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
-  const alerts = Array.from({ length: 9 }, (_, index) => ({
-    uuid: `00000000-0000-4000-8000-00000000000${index}`,
-    state: index % 2 === 0 ? 'new' : 'resolved',
-    created: at(index * 60 - 3600),
-    modified: at(index * 60 - 3600),
-  }));
-  await withServer(
-    (response, { path }) => {
-      const query = new URL(path, 'http://localhost').searchParams;
-      if (query.get('ordering') !== '-created') return sendJson(response, 400, { ordering: ['no such choice'] });
-      const page = Number(query.get('page') ?? 1);
-      const sorted = [...alerts].sort((a, b) => (a.created < b.created ? 1 : -1));
-      query.set('page', String(page + 1));
-      const next = sorted.length > page * 2 ? `http://elsewhere/alerts/?${query}` : null;
-      sendJson(response, 200, {
-        count: sorted.length,
-        next,
-        previous: null,
-        results: sorted.slice(page * 2 - 2, page * 2),
-      });
-    },
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' };
-      const running = startFleet(['alerts', 'watch', '--json', ...FAST], { env });
-      await running.until(() => running.events('open').length === 1);
-      const oldest = alerts[0];
-      if (oldest !== undefined) Object.assign(oldest, { state: 'escalated', modified: at(0) });
-      await running.until(() => running.objects().length === 1);
-      const raised = { uuid: '14c6d2ad-7236-46f1-b76f-6d356b2105d2', state: 'new', created: at(0), modified: at(0) };
-      alerts.push(raised);
-      await running.until(() => running.objects().length === 2);
-      await running.stop();
-      expect(running.objects()).toEqual([oldest, raised]);
-    },
-  );
 });

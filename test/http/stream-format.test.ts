@@ -105,21 +105,3 @@ test.each([
     },
   );
 });
-
-test('UTF-8 split at every byte, in chunks of a byte each', async () => {
-  const body = Buffer.from('data: Zoë 🚲 王小明\n\ndata: last\n\n');
-  await withPush(
-    async (socket) => {
-      socket.setNoDelay();
-      socket.write(STREAM_HEAD);
-      for (const byte of body) {
-        socket.write(Uint8Array.of(byte));
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
-    async (server) => {
-      const { data } = await follow(server.url, { until: ({ data: got }) => got.at(-1) === 'last' });
-      expect(data).toEqual(['Zoë 🚲 王小明', 'last']);
-    },
-  );
-});

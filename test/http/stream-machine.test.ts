@@ -1,4 +1,4 @@
-// The machine of a connection alone: its steps as a table, and random lives of it against what must always hold.
+// The machine of a connection alone: random lives of it against what must always hold; its steps are held by stream-rules.test.ts.
 
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/clock.js';
@@ -19,7 +19,6 @@ const refused = (status: number, headers = {}): ConnectionEnd => ({
 });
 const late: ConnectionEnd = { cause: 'timeout', error: new FleetError('network', 'no answer') };
 const noToken: ConnectionEnd = { cause: 'token', error: lastingError('no token') };
-const NOTHING = { messages: [], tooBigBytes: [], lastEventId: '', firstId: undefined, retryMs: undefined };
 
 /** A clock that stands still until it is set; timers run when they are due. */
 function openSteeredClock(random: () => number) {
@@ -54,82 +53,6 @@ function openSteeredClock(random: () => number) {
     },
   };
 }
-
-type Happening =
-  | { opened: string }
-  | { received: Parameters<TopicMachine['received']>[0] }
-  | { ended: ConnectionEnd }
-  | 'nothing';
-type Line = [ms: number, happens: Happening, effects: string];
-
-function describeEvent(event: StreamEvent): string {
-  if (event.type === 'lost') return `lost ${event.cause} ${event.retryInMs}`;
-  if (event.type === 'gap')
-    return `gap ${event.cause} ${event.durationMs}${event.replayed ? ' replayed' : ''} -${event.droppedEvents}`;
-  if (event.type === 'resync') return `resync ${event.atMs - (event.sinceWallMs ?? event.atMs)}`;
-  return event.type;
-}
-
-function run(lines: readonly Line[]): { got: string[]; wanted: string[] } {
-  const effects: string[] = [];
-  const clock = openSteeredClock(() => 0.5);
-  const machine = new TopicMachine({ topic: 't', origin: 'https://push.example' }, clock, (event) =>
-    effects.push(describeEvent(event)),
-  );
-  let lastEventId = '';
-  const got = lines.map(([ms, happens]) => {
-    clock.goTo(ms);
-    if (happens !== 'nothing') {
-      if ('opened' in happens) machine.opened(happens.opened, {});
-      else if ('received' in happens) machine.received(happens.received);
-      else {
-        lastEventId = machine.ended(lastEventId, happens.ended)?.lastEventId ?? '';
-        effects.push(`try after ${lastEventId}`);
-      }
-    }
-    return `${ms}: ${effects.splice(0).join(', ')}`;
-  });
-  return { got, wanted: lines.map(([ms, , wanted]) => `${ms}: ${wanted}`) };
-}
-
-const STANDING: Line = [2, { opened: '' }, 'open, resync 0'];
-const received = (more: Partial<Parameters<TopicMachine['received']>[0]> = {}) => ({
-  received: { ...NOTHING, partialBytes: 0, ...more },
-});
-
-const TABLE: [string, Line[]][] = [
-  [
-    'a loss, a pause, a return with the last id, what is replayed, and the resync',
-    [
-      STANDING,
-      [500, received({ messages: ['x'], lastEventId: '7' }), 'message'],
-      [600, { ended }, 'lost ended 250, try after 7'],
-      [900, { opened: '7' }, 'open'],
-      [910, received({ firstId: '8', lastEventId: '8' }), 'gap ended 400 replayed -0'],
-      [1_900, 'nothing', 'resync 1400'],
-      [3_000, 'nothing', ''],
-    ],
-  ],
-  [
-    'lost again before it is known whether it was replayed: two gaps that do not overlap',
-    [
-      STANDING,
-      [500, received({ lastEventId: '7', partialBytes: 9 }), ''],
-      [600, { ended }, 'lost cut-off 250, try after 7'],
-      [900, { opened: '7' }, 'open'],
-      [950, { ended }, 'gap cut-off 400 -1, lost ended 500, try after 7'],
-      [1_500, { opened: '7' }, 'open'],
-      [2_500, 'nothing', 'gap ended 600 -0, resync 2000'],
-    ],
-  ],
-];
-
-test.each(TABLE)('%s', (_name, lines) => {
-  const { got, wanted } = run(lines);
-  expect(got).toEqual(wanted);
-});
-
-// --- random lives
 
 /** A generator of its own for each seed: the same seed, the same life. */
 function luck(seed: number): () => number {

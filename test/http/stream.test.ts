@@ -11,14 +11,7 @@ import type { StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
 import { openFastClock } from '../support/fast-clock.js';
-import {
-  type Behaviour,
-  inTurn,
-  STREAM_HEAD,
-  sendStatus,
-  sendStream,
-  startMisbehaving,
-} from '../support/misbehaving.js';
+import { type Behaviour, inTurn, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
 import { mostly } from '../support/often.js';
 import {
   endOf,
@@ -74,21 +67,6 @@ describe('a stream of events that is dropped at every byte', () => {
       }
     });
   }
-});
-
-test('nobody listens, then somebody does', async () => {
-  const server = await startMisbehaving(good);
-  await server.close();
-  const refused: string[] = [];
-  const got = await follow(server.url, {
-    until({ events }) {
-      const last = events.at(-1);
-      if (last?.type === 'lost') refused.push(last.error.message);
-      return refused.length === 3;
-    },
-  });
-  expect(refused[2]).toContain('connection refused');
-  expect(lossesOf(got).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
 });
 
 test('comments count as life', async () => {
@@ -269,36 +247,6 @@ describe('odd bodies', () => {
     );
     expect(got.data.map(({ length }) => length)).toEqual([4]);
     expect(gapsOf(got)).toMatchObject([{ cause: 'too-big', droppedEvents: 1 }]);
-  });
-});
-
-describe('several topics', () => {
-  test('each has its own connection; the order of arrival is kept', async () => {
-    const sockets: { [path: string]: (text: string) => void } = {};
-    const paths = ['/subscribe/a/', '/subscribe/b/'];
-    const wanted = ['a1', 'b1', 'a2', 'b2'];
-    const got = await withPush(
-      (socket, { path }) => {
-        sendStream(socket, ':\n\n');
-        sockets[path] = (text) => socket.write(`data: ${text}\n\n`);
-      },
-      (server) => {
-        let sent = 0;
-        const send = () => {
-          const text = wanted[sent++];
-          if (text !== undefined) sockets[`/subscribe/${text[0]}/`]?.(text);
-        };
-        return follow(server.url, {
-          subscriptions: paths.map((path) => ({ topic: path, url: new URL(path, server.url) })),
-          until({ events, data }) {
-            const isUp = events.filter(({ type }) => type === 'open').length === 2;
-            if (isUp && data.length === sent) send();
-            return data.length === wanted.length;
-          },
-        });
-      },
-    );
-    expect(got.data).toEqual(wanted);
   });
 });
 
