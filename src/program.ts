@@ -125,8 +125,11 @@ const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
   Object.keys(nouns).filter((name) => name !== 'zones' && name !== 'models'),
 );
 
-/** `-o wide` is the table with all of it; a picture is no format, and goes to those who draw. */
+/** `--json` is short for `-o json`, `-o wide` the table with all of it; a picture is no format, and goes to those who draw. */
 function readOutput({ output, ...flags }: GlobalFlags, command: Command): GlobalFlags {
+  if (flags.json === true && output !== undefined && output !== 'json')
+    throw usageError(`--json and --output ${output} cannot be used together`, 'give one of them');
+  if (flags.json === true) return { ...flags, output: 'json' };
   if (output === WIDE) return { ...flags, output: TABLE, wide: true };
   const picture = PICTURES.find((each) => each === output);
   if (picture === undefined) return output === undefined ? flags : { ...flags, output };

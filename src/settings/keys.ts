@@ -10,7 +10,7 @@ import { FORMATS, type Format } from '../terminal/formats.js';
 export type SettingFlags = { [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string } & {
   /** Seconds, and tries. */
   [Flag in 'timeout' | 'retries']?: number | string;
-} & { json?: boolean };
+};
 
 /** A parsed value, or why the text was refused. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };

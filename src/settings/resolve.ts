@@ -114,13 +114,8 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
   const profile = findProfile(sources).value;
   const key: SettingKey<unknown> = KEYS[name];
   const { flag, variable = '', fallback: value } = key;
-  const isJson = name === 'output' && flags.json === true;
   const source = firstOf([
-    {
-      origin: 'flag',
-      from: isJson ? '--json' : `--${name.replace('_', '-')}`,
-      text: isJson ? readJsonFlag(flags) : flag && flags[flag],
-    },
+    { origin: 'flag', from: `--${name.replace('_', '-')}`, text: flag && flags[flag] },
     { origin: 'environment', from: variable, text: env[variable]?.trim() },
     { origin: 'profile', from: `profile "${profile}"`, text: stored.profiles.get(profile)?.[name] },
   ]);
@@ -139,12 +134,6 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
   }
 }
 
-/** `--json` is short for `-o json`; together with another format nobody can tell what was meant. */
-function readJsonFlag(flags: SettingFlags): string {
-  if (flags.output === undefined || flags.output === 'json') return 'json';
-  throw usageError(`--json and --output ${flags.output} cannot be used together`, 'give one of them');
-}
-
 function parseSource(name: KeyName, { origin, from, text }: Source, stored: Stored, profile: string): unknown {
   if (typeof text === 'object')
     throw configError(`${name} of ${from} is neither text nor a number nor true or false`, `fix ${stored.configPath}`);
@@ -155,7 +144,7 @@ function parseSource(name: KeyName, { origin, from, text }: Source, stored: Stor
   }
   const { reason, hint } = parsed;
   if (origin === 'flag') throw usageError(`${from}: ${reason}`, hint);
-  if (origin === 'environment') throw configError(`${from}: ${reason}`, hint ?? `change ${from} or unset it`);
+  if (origin === 'environment') throw configError(`${from}: ${reason}`, hint);
   const set = `set it with: fleet config set ${name} VALUE${profileFlag(profile)}`;
   throw configError(`${name} of ${from}: ${reason}`, hint === undefined ? set : `${hint}; ${set}`);
 }

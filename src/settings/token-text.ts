@@ -39,12 +39,10 @@ export function readToken(
 
 /** The claims of a JWT, read and not verified: only the service can do that. Undefined when the token is no JWT. */
 export function readClaims(token: string): { [claim: string]: unknown } | undefined {
-  const parts = token.split('.');
-  const payload = parts[1];
-  if (parts.length !== 3 || payload === undefined) return undefined;
+  const [, payload = '', ...rest] = token.split('.');
   try {
     const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
-    return isObject(claims) ? claims : undefined;
+    return rest.length === 1 && isObject(claims) ? claims : undefined;
   } catch {
     return undefined;
   }
@@ -59,8 +57,7 @@ export function affiliationsOf(token: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const [name, roles] of Object.entries(isObject(affiliations) ? affiliations : {})) {
     const organization = wholeUuid(name);
-    const named = Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : [];
-    if (organization !== undefined) found.set(organization, [...(found.get(organization) ?? []), ...named]);
+    if (organization !== undefined) found.set(organization, Array.isArray(roles) ? roles.map(String) : []);
   }
   return found;
 }

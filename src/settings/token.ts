@@ -35,8 +35,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   if (place === undefined) throw missingToken(profile);
   const { kind, login, origin, refusalHint } = place;
   // `fleet sandbox` renews the token of its own profile.
-  const isStoredOnce = kind === 'stored' && login === undefined && profile !== SANDBOX_PROFILE;
-  const isRenewable = kind !== 'variable' && !isStoredOnce;
+  const isRenewable = kind === 'stored' ? login !== undefined || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);
   // A stream can live for weeks on one connection, and asks for no token meanwhile.
   if (login !== undefined)

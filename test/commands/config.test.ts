@@ -103,6 +103,7 @@ describe('config set, get and unset', () => {
       'error: unknown key "base_ulr"\nhint: did you mean "base_url"? keys: base_url, sse_url,',
     ],
     ['config set retires 3', 2, 'did you mean "retries"?'],
+    ['config list --json -o csv', 2, '--json and --output csv cannot be used together'],
     ['config unset xyz', 2, 'hint: keys: base_url, sse_url, organization'],
     ['config get token', 2, 'did you mean "token_command"?'],
     ['config set profile x', 2, 'unknown key "profile"'],
