@@ -203,7 +203,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_190,
+  'src/*.ts': 1_193,
   'src/api': 344,
   'src/cli': 720,
   'src/follower': 1_338,
