@@ -215,7 +215,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/page': 1_684,
   'src/sandbox': 2_527,
   'src/settings': 1_008,
-  'src/terminal': 1_798,
+  'src/terminal': 1_794,
   'src/views/*.ts': 1_339,
   'src/views/map': 876,
   'src/commands/alerts': 1_691,

@@ -73,7 +73,7 @@ test('a named pipe that somebody writes to later is read to its end', async () =
 
 test.each(readers('/dev/zero').slice(1))('a device without an end: %s is refused, exit 2', async (what, args, env) => {
   const { code, stderr } = await runFleet(args, { env });
-  const words = what === 'create --from' ? 'a line of /dev/zero is longer than a megabyte' : 'it is larger than 64 MB';
+  const words = what === 'create --from' ? 'a line of /dev/zero is longer than a megabyte' : 'holds more than 64 MB';
   expect(stderr).toContain(words);
   expect(code).toBe(2);
 });

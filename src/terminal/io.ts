@@ -146,24 +146,24 @@ const LINE_FEED = 0x0a;
 
 /** A status line on a terminal, removed before anything else is written there. */
 function openStatus() {
-  let isDrawn = false;
+  let drawnBy: Output['write'] | undefined;
   let isWithinLine = false;
   let isHeld = false;
-  const erase = (write: Output['write']) => {
-    if (isDrawn) void write(ERASE);
-    isDrawn = false;
+  const takeAway = () => {
+    void drawnBy?.(ERASE);
+    drawnBy = undefined;
   };
   return {
     draw(line: string, write: Output['write']): void {
       // Over the beginning of a line that is not finished nothing is drawn.
-      if (line === '' || isWithinLine || isHeld) erase(write);
+      if (line === '' || isWithinLine || isHeld) takeAway();
       else {
-        isDrawn = true;
+        drawnBy = write;
         void write(ERASE + line);
       }
     },
-    hold(write: Output['write']): () => void {
-      erase(write);
+    hold(): () => void {
+      takeAway();
       isHeld = true;
       return () => {
         isHeld = false;
@@ -174,7 +174,7 @@ function openStatus() {
       return (text) => {
         const last = text.at(-1);
         if (isStdout && last !== undefined) isWithinLine = last !== '\n' && last !== LINE_FEED;
-        erase(write);
+        takeAway();
         return write(text);
       };
     },
@@ -187,10 +187,9 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   const secrets = openSecrets();
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', options);
-  const writeRaw = stdout.write;
-  if (stdout.isTerminal) stdout.write = status.under(writeRaw, true);
+  if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);
   let isEnding = false;
-  const paging = openPaging(stdout, env, options.clock, () => status.hold(writeRaw));
+  const paging = openPaging(stdout, env, options.clock, status.hold);
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', options);
     if (isEnding) opened.beginEnd();
@@ -201,7 +200,7 @@ export function openIo(streams: Streams, options: IoOptions): Io {
       else await opened.write(hidden).catch(() => {});
     };
     const drawStatus = (line: string) => status.draw(line, write);
-    return { ...opened, write: status.under(write, false), drawStatus, holdStatus: () => status.hold(write) };
+    return { ...opened, write: status.under(write, false), drawStatus, holdStatus: status.hold };
   };
   let stderr: ReturnType<typeof openStderr> | undefined;
   return {
