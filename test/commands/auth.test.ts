@@ -455,7 +455,7 @@ describe('auth status', () => {
     expect(run.code).toBe(4);
     expect(run.stdout).toContain('expired       2 h ago (2026-03-01T10:00:00.000Z)\n');
     expect(run.stderr).toBe(
-      'error: the token expired 2 h ago (2026-03-01T10:00:00.000Z)\nhint: run "fleet auth login" again\n',
+      'error: the token expired 2 h ago (2026-03-01T10:00:00.000Z)\nhint: run "fleet auth login" for a new token\n',
     );
     expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
       expired: true,

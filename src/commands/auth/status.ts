@@ -6,7 +6,7 @@ import { isObject } from '../../json/parse.js';
 import { resolveSettings, type Settings } from '../../settings/resolve.js';
 import { deleteToken, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
-import { findTokenPlace, loginCommand, missingToken, type TokenPlace } from '../../settings/token-place.js';
+import { findTokenPlace, type TokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
@@ -44,24 +44,20 @@ export async function showStatus(context: Context): Promise<void> {
   const settings = await context.settings();
   const stored = await loadStored(io.env);
   const format = chooseReportFormat(settings.output);
-  const profile = settings.profile.value;
   const place = await findTokenPlace(io.env, stored, settings);
 
   let token = '';
-  let failure: unknown = place === undefined ? missingToken(profile) : undefined;
-  if (place !== undefined) {
-    try {
-      token = await (await context.token()).get();
-    } catch (error) {
-      failure = error;
-    }
+  let failure: unknown;
+  try {
+    token = await (await context.token()).get();
+  } catch (error) {
+    failure = error;
   }
   const status = tokenStatus(settings, place, token, now);
   const { expires } = status;
   if (status.expired === true) {
-    const again = `run "${loginCommand(profile, place?.login)}" again`;
-    const hint = place?.kind === 'stored' ? again : `renew it at its source: ${place?.origin}`;
-    failure = new FleetError('auth', `the token expired ${age(expires, now)} (${expires})`, { hint });
+    const message = `the token expired ${age(expires, now)} (${expires})`;
+    failure = new FleetError('auth', message, { hint: place?.refusalHint });
   }
   if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
     const rows = drawStatus(status, token !== '', now);

@@ -24,11 +24,7 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
   );
   addVerb(
     config,
-    [
-      'list',
-      'show every setting and its source',
-      'Show every setting, its value and its source. Tokens are never shown.',
-    ],
+    ['list', 'show every setting and its source', 'Show every setting and its source. Tokens are never shown.'],
     ['show every setting', 'fleet config list'],
     ['only those from the environment', `fleet config list --jq '.[] | select(.origin == "environment")'`],
   ).action(run(async () => (await import('./list.js')).listSettings));
@@ -43,11 +39,7 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
   addChanges(config, run);
   addVerb(
     config,
-    [
-      'path',
-      'print the path of the settings file',
-      'Print the path of the settings file, which may not exist yet. Tokens are in credentials.json next to it.',
-    ],
+    ['path', 'print the path of the settings file', 'Print the path of config.json. Tokens are in credentials.json.'],
     ['show the file', 'cat "$(fleet config path)"'],
     ['with another folder', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
   ).action(run(async () => (await import('./values.js')).printPath));
@@ -56,11 +48,7 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
 function addChanges(config: Command, run: Run): void {
   addVerb(
     config,
-    [
-      'set',
-      'set a value in the profile',
-      'Set a value in the profile in use, or in --profile, which is created if needed.',
-    ],
+    ['set', 'set a value in the profile', 'Set a value in the profile in use, or in --profile, which may be new.'],
     ['the address', 'fleet config set base_url https://bikes.example.com/api'],
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
     ['a longer timeout, in another profile', 'fleet config set timeout 90 --profile slow'],

@@ -9,7 +9,7 @@ import { joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
 import { foreignText, htmlTitle, isHtml } from '../../http/foreign.js';
 import { answeredAtMs } from '../../http/retry.js';
-import type { HttpAnswer } from '../../http/types.js';
+import type { HttpAnswer, Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
@@ -53,18 +53,11 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
 
 /** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
 async function ask(known: Examination, baseUrl: URL, organization?: string): Promise<HttpAnswer> {
-  const { context, settings } = known;
   // The client sends no request without a token.
-  const { token = 'none' } = known;
-  const client = await context.client({
-    settings,
-    baseUrl,
-    deadlineMs: settings.timeout.value,
-    retries: 0,
-    token: fixedToken(token),
-  });
-  const scope = organization === undefined ? [] : [['organization', organization] as const];
-  const query = [...scope, ['page', '1'] as const];
+  const { context, settings, token = 'none' } = known;
+  const limits = { deadlineMs: settings.timeout.value, retries: 0 };
+  const client = await context.client({ ...limits, settings, baseUrl, token: fixedToken(token) });
+  const query: Query = organization === undefined ? [] : [['organization', organization]];
   return client.probe({ path: BICYCLE.listPath, query, subject: 'the list of bicycles' });
 }
 
@@ -117,9 +110,6 @@ function checkClock({ headers }: HttpAnswer, now: number): Finding {
   const aheadMs = now - date;
   if (Math.abs(aheadMs) <= CLOCK_TOLERANCE_MS) return ok('clock', 'the same as the service, within a minute');
   const off = `${showDuration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service`;
-  return warning(
-    'clock',
-    `this machine is ${off}: ages and token expiry are wrong`,
-    'set the clock of this machine (timedatectl set-ntp true)',
-  );
+  const next = 'set the clock of this machine (timedatectl set-ntp true)';
+  return warning('clock', `this machine is ${off}: ages and token expiry are wrong`, next);
 }
