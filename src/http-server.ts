@@ -1,9 +1,7 @@
 // An HTTP server for webhooks, metrics and the served page: bounded input, and it ends when told to.
 
-import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
 import { type Clock, systemClock } from './clock.js';
 import { asFleetError, usageError } from './errors.js';
 
@@ -58,36 +56,6 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
         server.closeIdleConnections();
       }),
   };
-}
-
-/** A text as it is sent, made once for all who ask. */
-export type PreparedText = ReturnType<typeof prepareText>;
-
-export function prepareText(text: string) {
-  return {
-    plain: Buffer.from(text),
-    packed: gzipSync(text),
-    tag: createHash('sha256').update(text).digest('base64url'),
-  };
-}
-
-/** Sends it compressed where accepted (RFC 9110, 12.5.3), and 304 where the client has it (13.1.2). */
-export function sendText(
-  { method, headers }: IncomingMessage,
-  response: ServerResponse,
-  { plain, packed, tag }: PreparedText,
-  own: Readonly<Record<string, string>>,
-): void {
-  const accepted = String(headers['accept-encoding'] ?? '');
-  const isPacked = /(?:^|[,\s])(?:gzip|\*)\s*(?:$|,|;\s*q=(?:1|0\.0*[1-9]))/i.test(accepted);
-  const etag = `"${tag}${isPacked ? '-gzip' : ''}"`;
-  const known = (headers['if-none-match'] ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''));
-  const shared = { ...own, ETag: etag, Vary: 'Accept-Encoding' };
-  if (known.includes(etag) || known.includes('*')) return void response.writeHead(304, shared).end();
-  const body = isPacked ? packed : plain;
-  const encoding = isPacked ? { 'Content-Encoding': 'gzip' } : {};
-  response.writeHead(200, { ...shared, ...encoding, 'Content-Length': body.length });
-  response.end(method === 'HEAD' ? undefined : body);
 }
 
 function notListening(error: NodeJS.ErrnoException, { host, port, flag }: OwnServerOptions): Error {

@@ -203,7 +203,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_193,
+  'src/*.ts': 1_166,
   'src/api': 344,
   'src/cli': 720,
   'src/follower': 1_338,
@@ -218,7 +218,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/terminal': 1_794,
   'src/views/*.ts': 1_339,
   'src/views/map': 876,
-  'src/commands/alerts': 1_691,
+  'src/commands/alerts': 1_652,
   'src/commands/api': 300,
   'src/commands/auth': 529,
   'src/commands/bicycles': 1_689,
@@ -226,7 +226,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/config': 263,
   'src/commands/demo': 103,
   'src/commands/doctor': 396,
-  'src/commands/gbfs': 629,
+  'src/commands/gbfs': 640,
   'src/commands/help': 239,
   'src/commands/journal': 86,
   'src/commands/map': 797,

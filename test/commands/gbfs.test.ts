@@ -407,7 +407,7 @@ async function withService(
   );
 }
 
-test('--every keeps the feed current, --serve serves it with ETag and gzip; a failure leaves the old one', () =>
+test('--every keeps the feed current, --serve serves it with ETag; a failure leaves the old one', () =>
   withService(async (url, service) => {
     const signals = new EventEmitter();
     const out = join(folder, 'every');
@@ -436,8 +436,8 @@ test('--every keeps the feed current, --serve serves it with ETag and gzip; a fa
     expect(ofEvent('published')[0]).toMatchObject({ vehicles: 3, source: 'list', ttl_s: 1 });
     const base = origin.replace(/gbfs\.json$/, '');
     const file = `${base}vehicle_status.json`;
-    const fetched = await fetch(file, { headers: { 'accept-encoding': 'gzip' } });
-    expect([fetched.status, fetched.headers.get('content-encoding')]).toEqual([200, 'gzip']);
+    const fetched = await fetch(file);
+    expect(fetched.status).toBe(200);
     expect(((await fetched.json()) as Documents)['data'].vehicles).toHaveLength(3);
     expect((await fetch(file, { method: 'POST' })).status).toBe(405);
     const none = await fetch(`${base}../secret`);
@@ -445,8 +445,8 @@ test('--every keeps the feed current, --serve serves it with ETag and gzip; a fa
     const whole = request({ port: new URL(base).port, path: file }).end();
     const [proxied] = (await once(whole, 'response')) as [IncomingMessage];
     expect(proxied.resume().statusCode).toBe(200);
-    const head = await fetch(file, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });
-    expect([head.status, head.headers.get('content-encoding'), await head.text()]).toEqual([200, null, '']);
+    const head = await fetch(file, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
     // The tag is that of the text: asked again at once, nothing is sent, as long as it is the same feed.
     const tag = (await fetch(`${base}system_information.json`)).headers.get('etag') ?? '';
     expect(tag).toMatch(/^"[\w-]+"$/);

@@ -1,12 +1,15 @@
 // `fleet alerts act`: resolves, silences, escalates or stops one alert or many, each at most once.
 
-import { ALERT, ALERT_ACTIONS, type AlertAction } from '../../api/alert.js';
+import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
+import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
-import { type FleetError, usageError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
 import type { Task } from '../shared/bulk/plan.js';
-import { findAlert } from './find.js';
+import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
+import { findByPrefix } from '../shared/list/uuid-prefix.js';
+import { scopeOf } from '../shared/organization.js';
 
 /** Assumed: the state that each action leads to, as it was observed. */
 const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
@@ -58,3 +61,15 @@ const explainMissing =
     const what = `this service has no actions on alerts, or does not know "${verb}"`;
     return explain(what, 'change the alert in the fleet management system');
   };
+
+/** Finds one alert. Throws a FleetError of kind `usage` when several match, of kind `not-found` when none does. */
+async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {
+  const whole = wholeUuid(text);
+  if (whole !== undefined) return { uuid: whole, item: undefined };
+  const list = { path: ALERT.listPath, subject: 'the list of alerts', query: await scopeOf(context) };
+  const matches = await findByPrefix<Alert>(await context.client(), list, text);
+  const missing = new FleetError('not-found', `no alert begins with "${shorten(text)}"`, {
+    hint: 'give a UUID or its first four or more digits; "fleet alerts list" shows them',
+  });
+  return pickOne(text, matches, ALERT, missing);
+}

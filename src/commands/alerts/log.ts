@@ -13,14 +13,12 @@ import { isObject, parseJson } from '../../json/parse.js';
 import { refuseForeign, statIfThere, trustTargetOf } from '../../settings/trust.js';
 import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../shared/bulk/lock.js';
 
-export interface LogFileOptions extends LockOptions {
+export interface AlertsLogOptions extends LockOptions {
   path: string;
-  /** Takes in what the file holds; false: it is damaged. `writtenMs`: when it was written last. */
-  restore(records: readonly unknown[], broken: number, writtenMs: number | undefined): boolean;
+  /** Takes in what the file holds; false: it is damaged. */
+  restore(records: readonly unknown[], broken: number): boolean;
   /** What counts now. */
   all(): readonly unknown[];
-  /** What a failure to write means. */
-  hint: string;
 }
 
 const OWNER_ONLY_MODE = 0o600;
@@ -36,16 +34,14 @@ const APPENDED_BYTES = 1024 * 1024;
 export function readLog(path: string) {
   const text = readOwn(path);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const records = lines.map(readRecord).filter((record) => record !== undefined);
+  const records = lines.flatMap((line) => {
+    try {
+      return [parseJson(line)];
+    } catch {
+      return [];
+    }
+  });
   return { text, records, broken: lines.length - records.length };
-}
-
-function readRecord(line: string): unknown {
-  try {
-    return parseJson(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function readOwn(path: string): string {
@@ -70,125 +66,89 @@ function readOwn(path: string): string {
 /**
  * Opens a log for this process alone, with what counts in the place of what it held; one that is damaged is kept beside. Throws a
  * FleetError of kind `config` where that is not possible, and one that names the process that has it; a silent one after the seconds that
- * it takes to know.
+ * it takes to know. Once it is open, what cannot be written is a FleetError of kind `output`.
  */
-export async function openLog(options: LogFileOptions): Promise<LogFile> {
-  const { path } = options;
+export async function openLog(options: AlertsLogOptions) {
+  const { path, restore } = options;
   const { text } = readLog(path);
-  const writtenMs = statIfThere(path)?.mtimeMs;
   const claim = await claimLog(options);
   const { records, broken } = readLog(path);
-  const keptAs = options.restore(records, broken, writtenMs) ? undefined : keepDamaged(path, text);
-  return new LogFile(options, claim, keptAs);
+  /** Where the file is kept that was damaged. */
+  const keptAs = restore(records, broken) ? undefined : `${path}.damaged-${randomBytes(4).toString('hex')}`;
+  if (keptAs !== undefined)
+    writing(path, 'config', () => fs.writeFileSync(keptAs, text, { flag: 'wx', mode: OWNER_ONLY_MODE }));
+  return { keptAs, ...openWriter(options, claim) };
 }
 
-export class LogFile {
-  readonly #options: LogFileOptions;
-  readonly #claim: Claim;
-  /** Where the file is kept that was damaged. */
-  readonly keptAs: string | undefined;
-  #descriptor = -1;
-  #bytes = 0;
+/** Replaces the log by what counts, and adds to it. */
+function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
+  let descriptor = -1;
+  let bytes = 0;
   /** As it was written anew. */
-  #wholeBytes = 0;
+  let wholeBytes = 0;
 
-  constructor(options: LogFileOptions, claim: Claim, keptAs: string | undefined) {
-    this.#options = options;
-    this.#claim = claim;
-    this.keptAs = keptAs;
-    try {
-      this.#replace();
-    } catch (thrown) {
-      throw cannotWrite(options.path, thrown);
-    }
-  }
-
-  /** Throws a FleetError of kind `output` when it cannot be written, and when it is no longer this process's own. */
-  append(added: readonly unknown[]): void {
-    if (added.length === 0 || this.#descriptor === -1) return;
-    const lines = linesOf(added);
-    this.#write(() => {
-      fs.writeFileSync(this.#descriptor, lines);
-      this.#bytes += Buffer.byteLength(lines);
-      this.#check();
-    });
-  }
-
-  /** Replaces the file by what counts, where it has grown: call it where nothing is pending. Throws as above. */
-  tidy(): void {
-    if (this.#bytes - this.#wholeBytes <= Math.max(APPENDED_BYTES, this.#wholeBytes)) return;
-    this.#write(() => {
-      this.#check();
-      this.#replace();
-    });
-  }
-
-  /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
-  async beat(over: AbortSignal): Promise<void> {
-    const isOver = () => over.aborted;
-    while (!(await sleep(this.#options.clock, BEAT_MS, over).then(isOver, isOver)))
-      this.append([{ beat: this.#claim.claim }]);
-  }
-
-  close(): void {
-    try {
-      this.append([{ released: this.#claim.claim }]);
-    } catch {
-      // One that is lost is not this process's to let go of.
-    }
-    this.#closeFile();
-  }
-
-  #closeFile(): void {
-    if (this.#descriptor !== -1) fs.closeSync(this.#descriptor);
-    this.#descriptor = -1;
-  }
-
-  #replace(): void {
-    const { path, all } = this.#options;
-    const whole = linesOf([...all(), this.#claim]);
-    this.#closeFile();
+  const closeFile = () => {
+    if (descriptor !== -1) fs.closeSync(descriptor);
+    descriptor = -1;
+  };
+  const replace = () => {
+    const whole = linesOf([...all(), claim]);
+    closeFile();
     replaceFile(path, whole);
-    this.#descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND);
-    this.#wholeBytes = this.#bytes = Buffer.byteLength(whole);
-  }
-
+    descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND);
+    wholeBytes = bytes = Buffer.byteLength(whole);
+  };
   /** Others append nothing but claims, and those only to what they found silent for long. */
-  #check(): void {
-    const { path } = this.#options;
-    const { size, ino } = fs.fstatSync(this.#descriptor);
+  const check = () => {
+    const { size, ino } = fs.fstatSync(descriptor);
     const isStill = statIfThere(path)?.ino === ino;
-    if (isStill && size === this.#bytes) return;
+    if (isStill && size === bytes) return;
     const holder = holderOf(path);
-    if (holder !== undefined && holder.id !== this.#claim.claim)
-      throw lost(path, `was taken over by ${nameOf(holder)}`);
-    if (!isStill || holder === undefined) throw lost(path, 'was deleted or replaced while it was in use');
-    this.#bytes = size;
-  }
-
-  #write(action: () => void): void {
-    const { path, hint } = this.#options;
-    try {
-      action();
-    } catch (cause) {
-      if (cause instanceof FleetError) throw cause;
-      throw new FleetError('output', `${path} could not be written: ${reasonOf(cause)}`, { cause, hint });
+    const isOurs = holder?.id === claim.claim;
+    if (!isStill || !isOurs) {
+      const why =
+        holder === undefined || isOurs
+          ? 'was deleted or replaced while it was in use'
+          : `was taken over by ${nameOf(holder)}`;
+      throw new FleetError('output', `${path} ${why}`, { hint: 'the last alerts may be printed twice' });
     }
-  }
+    bytes = size;
+  };
+  const append = (added: readonly unknown[]) => {
+    if (added.length === 0 || descriptor === -1) return;
+    const lines = linesOf(added);
+    writing(path, 'output', () => fs.writeFileSync(descriptor, lines));
+    bytes += Buffer.byteLength(lines);
+    check();
+  };
+
+  writing(path, 'config', replace);
+  return {
+    append,
+    /** Replaces the file by what counts, where it has grown: call it where nothing is pending. */
+    tidy(): void {
+      if (bytes - wholeBytes <= Math.max(APPENDED_BYTES, wholeBytes)) return;
+      check();
+      writing(path, 'output', replace);
+    },
+    /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
+    async beat(over: AbortSignal): Promise<void> {
+      const isOver = () => over.aborted;
+      while (!(await sleep(clock, BEAT_MS, over).then(isOver, isOver))) append([{ beat: claim.claim }]);
+    },
+    close(): void {
+      try {
+        append([{ released: claim.claim }]);
+      } catch {
+        // One that is lost is not this process's to let go of.
+      }
+      closeFile();
+    },
+  };
 }
 
 function linesOf(records: readonly unknown[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
-}
-
-function keepDamaged(path: string, text: string): string {
-  const keptAs = `${path}.damaged-${randomBytes(4).toString('hex')}`;
-  try {
-    fs.writeFileSync(keptAs, text, { flag: 'wx', mode: OWNER_ONLY_MODE });
-  } catch (thrown) {
-    throw cannotWrite(keptAs, thrown);
-  }
-  return keptAs;
 }
 
 /** A symbolic link keeps pointing to the file. */
@@ -204,41 +164,39 @@ function replaceFile(path: string, text: string): void {
   }
 }
 
-async function claimLog({ path, ...options }: LogFileOptions): Promise<Claim> {
+async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise<Claim> {
   const id = randomBytes(6).toString('hex');
   const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {
-    try {
-      // The line feed ends what a crash may have cut.
-      fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWNER_ONLY_MODE });
-    } catch (thrown) {
-      throw cannotWrite(path, thrown);
-    }
+    // The line feed ends what a crash may have cut.
+    writing(path, 'config', () => fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWNER_ONLY_MODE }));
     return refresh();
   };
   const inUse = (holder: Holder | undefined) =>
     configError(`${path} is in use by ${nameOf(holder)}`, 'stop that one, or choose another file');
-  await takeLock({ path, refresh, claim }, id, { ...options, inUse });
+  await takeLock({ path, refresh, claim }, id, { clock, signal, say, inUse });
   return { claim: id, over: null, pid: process.pid, host: hostname(), beat_ms: BEAT_MS };
 }
 
 function holderOf(path: string): Holder | undefined {
-  let holder: Holder | undefined;
-  for (const record of readLog(path).records) if (isObject(record)) holder = followHolder(holder, record);
-  return holder;
+  return readLog(path).records.filter(isObject).reduce<Holder | undefined>(followHolder, undefined);
 }
 
 function nameOf(holder: Holder | undefined): string {
   return holder === undefined ? 'another process' : `process ${holder.pid} on ${holder.host}`;
 }
 
-function cannotWrite(path: string, thrown: unknown): FleetError {
-  const hint = 'check the folder and its permissions, or choose another path';
-  return configError(`${path} cannot be written: ${reasonOf(thrown)}`, hint, thrown);
-}
+const CANNOT_WRITE = {
+  config: 'check the folder and its permissions, or choose another path',
+  output:
+    'what was printed last may be printed again after a restart, and a webhook that was not answered has to be sent again',
+};
 
-function lost(path: string, why: string): FleetError {
-  return new FleetError('output', `${path} ${why}`, {
-    hint: 'the last alerts may be printed twice',
-  });
+/** Writes to a log; what fails is of kind `config` while it is opened. */
+function writing(path: string, kind: keyof typeof CANNOT_WRITE, write: () => void): void {
+  try {
+    write();
+  } catch (cause) {
+    throw new FleetError(kind, `${path} cannot be written: ${reasonOf(cause)}`, { cause, hint: CANNOT_WRITE[kind] });
+  }
 }

@@ -4,6 +4,7 @@
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
+import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { openKnownAlerts, SOURCES, type Version } from './known.js';
 import { openLog, readLog } from './log.js';
@@ -45,6 +46,7 @@ export async function openMemory(
   baseUrl: string,
 ) {
   refuseOther(path, baseUrl);
+  const writtenMs = statIfThere(path)?.mtimeMs ?? clock.wallMs();
   const known = openKnownAlerts();
   const queue = openQueue((records) => log.append(records));
   let marks: Marks = {};
@@ -63,8 +65,7 @@ export async function openMemory(
   };
   const log = await openLog({
     ...{ path, clock, signal, say },
-    hint: 'what was printed last may be printed again after a restart, and a webhook that was not answered has to be sent again',
-    restore(records, broken, writtenMs = clock.wallMs()) {
+    restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
       // Where no cursor is left, it is when the file was written last that says from where alerts may be missing.
@@ -80,12 +81,12 @@ export async function openMemory(
     ],
   });
   return {
+    ...log,
     known,
-    keptAs: log.keptAs,
     get marks() {
       return marks;
     },
-    /** Remembers versions that were printed or were there before. Throws a FleetError of kind `output` when that cannot be written. */
+    /** Remembers versions that were printed or were there before. Throws as the log does. */
     keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
     /** Remembers how far the list was read. Throws as above. */
     move(more: Marks): void {
@@ -93,9 +94,6 @@ export async function openMemory(
       log.append([recordOfMarks(more)]);
     },
     queue,
-    tidy: () => log.tidy(),
-    beat: (over: AbortSignal) => log.beat(over),
-    close: () => log.close(),
   };
 }
 

@@ -1,7 +1,8 @@
 // Serves the feed over HTTP on loopback.
 
+import { createHash } from 'node:crypto';
 import type { Context } from '../../context.js';
-import { openHttpServer, type PreparedText, prepareText, sendText } from '../../http-server.js';
+import { openHttpServer } from '../../http-server.js';
 import type { Age } from './age.js';
 import type { LeftOut } from './feed.js';
 
@@ -17,7 +18,7 @@ const IDLE_MS = 30_000;
 
 /** Listens until the command ends: everybody may read, under any name of the host. Rejects with a FleetError of kind `usage` where the port cannot be had. */
 export async function serveFeed({ clock, atEnd }: Context, port: number) {
-  let files = new Map<string, PreparedText>();
+  let files = new Map<string, { body: Buffer; etag: string }>();
   let endMs = 0;
   const listen = { host: '127.0.0.1', port, flag: '--serve', idleMs: IDLE_MS };
   const { origin, close } = await openHttpServer(listen, (request, response) => {
@@ -32,17 +33,28 @@ export async function serveFeed({ clock, atEnd }: Context, port: number) {
     }
     if (file === undefined)
       return files.size === 0 ? refuse(503, 'no feed yet') : refuse(404, [...files.keys()].join('\n'));
-    sendText(request, response, file, {
+    const { body, etag } = file;
+    // RFC 9110, 13.1.2: several may be named, with W/ in front of them by a proxy that compresses.
+    const isKnown = [etag, '*'].some((tag) => request.headers['if-none-match']?.includes(tag));
+    response.writeHead(isKnown ? 304 : 200, {
       'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': body.length,
       'Cache-Control': `public, max-age=${Math.max(0, Math.ceil((endMs - clock.wallMs()) / 1000))}`,
       'Access-Control-Allow-Origin': '*',
+      ETag: etag,
     });
+    response.end(isKnown || request.method === 'HEAD' ? undefined : body);
   });
   atEnd(close);
   return {
     origin,
     show(published: Published) {
-      files = new Map(published.files.map(([name, text]) => [`/${name}`, prepareText(text)]));
+      files = new Map(
+        published.files.map(([name, text]) => {
+          const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+          return [`/${name}`, { body: Buffer.from(text), etag }];
+        }),
+      );
       endMs = published.updatedMs + published.ttlMs;
     },
   };
