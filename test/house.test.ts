@@ -214,7 +214,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/mirror': 2_165,
   'src/page': 1_684,
   'src/sandbox': 2_527,
-  'src/settings': 1_008,
+  'src/settings': 994,
   'src/terminal': 1_794,
   'src/views/*.ts': 1_339,
   'src/views/map': 876,

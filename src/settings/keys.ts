@@ -39,18 +39,18 @@ function key<T, Fallback extends T | undefined = undefined>(
   variable: string | undefined,
   summary: string,
 ): SettingKey<T, Fallback> {
-  const read = (text: string) => unquoted(text, parse(text.trim()));
+  const read = (text: string) => {
+    const parsed = parse(text.trim());
+    return 'reason' in parsed && looksLikeToken(text) ? PASTED : parsed;
+  };
   return { summary, flag, variable, fallback: fallback as Fallback, parse: read, store };
 }
 
 /** A token that was pasted in the wrong place is not repeated. */
-function unquoted<T>(text: string, parsed: Parsed<T>): Parsed<T> {
-  if ('value' in parsed || !looksLikeToken(text)) return parsed;
-  return {
-    reason: 'this looks like a token, and is not repeated here',
-    hint: 'a token is given to "fleet auth login"',
-  };
-}
+const PASTED = {
+  reason: 'this looks like a token, and is not repeated here',
+  hint: 'a token is given to "fleet auth login"',
+};
 
 /** A parser that says why there is no value, and quotes what was written. */
 function checked<T>(parse: (text: string) => T | undefined, what: string, hint: string): (text: string) => Parsed<T> {
@@ -77,9 +77,7 @@ export function parseAddress(text: string): Parsed<URL> {
   if (/[?#]/.test(trimmed)) return { reason: 'an address must end before the query (?) and the fragment (#)' };
   // new URL() would leave white space and control characters out without a word.
   if (/[\s\x00-\x1f\x7f]/.test(trimmed)) return { reason: 'an address must not contain white space' };
-  const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
-  if (url !== undefined && (url.protocol === 'http:' || url.protocol === 'https:') && /^https?:\/\//i.test(trimmed))
-    return { value: url };
+  if (/^https?:\/\//i.test(trimmed) && URL.canParse(trimmed)) return { value: new URL(trimmed) };
   const guess = `${/^(localhost|127\.|\[::1\])/i.test(trimmed) ? 'http' : 'https'}://${trimmed}`;
   const isHostAlone = /^[\w.-]+(:\d+)?(\/.*)?$/.test(trimmed) && URL.canParse(guess);
   return {

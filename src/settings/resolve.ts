@@ -69,11 +69,7 @@ export function hintProfiles(name: string, { profiles }: Stored): string | undef
 }
 
 /** A place that may give a value. */
-interface Source {
-  origin: SettingOrigin;
-  from: string;
-  text: unknown;
-}
+type Source = Pick<Setting, 'origin' | 'from'> & { text: unknown };
 
 /** The first that gives something; an empty flag is something, an empty variable is not. */
 function firstOf(sources: readonly Source[]): Source | undefined {
@@ -168,20 +164,15 @@ export function profileFlag(profile: string): string {
 
 /** The address of the service. Throws a FleetError of kind `config` when none is set. */
 export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
-  if (baseUrl.value !== undefined) return baseUrl.value;
   const run = `run "fleet auth login${profileFlag(profile.value)}", or give --base-url or FLEET_BASE_URL`;
-  return refuseMissing(
-    'the service',
-    profile,
-    `${run}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`,
-  );
+  const hint = `${run}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
+  return baseUrl.value ?? refuseMissing('the service', profile, hint);
 }
 
 /** The push address (interface.md section 4.6: "served from the push address, not from {base_url}"). Throws as above. */
 export function requireSseUrl({ sseUrl, profile }: Settings): URL {
-  if (sseUrl.value !== undefined) return sseUrl.value;
-  const run = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or give --sse-url or FLEET_SSE_URL`;
-  return refuseMissing('the push channel', profile, run);
+  const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or give --sse-url or FLEET_SSE_URL`;
+  return sseUrl.value ?? refuseMissing('the push channel', profile, hint);
 }
 
 function refuseMissing(what: string, profile: Setting<string>, hint: string): never {

@@ -23,7 +23,12 @@ export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
     read: async () => kept,
     async fetch() {
       const output = await runTokenCommand(place, input);
-      const token = readToken(output, `the output of the token command (${place.origin})`, place.refusalHint, input);
+      const token = readToken(
+        output,
+        `the output of the token command (${place.origin})`,
+        place.refusalHint,
+        input.secrets,
+      );
       kept = { token, dueMs: findDue(token, input.clock.wallMs()) };
       return token;
     },

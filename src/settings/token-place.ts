@@ -79,19 +79,15 @@ export async function findTokenPlace(
   const found = (await loadTokens(stored)).get(profile);
   if (found === undefined) return undefined;
   const { login } = found;
-  const refusalHint = `run "${loginCommand(profile, login)}" for a new token`;
+  const email = login === undefined ? '' : ` --email ${login.email}`;
+  const refusalHint = `run "fleet auth login${email}${profileFlag(profile)}" for a new token`;
   const stores = profile === SANDBOX_PROFILE ? 'sandbox' : 'auth login';
   const origin = login === undefined ? `stored by ${stores}` : `logged in as ${login.email}`;
   return { kind: 'stored', level: 'profile', origin, refusalHint, text: '', login };
 }
 
-/** The login that gives the profile a new token. */
-export function loginCommand(profile: string, login: Login | undefined): string {
-  return `fleet auth login${login === undefined ? '' : ` --email ${login.email}`}${profileFlag(profile)}`;
-}
-
 /** The error for a missing token. */
 export function missingToken(profile: string): FleetError {
-  const hint = `run "${loginCommand(profile, undefined)}" or set FLEET_TOKEN`;
+  const hint = `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`;
   return lastingError(`no access token for profile "${profile}"`, hint);
 }

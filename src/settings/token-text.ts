@@ -3,7 +3,7 @@
 import { wholeUuid } from '../api/links.js';
 import { configError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
-import type { TokenInput } from './token-place.js';
+import type { Secrets } from '../secrets.js';
 
 /** Beyond this many milliseconds a Date is invalid. */
 const LAST_DATE_MS = 8.64e15;
@@ -24,15 +24,9 @@ export function parseToken(text: string): { value: string } | { reason: string }
 }
 
 /** The token in the text, registered as a secret. Throws a FleetError of kind `config` that says what is wrong with it. */
-export function readToken(
-  text: string,
-  what: string,
-  remedy: string,
-  { secrets }: Pick<TokenInput, 'secrets'>,
-  failure = configError,
-): string {
+export function readToken(text: string, what: string, hint: string, secrets: Secrets, failure = configError): string {
   const parsed = parseToken(text);
-  if ('reason' in parsed) throw failure(`${what} ${parsed.reason}`, remedy);
+  if ('reason' in parsed) throw failure(`${what} ${parsed.reason}`, hint);
   secrets.add(parsed.value);
   return parsed.value;
 }

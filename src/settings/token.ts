@@ -97,15 +97,12 @@ async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenRe
   if (login !== undefined) return (await import('./renewal.js')).openRenewal(readStored, place, input);
   const readers = {
     // A variable stays as it is for as long as the program runs.
-    variable: async () => readToken(text, origin, refusalHint, input, lastingError),
+    variable: async () => readToken(text, origin, refusalHint, input.secrets, lastingError),
     file: fileReader(place, input),
     stored: async () => (await readStored()).token,
   };
   return { read: async () => ({ token: await readers[kind](), dueMs: Number.POSITIVE_INFINITY }) };
 }
-
-/** Not there, no file, or not ours to read. */
-const MISSING_FILE_CODES: readonly string[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM'];
 
 function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput): () => Promise<string> {
   const { clock, signal, settings } = input;
@@ -117,11 +114,12 @@ function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput):
     const silenceMs = settings.timeout.value;
     const read = await readNamedFile(path, { ...limits, clock, signal, silenceMs }).catch((error: unknown) => {
       signal.throwIfAborted();
-      const isMissing = MISSING_FILE_CODES.includes((error as NodeJS.ErrnoException).code ?? '');
+      // What the file system refuses, such as one that is not there, stays as it is.
+      const failure = (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
       const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
-      throw (isMissing ? lastingError : configError)(message, 'check the path in FLEET_TOKEN_FILE', error);
+      throw failure(message, 'check the path in FLEET_TOKEN_FILE', error);
     });
-    const token = readToken(read.bytes.toString('utf8'), `the file ${path}`, refusalHint, input);
+    const token = readToken(read.bytes.toString('utf8'), `the file ${path}`, refusalHint, input.secrets);
     // A pipe (`FLEET_TOKEN_FILE=<(…)`) can be read once.
     if (!read.isRegular) kept = token;
     return token;
@@ -143,6 +141,7 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
         'start the command again',
       );
     checked = found.token;
-    return { ...found, token: readToken(found.token, `the stored token of profile "${profile}"`, refusalHint, input) };
+    const what = `the stored token of profile "${profile}"`;
+    return { ...found, token: readToken(found.token, what, refusalHint, input.secrets) };
   };
 }
