@@ -10,7 +10,6 @@ import { describe, expect, test } from 'vitest';
 import { environmentOf } from './support/environment.js';
 import { newFolder } from './support/folder.js';
 import { hostile, withHostile } from './support/hostile.js';
-import { organizationOf } from './support/made-mirror.js';
 import type { Behaviour } from './support/misbehaving.js';
 import { isLong, mostly, often } from './support/often.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
@@ -114,19 +113,6 @@ test('| head -1 ends quietly', async () => {
   });
 });
 
-test('a reader of what gbfs --every prints may leave', async () => {
-  await withSandbox({ bicycles: 5 }, async (sandbox) => {
-    const facts =
-      'system_id=a name=b language=en timezone=UTC opening_hours=24/7 feed_contact_email=a@b.ch feed_url=https://a.ch';
-    const flags = facts.replace(/\S+/g, '--set $&');
-    const { code, stderr } = await shell(`fleet gbfs --out ${newFolder()} ${flags} --every 1s --json | head -1`, {
-      ...(await environmentOf(sandbox)),
-      FLEET_ORGANIZATION: organizationOf(sandbox),
-    });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  });
-});
-
 test('many MB go through a pipe byte for byte', async () => {
   const pages = often(200);
   const page = (number: number) =>
@@ -199,32 +185,6 @@ test.each([
 ])('mirror status %j with %j names the port', async (args, env, code) => {
   const found = await runFleet(['mirror', 'status', ...args], { env });
   expect(found).toMatchObject({ code, stderr: expect.stringMatching(/port is (?:not )?a number from 1 to 65535/) });
-});
-
-/** What one command makes of a service; the second run of it must be the first over again. */
-async function runTwice(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
-  const first = await ended(start(args, env));
-  const second = await ended(start(args, env));
-  expect(second).toEqual(first);
-  expect(first.stderr).not.toContain('    at ');
-  return first;
-}
-
-const ONE_PAGE =
-  '{"count":1,"next":null,"previous":null,"results":[{"uuid":"6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11","name":"Ada"}]}';
-
-describe.concurrent('the same command twice, each in a process of its own', () => {
-  test.each(mostly(['honest', 'gzip', 'brotli', 'deflate'] as const, (name) => name === 'gzip'))(
-    'a service that is %s is read',
-    async (name) => {
-      await withHostile(hostile(name, { body: ONE_PAGE }), async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', XDG_CACHE_HOME: newFolder() };
-        const { code, stdout, stderr } = await runTwice(['bicycles', 'list', '--json', '-q', '--retries', '0'], env);
-        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-        expect(JSON.parse(stdout.toString())).toHaveLength(1);
-      });
-    },
-  );
 });
 
 /** How long the program may take to end once it is asked to: promise 8 of cli.md says two seconds, a busy machine gets more, and what hangs takes 30 s. */

@@ -11,9 +11,8 @@ import { openMemory } from '../../src/commands/alerts/memory.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
-import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
-import { eventually, type Running, startFleet } from '../support/running.js';
+import { type Running, startFleet } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 import { startServer, withServer } from '../support/server.js';
 
@@ -261,21 +260,6 @@ describe('what no webhook brought', () => {
       );
     }));
 
-  test('204 means printed: the first webhook about an alert that the list had is a line', () =>
-    withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const before = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
-      await withListener(
-        ['--backfill', '200ms'],
-        async ({ post, objects, events, until }) => {
-          await until(() => events('open').length === 1);
-          for (let time = 0; time < 2; time++) expect(await post(before)).toBe(204);
-          await new Promise((resolve) => setTimeout(resolve, 500));
-          expect(objects()).toEqual([before]);
-        },
-        await environmentOf(sandbox),
-      );
-    }));
-
   test('--backfill 0 reads nothing, and a list that cannot be read ends nothing', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       await withListener(
@@ -295,27 +279,6 @@ describe('what no webhook brought', () => {
         },
         { FLEET_BASE_URL: sandbox.baseUrl, FLEET_TOKEN: 'a-token-that-is-refused' },
       );
-    }));
-
-  test('after a restart: what was missed is marked, and nothing that was shown comes again', () =>
-    withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const env = await environmentOf(sandbox);
-      const free = await startServer(() => {});
-      await free.close();
-      const args = ['--port', new URL(free.url).port, '--backfill', '1h'];
-      const first = await listen(args, env);
-      await first.until(() => first.events('open').length === 1);
-      const shown = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
-      expect(await first.post(shown)).toBe(204);
-      await first.stop();
-      const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
-      const second = await listen(args, env);
-      await second.until(() => second.objects().length === 1);
-      expect(await second.post(shown)).toBe(204);
-      expect(await second.post(missed)).toBe(204);
-      await second.stop();
-      expect(second.objects()).toEqual([missed]);
-      expect(second.events('caught-up')).toHaveLength(1);
     }));
 });
 
@@ -455,20 +418,3 @@ describe('how it ends', () => {
     expect((await listening.ended).code).toBe(0);
   });
 });
-
-const MANY = often(1000);
-test(`${MANY} webhooks over many connections at once: each once, none lost`, () =>
-  withListener([], async ({ post, objects }) => {
-    const uuids = Array.from({ length: MANY }, (_, index) => `alert-${index}`);
-    let at = 0;
-    const sender = async () => {
-      for (let uuid = uuids[at++]; uuid !== undefined; uuid = uuids[at++]) expect(await post(alert(uuid))).toBe(204);
-    };
-    await Promise.all(Array.from({ length: 32 }, sender));
-    await eventually(() => objects().length >= MANY);
-    expect(
-      objects()
-        .map(({ uuid }) => uuid)
-        .sort(),
-    ).toEqual([...uuids].sort());
-  }));

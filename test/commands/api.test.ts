@@ -8,12 +8,10 @@ import { systemClock } from '../../src/clock.js';
 import { readAddress } from '../../src/commands/api/address.js';
 import { bodyOf, textField, typedField } from '../../src/commands/api/fields.js';
 import type { FleetError } from '../../src/errors.js';
-import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { findControls } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { useSandbox } from '../support/sandbox.js';
 import { type Answer, sendJson, withServer } from '../support/server.js';
 
 const folder = newFolder();
@@ -336,12 +334,6 @@ describe('--paginate', () => {
     expect((await fleet(pages, ['/x/', '--paginate', '-o', 'uuid'])).stdout).toBe('1a\n1b\n2a\n2b\n3a\n3b\n');
   });
 
-  test('a page that fails ends it', async () => {
-    const broken: Answer = (response, asked, socket) =>
-      asked.path.includes('page=2') ? sendJson(response, 500, { detail: 'boom' }) : pages(response, asked, socket);
-    expect(await fleet(broken, ['/x/', '--paginate'])).toMatchObject({ code: 7 });
-  });
-
   test('what is no list', async () => {
     expect(await fleet(fine, ['/x/', '--paginate'])).toMatchObject({ code: 7, stdout: '' });
   });
@@ -382,32 +374,5 @@ describe('errors are those of every command', () => {
     expect(cut.code).toBe(8);
     expect(cut.asked).toHaveLength(1);
     expect(cut.stderr).toContain('whether it was carried out is unknown');
-  });
-
-  test('a redirect to another origin is not followed', async () => {
-    const moved: Answer = (response) => void response.writeHead(302, { location: 'https://evil.example/' }).end();
-    expect(await fleet(moved, ['/x/'])).toMatchObject({ code: 7 });
-  });
-
-  test('no token', async () => {
-    expect((await fleet(fine, ['/x/'], { env: { FLEET_TOKEN: '' } })).code).toBe(3);
-  });
-});
-
-describe('against the sandbox', () => {
-  const service = useSandbox({ bicycles: 50 });
-
-  test('a list, a creation, a transition, a refusal', async () => {
-    const env = await environmentOf(service());
-    const run = async (...args: string[]) => runFleet(['api', ...args], { env });
-    expect((await run('/bicycles/', '--paginate', '--jq', 'length')).stdout).toBe(`${service().bicycles().length}\n`);
-    const first = JSON.parse((await run('/bicycles/?page=1')).stdout).results[0];
-    expect(service().bicycles()).toContainEqual(first);
-    const lost = service()
-      .bicycles()
-      .find(({ state }) => state === 'lost');
-    const refused = await run(`/bicycles/${lost?.['uuid']}/actions/`, '-f', 'type=rent');
-    expect(refused.code).toBe(6);
-    expect(refused.stderr).toContain("Action 'rent' not allowed");
   });
 });

@@ -1,9 +1,6 @@
 // `fleet doctor` against the sandbox and against services, networks and settings that are not well.
 
-import { execFileSync } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { createServer as createTls } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -17,7 +14,6 @@ import { startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
 import { type Answer, sendJson, withServer } from '../support/server.js';
-import { hasTool } from '../support/tools.js';
 
 const service = useSandbox({ bicycles: 30 });
 
@@ -55,23 +51,6 @@ async function examine(flags = '', options: RunOptions = {}) {
     wrong,
     find: (check: string) => findings.find((finding) => finding.check === check),
   };
-}
-
-/** A server that speaks https with a certificate of its own making, and answers every question with an empty list. */
-async function withTls(use: (address: string) => Promise<void>): Promise<void> {
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const what = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -days 3';
-  execFileSync('openssl', ['req', ...what.split(' '), '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  const server = createTls({ key: await readFile(key), cert: await readFile(cert) }, (_, response) =>
-    sendJson(response, 200, []),
-  );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    await use(`https://localhost:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
 }
 
 describe('all is well', () => {
@@ -141,19 +120,6 @@ describe('settings', () => {
     expect(wrong).toEqual(['failure base_url', 'failure token', 'warning sse_url', 'warning organization']);
     expect(find('base_url')?.next).toContain('fleet auth login');
     expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'config' } });
-  });
-
-  it('from the environment alone', async () => {
-    const env = {
-      FLEET_BASE_URL: service().baseUrl,
-      FLEET_SSE_URL: service().sseUrl,
-      FLEET_TOKEN: await service().token(),
-      FLEET_ORGANIZATION: service().organizations[0]?.uuid ?? '',
-      FLEET_CONFIG_DIR: join(folder, 'nowhere'),
-    };
-    const { code, wrong, find } = await examine('', { env });
-    expect([code, wrong]).toEqual([0, []]);
-    expect(find('base_url')?.finding).toContain('(FLEET_BASE_URL)');
   });
 
   it('a broken file: the rest is looked at all the same', async () => {
@@ -330,24 +296,6 @@ describe('the network', () => {
     );
   });
 
-  it('a port that speaks no HTTP', async () => {
-    const server = await startMisbehaving((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
-    const { code, find } = await examine('', { env: { FLEET_BASE_URL: server.url } });
-    expect([code, find('http')?.finding]).toEqual([8, expect.stringContaining('not HTTP')]);
-    await server.close();
-  });
-
-  it.runIf(hasTool('openssl'))('a certificate that nobody knows', async () => {
-    await withTls(async (address) => {
-      const { code, find } = await examine('', { env: { FLEET_BASE_URL: address } });
-      expect(code).toBe(8);
-      expect(find('http')).toMatchObject({
-        outcome: 'failure',
-        next: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
-      });
-    });
-  });
-
   it.each<[string, Answer]>([
     [
       'an answer that is compressed',
@@ -401,15 +349,6 @@ describe('the push address', () => {
         expect(examined).toMatchObject({ code: 8, wrong: ['failure push'] });
       },
     );
-  });
-
-  it('is dead', async () => {
-    await settle(service(), { sse_url: 'http://127.0.0.1:1' });
-    const { code, wrong, find } = await examine();
-    expect([code, wrong]).toEqual([8, ['failure push']]);
-    expect(find('push')?.finding).toContain('cannot reach the push channel at http://127.0.0.1:1: connection refused');
-    expect(find('push')?.next).toContain('check sse_url');
-    expect(find('prefix')?.outcome).toBe('ok');
   });
 
   it('is that of the API', async () => {

@@ -1,9 +1,8 @@
 // The journal's file and its lock: any beginning is usable, damage is refused, one run a journal whatever its name.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { appendFile, copyFile, link, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../src/commands/shared/bulk/journal.js';
@@ -13,7 +12,7 @@ import { OUTCOMES } from '../../src/views/action.js';
 import { BINDING, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
-import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
+import { PROGRAM_LINE } from '../support/program.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const HEADER = lineOf({ fleet_journal: 3, ...BINDING });
@@ -297,95 +296,8 @@ describe('opening', () => {
 });
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
-const B = 'bbbbbbbb-0000-4000-8000-000000000002';
-
-/** Makes a process live so many times faster. */
-const HURRY = {
-  ...preload(fileURLToPath(new URL('../support/hurry.js', import.meta.url))),
-  FLEET_TEST_HURRY: '3',
-};
-
-/** Starts `fleet ARGS` as a process of its own. */
-function start(args: readonly string[], url: string, more: NodeJS.ProcessEnv = {}) {
-  const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent', ...more };
-  const child: ChildProcess = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stderr = '';
-  let stdout = '';
-  child.stderr?.on('data', (chunk) => (stderr += chunk));
-  child.stdout?.on('data', (chunk) => (stdout += chunk));
-  const ended = new Promise<{ code: number | null; stderr: string; stdout: string }>((resolve) =>
-    child.once('close', (code) => resolve({ code, stderr, stdout })),
-  );
-  return { child, ended };
-}
 
 describe('processes', () => {
-  test('five that start at once on the journal of a dead run: one wins, the others send nothing', async () => {
-    let letGo = () => {};
-    // The winner works until all others have come and ended.
-    const othersEnded = new Promise<void>((resolve) => (letGo = resolve));
-    await withServer(
-      async (response, { method }) => {
-        if (method !== 'GET') await othersEnded;
-        sendJson(response, 200, method === 'GET' ? [] : {});
-      },
-      async ({ url, asked }) => {
-        await withJournal(async (path) => {
-          await leaveJournal(path, { binding: { base_url: url }, start: START, sending: [] });
-          const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--timeout', '600', '--journal', path];
-          const runs = Array.from({ length: 5 }, () => start(args, url, HURRY).ended);
-          let count = 0;
-          for (const run of runs) void run.then(() => ++count === runs.length - 1 && letGo());
-          const ended = await Promise.all(runs);
-          const codes = ended.map(({ code }) => code).sort();
-          expect(codes).toEqual([0, 2, 2, 2, 2]);
-          expect(asked.filter(({ method }) => method === 'POST')).toHaveLength(2);
-        });
-      },
-    );
-  });
-
-  test('a pipe, its own output and a device are refused at once, and nothing is sent', async () => {
-    await withServer(
-      (response) => sendJson(response, 200, {}),
-      async ({ url, asked }) => {
-        const args = (journal: string) => ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', journal];
-        const { code, stderr } = await start(args('/dev/stdout'), url).ended;
-        expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a regular file') });
-        expect(asked).toEqual([]);
-      },
-    );
-  });
-
-  test('a journal deleted during the run stops it with exit 10; every bicycle has a result', async () => {
-    await withJournal(async (path) => {
-      let posts = 0;
-      await withServer(
-        async (response, { method }) => {
-          if (method === 'POST' && ++posts === 3) await rm(path);
-          sendJson(response, 200, method === 'GET' ? [] : {});
-        },
-        async ({ url }) => {
-          const uuids = Array.from({ length: 12 }, (_, index) => A.replace(/..$/, String(10 + index)));
-          const args = `bicycles act ${uuids.join(' ')} rent --yes --concurrency 1 --json --journal ${path}`.split(' ');
-          const { code, stdout, stderr } = await start(args, url).ended;
-          expect(stderr).toContain('was deleted or replaced');
-          expect(code).toBe(10);
-          const outcomes = stdout
-            .trim()
-            .split('\n')
-            .map((line) => JSON.parse(line).outcome);
-          expect(outcomes).toHaveLength(12);
-          expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(posts);
-          expect(posts).toBeLessThan(5);
-        },
-      );
-    });
-  });
-
   test('a full disk: every bicycle that was sent has its line, exit 10', async () => {
     await withJournal(async (path) => {
       let posts = 0;

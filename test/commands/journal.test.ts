@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { personOfToken } from '../../src/commands/shared/bulk/people.js';
 import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
-import type { Sandbox } from '../../src/sandbox/index.js';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { DEAD_RUN, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
@@ -79,129 +79,119 @@ function asBefore(sandbox: Sandbox, uuid: string) {
   return { key: uuid, before: { state: sandbox.bicycle(uuid)?.state ?? null, version: null } };
 }
 
+/** A service, and where a journal may be. */
+const withRun = (options: SandboxOptions, use: (sandbox: Sandbox, path: string) => Promise<void>) =>
+  withSandbox(options, (sandbox) => withJournal((path) => use(sandbox, path)));
+
 describe.concurrent('a rerun', () => {
   test('skips what is done, reports what was refused, sends neither', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [good = '', bad = ''] = [...inState(sandbox, 'available', 1), ...inState(sandbox, 'lost', 1)];
-        const args = [good, bad, 'reserve', '--yes', '--journal', path];
-        expect((await act(sandbox, args)).outcomes).toEqual({ [good]: 'done', [bad]: 'refused' });
-        const before = posts(sandbox);
-        const again = await act(sandbox, args);
-        expect(again.code).toBe(9);
-        expect(again.outcomes).toEqual({ [good]: 'skipped', [bad]: 'refused' });
-        expect(again.results.find(({ uuid }) => uuid === bad)?.message).toContain("current state 'lost'");
-        expect(posts(sandbox)).toBe(before);
-        // Nothing is left to be asked about.
-        expect(
-          (
-            await act(
-              sandbox,
-              args.filter((word) => word !== '--yes'),
-            )
-          ).outcomes,
-        ).toEqual(again.outcomes);
-      });
+    await withRun({ bicycles: 60 }, async (sandbox, path) => {
+      const [good = '', bad = ''] = [...inState(sandbox, 'available', 1), ...inState(sandbox, 'lost', 1)];
+      const args = [good, bad, 'reserve', '--yes', '--journal', path];
+      expect((await act(sandbox, args)).outcomes).toEqual({ [good]: 'done', [bad]: 'refused' });
+      const before = posts(sandbox);
+      const again = await act(sandbox, args);
+      expect(again.code).toBe(9);
+      expect(again.outcomes).toEqual({ [good]: 'skipped', [bad]: 'refused' });
+      expect(again.results.find(({ uuid }) => uuid === bad)?.message).toContain("current state 'lost'");
+      expect(posts(sandbox)).toBe(before);
+      // Nothing is left to be asked about.
+      expect(
+        (
+          await act(
+            sandbox,
+            args.filter((word) => word !== '--yes'),
+          )
+        ).outcomes,
+      ).toEqual(again.outcomes);
     });
   });
 
   test('of one: skipped is a success, refused the refusal', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [good = ''] = inState(sandbox, 'available', 1);
-        const [bad = ''] = inState(sandbox, 'lost', 1);
-        await act(sandbox, [good, 'reserve', '--journal', path]);
-        const again = await act(sandbox, [good, 'reserve', '--journal', path]);
-        expect({ code: again.code, outcomes: again.outcomes }).toEqual({ code: 0, outcomes: { [good]: 'skipped' } });
-        expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
-        expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
-        expect(sandbox.actionCount(good)).toBe(1);
-      });
+    await withRun({ bicycles: 60 }, async (sandbox, path) => {
+      const [good = ''] = inState(sandbox, 'available', 1);
+      const [bad = ''] = inState(sandbox, 'lost', 1);
+      await act(sandbox, [good, 'reserve', '--journal', path]);
+      const again = await act(sandbox, [good, 'reserve', '--journal', path]);
+      expect({ code: again.code, outcomes: again.outcomes }).toEqual({ code: 0, outcomes: { [good]: 'skipped' } });
+      expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
+      expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
+      expect(sandbox.actionCount(good)).toBe(1);
     });
   });
 
   test('after Ctrl-C resumes where it stopped', async () => {
-    await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const uuids = inState(sandbox, 'available', 60);
-        const args = [...uuids, 'reserve', '--yes', '--journal', path];
-        const signals = new EventEmitter();
-        const running = act(sandbox, args, { signals, clock: openQuickClock(1) });
-        while (posts(sandbox) < 20) await new Promise((resolve) => setTimeout(resolve, 2));
-        signals.emit('SIGINT');
-        const first = await running;
-        expect(first.code).toBe(130);
-        expect(first.results.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
-        const second = await act(sandbox, args);
-        expect(second.code).toBe(0);
-        for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-      });
+    await withRun({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] }, async (sandbox, path) => {
+      const uuids = inState(sandbox, 'available', 60);
+      const args = [...uuids, 'reserve', '--yes', '--journal', path];
+      const signals = new EventEmitter();
+      const running = act(sandbox, args, { signals, clock: openQuickClock(1) });
+      while (posts(sandbox) < 20) await new Promise((resolve) => setTimeout(resolve, 2));
+      signals.emit('SIGINT');
+      const first = await running;
+      expect(first.code).toBe(130);
+      expect(first.results.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
+      const second = await act(sandbox, args);
+      expect(second.code).toBe(0);
+      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     });
   });
 
   test('connections that died: with the state before from the input, what is in the target state now is done', async () => {
     // A service without a history of transitions.
     const service = { service: 'interface', bicycles: 200, faults: [{ kind: 'cut', share: 0.2 }] } as const;
-    await withSandbox({ ...service, faults: [...service.faults] }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const uuids = inState(sandbox, 'available', 60);
-        const stdin = uuids.map((uuid) => JSON.stringify(sandbox.bicycle(uuid))).join('\n');
-        const args = ['-', 'reserve', '--yes', '--journal', path];
-        expect((await act(sandbox, args, { stdin })).code).toBe(9);
-        sandbox.setFaults([]);
-        const second = await act(sandbox, args, { stdin });
-        expect(second.stderr).toContain(' done, 0 not done and sent now, 0 unknown');
-        expect(second.code).toBe(0);
-        for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-      });
+    await withRun({ ...service, faults: [...service.faults] }, async (sandbox, path) => {
+      const uuids = inState(sandbox, 'available', 60);
+      const stdin = uuids.map((uuid) => JSON.stringify(sandbox.bicycle(uuid))).join('\n');
+      const args = ['-', 'reserve', '--yes', '--journal', path];
+      expect((await act(sandbox, args, { stdin })).code).toBe(9);
+      sandbox.setFaults([]);
+      const second = await act(sandbox, args, { stdin });
+      expect(second.stderr).toContain(' done, 0 not done and sent now, 0 unknown');
+      expect(second.code).toBe(0);
+      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     });
   });
 
   test('answers that say nothing (503): looked up, and sent again where nothing was done', async () => {
-    await withSandbox({ bicycles: 200, faults: [{ kind: 'error', status: 503, share: 0.1 }] }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const uuids = inState(sandbox, 'available', 60);
-        const args = [...uuids, 'reserve', '--yes', '--journal', path];
-        const codes: number[] = [];
-        do codes.push((await act(sandbox, args)).code);
-        while (codes.at(-1) !== 0 && codes.length < 10);
-        expect(codes.at(-1)).toBe(0);
-        expect(codes.length).toBeGreaterThan(1);
-        for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-      });
+    await withRun({ bicycles: 200, faults: [{ kind: 'error', status: 503, share: 0.1 }] }, async (sandbox, path) => {
+      const uuids = inState(sandbox, 'available', 60);
+      const args = [...uuids, 'reserve', '--yes', '--journal', path];
+      const codes: number[] = [];
+      do codes.push((await act(sandbox, args)).code);
+      while (codes.at(-1) !== 0 && codes.length < 10);
+      expect(codes.at(-1)).toBe(0);
+      expect(codes.length).toBeGreaterThan(1);
+      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     });
   });
 
   test('killed between sending and answer: what nobody touched is sent, what was available before and is reserved is done', async () => {
-    await withSandbox({ bicycles: 100 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
-        await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);
-        await arrive(sandbox, carriedOut, 'reserve');
-        const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
-        const { code, outcomes, stderr } = await act(sandbox, args);
-        expect(stderr).toContain('2 without an answer in an earlier run: 1 done, 1 not done and sent now, 0 unknown');
-        expect({ code, outcomes }).toEqual({
-          code: 0,
-          outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
-        });
-        expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([1, 1, 1]);
+    await withRun({ bicycles: 100 }, async (sandbox, path) => {
+      const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
+      await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);
+      await arrive(sandbox, carriedOut, 'reserve');
+      const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
+      const { code, outcomes, stderr } = await act(sandbox, args);
+      expect(stderr).toContain('2 without an answer in an earlier run: 1 done, 1 not done and sent now, 0 unknown');
+      expect({ code, outcomes }).toEqual({
+        code: 0,
+        outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
       });
+      expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([1, 1, 1]);
     });
   });
 
   test('a request that never arrived is not done, although the bicycle moved and is where the transition leads', async () => {
-    await withSandbox({ bicycles: 100 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [lost = '', fresh = ''] = inState(sandbox, 'in_maintenance', 2);
-        const binding = { base_url: sandbox.baseUrl, transition: 'take_over' };
-        const start = { newest: newestOf(sandbox), date: '2026-01-01T00:00:00Z' };
-        await leaveJournal(path, { binding, start, sending: [lost] });
-        sandbox.changeBicycle(lost, { latitude: 52.5 });
-        const { code, outcomes } = await act(sandbox, [lost, fresh, 'take_over', '--yes', '--journal', path]);
-        expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [lost]: 'unknown', [fresh]: 'done' } });
-        expect(sandbox.actionCount(lost)).toBe(0);
-      });
+    await withRun({ bicycles: 100 }, async (sandbox, path) => {
+      const [lost = '', fresh = ''] = inState(sandbox, 'in_maintenance', 2);
+      const binding = { base_url: sandbox.baseUrl, transition: 'take_over' };
+      const start = { newest: newestOf(sandbox), date: '2026-01-01T00:00:00Z' };
+      await leaveJournal(path, { binding, start, sending: [lost] });
+      sandbox.changeBicycle(lost, { latitude: 52.5 });
+      const { code, outcomes } = await act(sandbox, [lost, fresh, 'take_over', '--yes', '--journal', path]);
+      expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [lost]: 'unknown', [fresh]: 'done' } });
+      expect(sandbox.actionCount(lost)).toBe(0);
     });
   });
 
@@ -210,39 +200,18 @@ describe.concurrent('a rerun', () => {
     ['done', 0, 'done', 0],
     ['resend', 0, 'done', 1],
   ])('--unknown %s', async (choice, code, outcome, count) => {
-    await withSandbox({ bicycles: 100 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
-        await leave(sandbox, path, [moved]);
-        sandbox.changeBicycle(moved, { name: 'touched' });
-        const args = [moved, fresh, 'reserve', '--yes', '--journal', path];
-        const run = await act(sandbox, [...args, '--unknown', choice]);
-        expect({ code: run.code, outcomes: run.outcomes }).toEqual({
-          code,
-          outcomes: { [moved]: outcome, [fresh]: 'done' },
-        });
-        expect(sandbox.actionCount(moved)).toBe(count);
-        if (choice === 'done') expect((await act(sandbox, args)).outcomes).toMatchObject({ [moved]: 'skipped' });
+    await withRun({ bicycles: 100 }, async (sandbox, path) => {
+      const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
+      await leave(sandbox, path, [moved]);
+      sandbox.changeBicycle(moved, { name: 'touched' });
+      const args = [moved, fresh, 'reserve', '--yes', '--journal', path];
+      const run = await act(sandbox, [...args, '--unknown', choice]);
+      expect({ code: run.code, outcomes: run.outcomes }).toEqual({
+        code,
+        outcomes: { [moved]: outcome, [fresh]: 'done' },
       });
-    });
-  });
-
-  test('changed since, and not to where the transition leads: unknown, and never sent again by itself', async () => {
-    await withSandbox({ bicycles: 100 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
-        await leave(sandbox, path, [moved]);
-        sandbox.changeBicycle(moved, { state: 'available', name: 'touched' });
-        const { code, outcomes, results } = await act(sandbox, [moved, fresh, 'reserve', '--yes', '--journal', path]);
-        expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [moved]: 'unknown', [fresh]: 'done' } });
-        expect(results.find(({ uuid }) => uuid === moved)).toMatchObject({
-          state: 'available',
-          message: expect.stringMatching(
-            /^sent by an earlier run, and whether it was carried out is unknown: .*; it is available now$/,
-          ),
-        });
-        expect(sandbox.actionCount(moved)).toBe(0);
-      });
+      expect(sandbox.actionCount(moved)).toBe(count);
+      if (choice === 'done') expect((await act(sandbox, args)).outcomes).toMatchObject({ [moved]: 'skipped' });
     });
   });
 
@@ -250,61 +219,46 @@ describe.concurrent('a rerun', () => {
     ['y', 0, 1],
     ['n', 9, 0],
   ])('on a terminal it is asked about: %s', async (key, code, count) => {
-    await withSandbox({ bicycles: 100 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
-        await leave(sandbox, path, [moved]);
-        sandbox.changeBicycle(moved, { name: 'touched' });
-        const stdin = new PassThrough();
-        let said = '';
-        const running = act(sandbox, [moved, fresh, 'reserve', '--yes', '--journal', path], {
-          stdin,
-          terminal: { columns: 300 },
-          onStderr: (text) => (said += text),
-        });
-        while (!said.includes('again?')) await new Promise((resolve) => setTimeout(resolve, 5));
-        const asked = said;
-        // Progress is drawn from half a second on.
-        await new Promise((resolve) => setTimeout(resolve, 700));
-        expect(said).toBe(asked);
-        stdin.write(key);
-        stdin.write('\r');
-        expect((await running).code).toBe(code);
-        expect(said).toContain(`1 may or may not have been done before (touched is available); reserve them again?`);
-        expect(sandbox.actionCount(moved)).toBe(count);
+    await withRun({ bicycles: 100 }, async (sandbox, path) => {
+      const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
+      await leave(sandbox, path, [moved]);
+      sandbox.changeBicycle(moved, { name: 'touched' });
+      const stdin = new PassThrough();
+      let said = '';
+      const running = act(sandbox, [moved, fresh, 'reserve', '--yes', '--journal', path], {
+        stdin,
+        terminal: { columns: 300 },
+        onStderr: (text) => (said += text),
       });
+      while (!said.includes('again?')) await new Promise((resolve) => setTimeout(resolve, 5));
+      const asked = said;
+      // Progress is drawn from half a second on.
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      expect(said).toBe(asked);
+      stdin.write(key);
+      stdin.write('\r');
+      expect((await running).code).toBe(code);
+      expect(said).toContain(`1 may or may not have been done before (touched is available); reserve them again?`);
+      expect(sandbox.actionCount(moved)).toBe(count);
     });
   });
 
   test('a state that no answer showed, as after --unknown done, is not where the transition leads', async () => {
-    await withSandbox({ service: 'interface', bicycles: 100 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
-        await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);
-        const result = {
-          outcome: 'done',
-          status: null,
-          state: 'lost',
-          request_id: null,
-          milliseconds: null,
-          message: '',
-        };
-        await appendFile(path, lineOf({ answered: settled, run: DEAD_RUN, result, n: 5 }));
-        sandbox.changeBicycle(moved, { state: 'lost' });
-        const { code, outcomes } = await act(sandbox, [settled, moved, 'reserve', '--yes', '--journal', path]);
-        expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [settled]: 'skipped', [moved]: 'unknown' } });
-      });
-    });
-  });
-
-  test('not in the list, as a bicycle that somebody else rides: unknown', async () => {
-    await withSandbox({ bicycles: 40 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [fresh = ''] = inState(sandbox, 'available', 1);
-        await leave(sandbox, path, [A]);
-        const { code, outcomes } = await act(sandbox, [A, fresh, 'reserve', '--yes', '--journal', path]);
-        expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [A]: 'unknown', [fresh]: 'done' } });
-      });
+    await withRun({ service: 'interface', bicycles: 100 }, async (sandbox, path) => {
+      const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
+      await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);
+      const result = {
+        outcome: 'done',
+        status: null,
+        state: 'lost',
+        request_id: null,
+        milliseconds: null,
+        message: '',
+      };
+      await appendFile(path, lineOf({ answered: settled, run: DEAD_RUN, result, n: 5 }));
+      sandbox.changeBicycle(moved, { state: 'lost' });
+      const { code, outcomes } = await act(sandbox, [settled, moved, 'reserve', '--yes', '--journal', path]);
+      expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [settled]: 'skipped', [moved]: 'unknown' } });
     });
   });
 
@@ -347,52 +301,48 @@ describe.concurrent('a rerun', () => {
   });
 
   test('what may still arrive is given --settle in full, said with a countdown, while the rest goes on', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
-        await leave(sandbox, path, [asBefore(sandbox, late)]);
-        // The clock of the machine is an hour ahead at the resume, and the request of the dead run comes late.
-        const clock = { ...openQuickClock(40), wallMs: () => Date.now() + 3_600_000 };
-        const stderr: string[] = [];
-        const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path], {
-          clock,
-          terminal: { columns: 200 },
-          onStderr: (text) => stderr.push(text),
-        });
-        while (!stderr.join('').includes('the requests of the earlier run are decided in'))
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        expect(sandbox.actionCount(fresh)).toBe(1);
-        await arrive(sandbox, late, 'reserve');
-        expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
-        expect(sandbox.actionCount(late)).toBe(1);
-        const said = stderr.join('');
-        expect(said).toMatch(/1 request of an earlier run may still arrive; waiting \d\d s \(--settle\)/);
-        expect(said).toMatch(/reserve: 1 ended; the requests of the earlier run are decided in \d+ s/);
+    await withRun({ bicycles: 60 }, async (sandbox, path) => {
+      const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
+      await leave(sandbox, path, [asBefore(sandbox, late)]);
+      // The clock of the machine is an hour ahead at the resume, and the request of the dead run comes late.
+      const clock = { ...openQuickClock(40), wallMs: () => Date.now() + 3_600_000 };
+      const stderr: string[] = [];
+      const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path], {
+        clock,
+        terminal: { columns: 200 },
+        onStderr: (text) => stderr.push(text),
       });
+      while (!stderr.join('').includes('the requests of the earlier run are decided in'))
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(sandbox.actionCount(fresh)).toBe(1);
+      await arrive(sandbox, late, 'reserve');
+      expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
+      expect(sandbox.actionCount(late)).toBe(1);
+      const said = stderr.join('');
+      expect(said).toMatch(/1 request of an earlier run may still arrive; waiting \d\d s \(--settle\)/);
+      expect(said).toMatch(/reserve: 1 ended; the requests of the earlier run are decided in \d+ s/);
     });
   });
 
   test('a journal that is deleted while doubts wait ends the waiting: nothing can be sent without it', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
-        await leave(sandbox, path, [asBefore(sandbox, late)]);
-        let isGone = false;
-        const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '4000'], {
-          clock: openQuickClock(40),
-          onStderr: (text) => {
-            if (!text.includes('(--settle)')) return;
-            isGone = true;
-            rmSync(path);
-          },
-        });
-        const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still waiting').unref());
-        expect(await Promise.race([running, patience])).toMatchObject({
-          code: 10,
-          outcomes: { [late]: 'unknown', [fresh]: 'done' },
-        });
-        expect(isGone).toBe(true);
+    await withRun({ bicycles: 60 }, async (sandbox, path) => {
+      const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
+      await leave(sandbox, path, [asBefore(sandbox, late)]);
+      let isGone = false;
+      const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '4000'], {
+        clock: openQuickClock(40),
+        onStderr: (text) => {
+          if (!text.includes('(--settle)')) return;
+          isGone = true;
+          rmSync(path);
+        },
       });
+      const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still waiting').unref());
+      expect(await Promise.race([running, patience])).toMatchObject({
+        code: 10,
+        outcomes: { [late]: 'unknown', [fresh]: 'done' },
+      });
+      expect(isGone).toBe(true);
     });
   });
 
@@ -473,45 +423,39 @@ describe.concurrent('a rerun', () => {
     ['another field', ['reserve', '--field', 'a=b'], 'fields [], not [['],
     ['another address', ['reserve', '--base-url', 'http://127.0.0.1:9'], 'base_url'],
   ])('with %s is refused', async (_case, words, message) => {
-    await withSandbox({ bicycles: 20 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        await leave(sandbox, path, []);
-        const { code, stderr } = await act(sandbox, [A, B, ...words, '--yes', '--journal', path]);
-        expect(stderr).toContain(message);
-        expect(code).toBe(2);
-        expect(posts(sandbox)).toBe(0);
-      });
+    await withRun({ bicycles: 20 }, async (sandbox, path) => {
+      await leave(sandbox, path, []);
+      const { code, stderr } = await act(sandbox, [A, B, ...words, '--yes', '--journal', path]);
+      expect(stderr).toContain(message);
+      expect(code).toBe(2);
+      expect(posts(sandbox)).toBe(0);
     });
   });
 
   test('a file of something else is refused and stays as it is; so does one that cannot be opened', async () => {
-    await withSandbox({ bicycles: 20 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        await writeFile(path, 'my precious list\n');
-        expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', path])).code).toBe(2);
-        expect(await readFile(path, 'utf8')).toBe('my precious list\n');
-        expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', `${path}/none`])).code).toBe(2);
-        expect(posts(sandbox)).toBe(0);
-      });
+    await withRun({ bicycles: 20 }, async (sandbox, path) => {
+      await writeFile(path, 'my precious list\n');
+      expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', path])).code).toBe(2);
+      expect(await readFile(path, 'utf8')).toBe('my precious list\n');
+      expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', `${path}/none`])).code).toBe(2);
+      expect(posts(sandbox)).toBe(0);
     });
   });
 
   test('--dry-run shows what is left and writes nothing', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      await withJournal(async (path) => {
-        const [done = '', left = '', doubt = ''] = inState(sandbox, 'available', 3);
-        await act(sandbox, [done, 'reserve', '--journal', path]);
-        const claim = { claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500 };
-        await appendFile(path, numbered([claim, { sending: doubt, run: 'r' }]).join(''));
-        const before = await readFile(path, 'utf8');
-        const { stdout, stderr } = await act(sandbox, [done, left, doubt, 'reserve', '--dry-run', '--journal', path]);
-        expect(stdout.trim().split('\n')).toHaveLength(1);
-        expect(stdout).toContain(left);
-        expect(stderr).toContain(
-          'dry run: 1 request, nothing was sent; by the journal 1 done, 1 of an earlier run without an answer',
-        );
-        expect(await readFile(path, 'utf8')).toBe(before);
-      });
+    await withRun({ bicycles: 60 }, async (sandbox, path) => {
+      const [done = '', left = '', doubt = ''] = inState(sandbox, 'available', 3);
+      await act(sandbox, [done, 'reserve', '--journal', path]);
+      const claim = { claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500 };
+      await appendFile(path, numbered([claim, { sending: doubt, run: 'r' }]).join(''));
+      const before = await readFile(path, 'utf8');
+      const { stdout, stderr } = await act(sandbox, [done, left, doubt, 'reserve', '--dry-run', '--journal', path]);
+      expect(stdout.trim().split('\n')).toHaveLength(1);
+      expect(stdout).toContain(left);
+      expect(stderr).toContain(
+        'dry run: 1 request, nothing was sent; by the journal 1 done, 1 of an earlier run without an answer',
+      );
+      expect(await readFile(path, 'utf8')).toBe(before);
     });
   });
 });

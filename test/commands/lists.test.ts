@@ -372,17 +372,6 @@ describe('complete or loud', () => {
       );
     }
   });
-
-  test('a bare array', async () => {
-    await withServer(
-      (response) => sendJson(response, 200, [{ uuid: 'a', state_of_charge: '12.5' }]),
-      async ({ url }) => {
-        const run = (...args: string[]) => runFleet(['bicycles', 'list', ...args], { env: env(url) });
-        expect((await run('--all', '--json')).stdout).toContain('"state_of_charge":"12.5"');
-        expect((await run('--count')).stdout).toBe('1\n');
-      },
-    );
-  });
 });
 
 test.each([40, 80, 140])('no line is wider than a terminal of %i columns', async (columns) => {

@@ -1,6 +1,6 @@
 // `fleet mirror run` and `once` against a sandbox: what the tables hold after each kind of event, and how failures end.
 
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -282,18 +282,6 @@ test('alerts behind a page that could not be read are read the next time', async
 });
 
 describe('what ends it, and what it survives', () => {
-  test('another service, a damaged file', async () => {
-    await withScene(await newSqlite(), async ({ once, onceAt, to }) => {
-      expect((await once()).code).toBe(0);
-      const foreign = { code: 3, stderr: expect.stringContaining('the mirror belongs to') };
-      expect(await onceAt('http://127.0.0.1:9')).toMatchObject(foreign);
-      const path = join(folder, 'damaged.db');
-      writeFileSync(path, 'this is no database, and long enough to be taken for one'.repeat(100));
-      expect((await once('--to', `sqlite:${path}`)).code).toBe(3);
-      expect(statSync(to.replace('sqlite:', '')).mode & 0o777).toBe(0o600);
-    });
-  });
-
   test.each(['delete', 'wal'])('a database with other tables in the journal mode %s is left as it is', async (mode) => {
     const path = join(folder, `songs-${mode}.db`);
     await withDatabase(`sqlite:${path}`, async (database) => {

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
-import { inTurn, sendStatus, sendStream, startMisbehaving } from '../support/misbehaving.js';
+import { sendStatus, sendStream, startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
 
@@ -482,23 +482,6 @@ describe('--live', () => {
     expect(got.stdout.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
     expect(got.stderr).toContain('error: the service refused');
   });
-});
-
-test('a proxy of some trouble: 503, a wrong page, then fine', async () => {
-  const { organization } = find();
-  const push = await startMisbehaving(
-    inTurn(
-      (socket) => sendStatus(socket, 503),
-      (socket) => sendStatus(socket, 200, { 'Content-Type': 'text/html' }, '<title>Log in</title>'),
-      (socket) => sendStream(socket, 'data: {"sender":"task","message":{"n":1}}\n\n'),
-    ),
-  );
-  const got = await watch([organization, '--max-events', '1'], { env: { FLEET_SSE_URL: push.url } });
-  await push.close();
-  expect(got.code).toBe(0);
-  expect(got.stdout).toMatch(/task .*\{"n":1\}\n$/);
-  expect(got.stderr).toMatch(/not connected: .*503|not connected: the service could not answer/);
-  expect(got.stderr).toContain('text/html "Log in"');
 });
 
 describe('--jq', () => {

@@ -65,37 +65,6 @@ describe('messages', () => {
     });
   });
 
-  test('older than what is known are late, and change nothing', () => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.hear(UUID, bicycle(5, { state: 'lost' }), at(5));
-    expect(knowledge.hear(UUID, bicycle(4), at(6))).toMatchObject({ kind: 'late' });
-    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
-  });
-
-  test('that a list showed before are no news, however often lists were read until they came', () => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.hear(UUID, bicycle(1, { name: 'none' }), at(1));
-    const changes = Array.from({ length: 30 }, (_, index) =>
-      bicycle(10 * index + 10, { concurrency_version: index, name: `${index}` }),
-    );
-    const mark = knowledge.mark(5_000);
-    for (const [index, change] of changes.entries()) {
-      expect(knowledge.compare(change, mark, knowledge.heard(), at(10 * index + 11)).change?.kind).toBe('caught-up');
-    }
-    expect(changes.map((change) => knowledge.hear(UUID, change, at(400)).kind)).toEqual(changes.map(() => 'repeat'));
-  });
-
-  test('are not taken back by a list that was asked for before them, whatever future its times are of', () => {
-    const knowledge = openKnowledge(at(0));
-    for (const second of [1, 2, 3, 4, 5]) knowledge.hear(OTHER, bicycle(second, {}, OTHER), at(second));
-    const listed = bicycle(86_400, { state: 'rented' });
-    knowledge.hear(UUID, listed, at(6));
-    const [mark, askedAt] = [knowledge.mark(6_000), knowledge.heard()];
-    knowledge.hear(UUID, bicycle(9, { state: 'lost' }), at(9));
-    expect(knowledge.compare(listed, mark, askedAt, at(10)).change).toBeUndefined();
-    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
-  });
-
   test('a microsecond apart are told apart, and a version apart in the same second', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.hear(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
@@ -104,16 +73,6 @@ describe('messages', () => {
     expect(knowledge.hear(OTHER, bicycle(5, { concurrency_version: 7, state: 'lost' }, OTHER), at(5)).kind).toBe(
       'late',
     );
-  });
-
-  test.each([3600, 30])('a bicycle %i s in the future is heard like any other', (ahead) => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.learn(bicycle(ahead), at(1));
-    expect(knowledge.hear(UUID, bicycle(2, { state: 'lost' }), at(2))).toMatchObject({
-      kind: 'update',
-      fields: ['state'],
-    });
-    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
   });
 
   test("a machine whose date is an hour behind takes the time from the service's answers", () => {
@@ -130,24 +89,6 @@ describe('messages', () => {
     const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });
     expect(knowledge.hear(UUID, again, at(2))).toMatchObject({ kind: 'repeat', fields: [] });
   });
-
-  test('the first message after the baseline is shown, also when the baseline had its content', () => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.learn(bicycle(1, { state: 'rented' }), at(1));
-    const change = knowledge.hear(UUID, bicycle(1, { state: 'rented' }), at(2));
-    expect(change).toMatchObject({ kind: 'update', before: undefined, after: { state: 'rented' } });
-    // Bookkeeping alone changes nothing that a line could name.
-    knowledge.learn(bicycle(1, { concurrency_version: 1 }, OTHER), at(1));
-    const again = bicycle(3, { concurrency_version: 2 }, OTHER);
-    expect(knowledge.hear(OTHER, again, at(3))).toMatchObject({ kind: 'repeat', fields: [] });
-  });
-});
-
-test('the baseline does not overwrite what the stream said while it was on its way', () => {
-  const knowledge = openKnowledge(at(0));
-  knowledge.hear(UUID, { uuid: UUID, state: 'lost', modified: moment(5) }, at(5));
-  knowledge.learn(bicycle(1), at(6));
-  expect(knowledge.get(UUID)).toEqual(bicycle(5, { state: 'lost' }));
 });
 
 describe('the list after a gap', () => {
@@ -160,19 +101,6 @@ describe('the list after a gap', () => {
   }
   const NOTHING = { change: undefined, isUnknown: false, isUncertain: false, isStale: false };
 
-  test('a difference is shown once; its own late message says it again', () => {
-    const { knowledge, compare } = afterGap();
-    const item = bicycle(9, { state: 'lost' });
-    expect(compare(item).change).toMatchObject({
-      kind: 'caught-up',
-      before: { state: 'available' },
-      fields: ['state'],
-    });
-    expect(compare(item)).toEqual(NOTHING);
-    expect(knowledge.hear(UUID, item, at(21)).kind).toBe('repeat');
-    expect(knowledge.hear(UUID, bicycle(10, { state: 'rented' }), at(22)).kind).toBe('update');
-  });
-
   test.each([
     ['by its content', {}, {}],
     ['by its version', { concurrency_version: 3 }, { concurrency_version: 4 }],
@@ -184,22 +112,6 @@ describe('the list after a gap', () => {
   test('the same version is no news, whatever its content', () => {
     const { compare } = afterGap(bicycle(5, { concurrency_version: 3 }));
     expect(compare(bicycle(5, { concurrency_version: 3, state: 'lost' }))).toEqual(NOTHING);
-  });
-
-  test('a change in the same second is no news when something was heard since the list was asked for', () => {
-    const { knowledge, compare } = afterGap();
-    const askedAt = knowledge.heard();
-    knowledge.hear(UUID, bicycle(5, { state: 'rented' }), at(10));
-    expect(compare(bicycle(5, { state: 'lost' }), askedAt)).toEqual(NOTHING);
-    expect(knowledge.get(UUID)).toMatchObject({ state: 'rented' });
-  });
-
-  test('what the replay has shown already is shown no more, and an older item changes nothing', () => {
-    const { knowledge, compare } = afterGap();
-    knowledge.hear(UUID, bicycle(9, { state: 'lost' }), at(9));
-    expect(compare(bicycle(9, { state: 'lost' }))).toEqual(NOTHING);
-    expect(compare(bicycle(8, { state: 'rented' }))).toEqual({ ...NOTHING, isStale: true });
-    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
   });
 
   test.each([
@@ -226,54 +138,6 @@ describe('the list after a gap', () => {
     knowledge.setWhole();
     expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({ change: { kind: 'caught-up' }, isUnknown: false });
   });
-
-  test('one bicycle in the future does not move the mark', () => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.hear(OTHER, bicycle(9_999, {}, OTHER), at(4));
-    knowledge.hear(UUID, bicycle(5), at(5));
-    expect(knowledge.mark(6_000)).toEqual({ fromMs: 6_000, modifiedMs: START_MS + 5_000, isProven: true });
-  });
-
-  test('a baseline that came after the last sign of life may hold the change: it is shown', () => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.learn(bicycle(1, {}, OTHER), at(1));
-    // Silent since 2 s, changed at 3 s, read at 4 s, and the silence found out later.
-    knowledge.learn(bicycle(3, { state: 'lost' }), at(4));
-    const mark = knowledge.mark(2_000);
-    const change = knowledge.compare(bicycle(3, { state: 'lost' }), mark, 0, at(100)).change;
-    expect(change).toMatchObject({ kind: 'caught-up', before: undefined, after: { state: 'lost' } });
-    expect(knowledge.compare(bicycle(1, {}, OTHER), mark, 0, at(100))).toEqual(NOTHING);
-  });
-
-  test('what a list only said again was known before: the next gap does not show it', () => {
-    const knowledge = openKnowledge(at(0));
-    const [old, silent, heard] = [bicycle(-900, {}, 'old'), bicycle(-60, {}, OTHER), bicycle(5)];
-    for (const item of [silent, old]) knowledge.learn(item, at(1));
-    knowledge.hear(UUID, heard, at(5));
-    const first = knowledge.mark(6_000);
-    for (const item of [heard, silent]) expect(knowledge.compare(item, first, 1, at(10))).toEqual(NOTHING);
-    // Nothing came after 7 s, which was found out after that reading.
-    const mark = knowledge.mark(7_000);
-    expect(mark).toEqual({ fromMs: 7_000, modifiedMs: START_MS + 5_000, isProven: true });
-    for (const item of [heard, silent, old]) expect(knowledge.compare(item, mark, 1, at(100))).toEqual(NOTHING);
-  });
-
-  test('without `modified` the order of arrival decides', () => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.hear(UUID, { uuid: UUID, state: 'available' }, at(1));
-    const mark = knowledge.mark(1_000);
-    const item = { uuid: UUID, state: 'rented' };
-    expect(knowledge.compare(item, mark, 1, at(2)).change).toMatchObject({ after: { state: 'rented' } });
-    knowledge.hear(UUID, { uuid: UUID, state: 'lost' }, at(3));
-    expect(knowledge.compare(item, mark, 1, at(4)).change).toBeUndefined();
-  });
-
-  test('a state-only message that came while the list was on its way is newer than the list', () => {
-    const { knowledge, compare } = afterGap();
-    knowledge.hear(UUID, { uuid: UUID, state: 'lost' }, at(10));
-    expect(compare(bicycle(9, { state: 'rented', name: 'Ada' }), 1).change).toBeUndefined();
-    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost', name: 'Ada' });
-  });
 });
 
 test('memory is bounded: the longest untouched bicycle is forgotten', () => {
@@ -296,23 +160,6 @@ test('a time without a fraction stands for its whole second', () => {
 
 describe('a bicycle that is gone', () => {
   const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, seesAll: true };
-
-  test('is not brought back by a push that comes late, and is by one that is newer, or by the list', () => {
-    const knowledge = openKnowledge(at(0));
-    knowledge.hear(UUID, bicycle(5, { concurrency_version: 3 }), at(5));
-    knowledge.hear(OTHER, bicycle(5, { concurrency_version: 3 }, OTHER), at(5));
-    expect(knowledge.known.store.removeMissing(pass).map(({ uuid }) => uuid)).toEqual([UUID, OTHER]);
-    expect([knowledge.get(UUID), knowledge.size()]).toEqual([undefined, 0]);
-    expect(knowledge.hear(UUID, bicycle(5, { concurrency_version: 3, state: 'lost' }), at(11)).kind).toBe('late');
-    expect(knowledge.get(UUID)).toBeUndefined();
-    // Sent again after a cut: newer than what was known, and older than the reading that did not show it.
-    expect(knowledge.hear(UUID, bicycle(7, { concurrency_version: 4 }), at(11)).kind).toBe('late');
-    expect(knowledge.hear(UUID, bicycle(12, { concurrency_version: 5 }), at(12))).toMatchObject({ kind: 'update' });
-    expect(knowledge.get(UUID)).toBeDefined();
-    const back = knowledge.compare(bicycle(5, { concurrency_version: 3 }, OTHER), knowledge.mark(9), 2, at(13));
-    expect(back.change).toMatchObject({ kind: 'caught-up', before: undefined });
-    expect(knowledge.size()).toBe(2);
-  });
 
   test('is none that a message told of since the reading began, and none that the list hides from this token', () => {
     const knowledge = openKnowledge(at(0));

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';
 import { isLoopback } from '../../src/http/network.js';
 import { findKey, parseForStore, type SettingFlags } from '../../src/settings/keys.js';
+import type { Settings } from '../../src/settings/resolve.js';
 import * as resolving from '../../src/settings/resolve.js';
-import { requireBaseUrl, requireSseUrl, type Settings } from '../../src/settings/resolve.js';
 import type { Stored } from '../../src/settings/store.js';
 
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -198,51 +198,9 @@ describe('plain http', () => {
     if (stays) expect(work().baseUrl.value).toBeInstanceOf(URL);
     else expect(refusalOf(work).kind).toBe('config');
   });
-
-  it('is refused beyond this machine unless the profile allows it', () => {
-    const berlin = (values: Record<string, unknown>) =>
-      storedWith({ berlin: { base_url: 'http://b.example.com:8080', ...values } });
-    const error = refusalOf(() => resolveSettings({ profile: 'berlin' }, {}, berlin({})));
-    expect([error.kind, error.message, error.hint]).toEqual([
-      'config',
-      'profile "berlin": plain http to b.example.com:8080 would send the token unencrypted',
-      'use https, or allow it for this profile with: fleet config set allow_http true --profile berlin',
-    ]);
-    expect(resolveSettings({ profile: 'berlin' }, {}, berlin({ allow_http: true })).baseUrl.value?.host).toBe(
-      'b.example.com:8080',
-    );
-    expect(refusalOf(() => resolveSettings({ sseUrl: 'http://x' }, {}, NOTHING)).hint).toMatch(
-      /fleet config set allow_http true$/,
-    );
-  });
 });
 
 describe('what config list shows', () => {
-  it('has every key with its origin, in the spelling that config set takes', () => {
-    const rows = Object.values(explainSettings(FULL_FLAGS, FULL_ENV, FULL));
-    expect(rows.map(({ key, shown, origin, from }) => [key, shown, origin, from])).toEqual([
-      ['profile', 'default', 'default', 'default'],
-      ['base_url', 'https://flag.example.com/api/', 'flag', '--base-url'],
-      ['sse_url', 'http://localhost:4011', 'flag', '--sse-url'],
-      ['organization', ORGANIZATION, 'environment', 'FLEET_ORGANIZATION'],
-      ['api_version', '3', 'flag', '--api-version'],
-      ['output', 'yaml', 'flag', '--output'],
-      ['timeout', '0.25', 'flag', '--timeout'],
-      ['retries', '0', 'flag', '--retries'],
-      ['token_command', 'echo x', 'profile', 'profile "default"'],
-      ['allow_http', 'true', 'profile', 'profile "default"'],
-      ['protected', 'false', 'default', 'default'],
-      ['mirror', null, 'default', 'default'],
-    ]);
-  });
-
-  it('has the defaults in an empty house', () => {
-    const rows = Object.values(explainSettings({}, {}, NOTHING));
-    expect(rows.every(({ origin, from }) => origin === 'default' && from === 'default')).toBe(true);
-    const shown = rows.map((row) => row.shown ?? '-').join(' ');
-    expect(shown).toBe('default - - - 1.0 table 30 3 - false false -');
-  });
-
   it('lists a refused value with its problem, and no password', () => {
     const mirror = 'postgres://u:secret@h/d';
     const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror } });
@@ -256,19 +214,6 @@ describe('what config list shows', () => {
     ]);
     expect(JSON.stringify(rows)).not.toContain('secret');
     expect(explainSettings({}, {}, stored).timeout.problem?.kind).toBe('config');
-  });
-});
-
-describe('what is needed', () => {
-  it('is demanded with the command that sets it', () => {
-    const settings = resolveSettings({}, {}, NOTHING);
-    expect(refusalOf(() => requireBaseUrl(settings))).toMatchObject({
-      kind: 'config',
-      message: 'no address of the service for profile "default"',
-      hint: expect.stringContaining('run "fleet auth login", or give --base-url or FLEET_BASE_URL'),
-    });
-    expect(refusalOf(() => requireSseUrl(settings)).hint).toContain('fleet config set sse_url URL');
-    expect(requireBaseUrl(resolveSettings({}, {}, FULL)).href).toBe('https://profile.example.com/api');
   });
 });
 

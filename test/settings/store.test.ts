@@ -1,19 +1,10 @@
 // Shows what stands on disk after each change, with which modes, and what happens when it cannot be understood.
 
-import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/folder.js';
-import {
-  deleteProfile,
-  deleteToken,
-  loadStored,
-  loadTokens,
-  type Stored,
-  saveProfile,
-  saveToken,
-  useProfile,
-} from '../../src/settings/store.js';
+import { loadStored, loadTokens, type Stored, saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { findLooseness } from '../../src/settings/trust.js';
 import { newFolder } from '../support/folder.js';
 
@@ -30,37 +21,8 @@ beforeEach(async () => {
 afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
 
 const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
-const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 
 describe('the settings on disk', () => {
-  it('are empty before anything was saved, and reading makes no file', async () => {
-    expect(stored.profiles.size).toBe(0);
-    expect(stored.active).toBeUndefined();
-    expect((await loadTokens(stored)).size).toBe(0);
-    await expect(stat(folder)).rejects.toThrow('ENOENT');
-  });
-
-  it('keep profiles and tokens apart, both for the owner alone', async () => {
-    await saveProfile(stored, 'berlin.west', {
-      base_url: 'https://b.example.com/api',
-      timeout: 2.5,
-      allow_http: false,
-    });
-    await saveToken(stored, 'berlin.west', 'secret-1');
-    await saveToken(stored, 'default', 'secret-2');
-    await useProfile(stored, 'berlin.west');
-    expect(await readJson('config.json')).toEqual({
-      profile: 'berlin.west',
-      profiles: { 'berlin.west': { base_url: 'https://b.example.com/api', timeout: 2.5, allow_http: false } },
-    });
-    expect(await readJson('credentials.json')).toEqual({ tokens: { 'berlin.west': 'secret-1', default: 'secret-2' } });
-    expect([await modeOf(stored.configPath), await modeOf(stored.credentialsPath), await modeOf(folder)]).toEqual([
-      '600',
-      '600',
-      '700',
-    ]);
-  });
-
   it('leave the signals of the process to main: one Ctrl-C is one', async () => {
     const listeners = () =>
       (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).map((each) => process.listeners(each));
@@ -85,20 +47,6 @@ describe('the settings on disk', () => {
       future: [1],
       profiles: { default: { organization: 'o', protected: true, api_version: '1.0' } },
     });
-  });
-
-  it('forget a token, and a profile with its token', async () => {
-    await saveProfile(stored, 'a', {});
-    await saveProfile(stored, 'b', {});
-    await saveToken(stored, 'a', 'secret-a');
-    await useProfile(stored, 'a');
-    await deleteProfile(stored, 'a');
-    await deleteProfile(stored, 'a');
-    expect(await readJson('config.json')).toEqual({ profiles: { b: {} } });
-    expect(await readJson('credentials.json')).toEqual({ tokens: {} });
-    await saveToken(stored, 'b', 'secret-b');
-    expect(await deleteToken(stored, 'b')).toBe(true);
-    expect(await deleteToken(stored, 'b')).toBe(false);
   });
 
   it('go back to the mode 0600 with the next write, and say so before', async () => {

@@ -93,23 +93,6 @@ describe('the source of the token', () => {
     expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
   });
 
-  it('is the profile in use', async () => {
-    const place = await loadStored(env);
-    await saveProfile(place, 'berlin', {});
-    await saveToken(place, 'berlin', 'berlin-token');
-    expect(await (await open('berlin')).get()).toBe('berlin-token');
-    await expect(open()).rejects.toThrow('no access token for profile "default"');
-    await saveProfile(place, 'munich', {});
-    await expect(open('munich')).rejects.toMatchObject({
-      hint: 'run "fleet auth login --profile munich" or set FLEET_TOKEN',
-    });
-  });
-
-  it('does not renew FLEET_TOKEN', async () => {
-    env['FLEET_TOKEN'] = 'a';
-    expect(await (await open()).renew('a')).toBeUndefined();
-  });
-
   it('reads the file and the store anew, and renews only when they changed', async () => {
     const path = join(folder, 'token.txt');
     await writeFile(path, 'one');
