@@ -216,7 +216,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/sandbox': 2_527,
   'src/settings': 994,
   'src/terminal': 1_794,
-  'src/views/*.ts': 1_339,
+  'src/views/*.ts': 1_335,
   'src/views/map': 876,
   'src/commands/alerts': 1_652,
   'src/commands/api': 300,
@@ -226,7 +226,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/config': 263,
   'src/commands/demo': 103,
   'src/commands/doctor': 396,
-  'src/commands/gbfs': 640,
+  'src/commands/gbfs': 633,
   'src/commands/help': 239,
   'src/commands/journal': 86,
   'src/commands/map': 797,
@@ -237,7 +237,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/shared/*.ts': 377,
   'src/commands/shared/bulk': 2_310,
   'src/commands/shared/follow': 670,
-  'src/commands/shared/list': 784,
+  'src/commands/shared/list': 769,
   'src/commands/watch': 1_147,
 };
 

@@ -72,8 +72,7 @@ export const MEASUREMENTS: readonly string[] = [
   'estimated_state_of_charge',
 ];
 
-/** How many changed fields are named, and how much of a name and of a text of the service is looked at. */
-const NAMED_FIELDS = 12;
+/** How much of a name and of a text of the service is looked at. */
 const FIELD_CHARACTERS = 100;
 const TEXT_CHARACTERS = 10_000;
 
@@ -85,8 +84,9 @@ export function showClock(at: number, offsetMinutes: number): string {
   return new Date(at + offsetMinutes * 60_000).toISOString().slice(11, 19);
 }
 
+/** Text is cut before it is cleaned and measured. */
 function textCell(value: unknown): Cell {
-  return { text: clean(bounded(textOf(value) ?? MISSING)) };
+  return { text: clean((textOf(value) ?? MISSING).slice(0, TEXT_CHARACTERS)) };
 }
 
 function stateCell(state: unknown, before = ''): Cell {
@@ -123,14 +123,7 @@ function changesOf({ before = {}, after, fields }: ShownEntry & { type: 'bicycle
   }
   const shown = ['state', 'state_of_charge', ...MEASUREMENTS];
   const rest = fields.filter((field) => !shown.includes(field));
-  const names = rest.slice(0, NAMED_FIELDS).map((field) => clean(field.slice(0, FIELD_CHARACTERS)));
-  if (rest.length > NAMED_FIELDS) names.push(`and ${rest.length - NAMED_FIELDS} more`);
-  return [...changes, ...names];
-}
-
-/** Text is cut before it is cleaned and measured. */
-function bounded(text: string): string {
-  return text.length <= TEXT_CHARACTERS ? text : `${text.slice(0, TEXT_CHARACTERS)}…`;
+  return [...changes, ...rest.map((field) => clean(field.slice(0, FIELD_CHARACTERS)))];
 }
 
 interface Content {

@@ -23,10 +23,10 @@ export interface FeedSelection {
 interface Vehicle {
   readonly lon: number;
   readonly lat: number;
-  readonly isReserved: boolean;
-  readonly isDisabled: boolean;
+  readonly is_reserved: boolean;
+  readonly is_disabled: boolean;
+  readonly current_range_meters: number | undefined;
   readonly maxRangeMetres: number | undefined;
-  readonly rangeMetres: number | undefined;
   readonly reportedMs: number | undefined;
 }
 
@@ -79,10 +79,10 @@ export function addVehicle(
 /** What it is in the feed, or why it is not in it. */
 function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string {
   const { state } = bicycle;
-  const isDisabled = state === 'in_maintenance';
+  const is_disabled = state === 'in_maintenance';
   const owner = wholeUuid(String(bicycle['organization'] ?? ''));
   const point = pointOf(bicycle.longitude, bicycle.latitude) ?? [];
-  if (state !== 'available' && state !== 'reserved' && !(isDisabled && selection.withDisabled))
+  if (state !== 'available' && state !== 'reserved' && !(is_disabled && selection.withDisabled))
     return STATES_LEFT_OUT.find((known) => known === state) ?? 'in a state that is not known';
   if (owner !== undefined && owner !== selection.organization) return 'of another organization';
   const place = point.map((degrees) => numberOf(degrees) ?? 0);
@@ -97,8 +97,10 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
   const maxRangeMetres = selection.rangeOf(bicycle);
   const charge = numberOf(bicycle.state_of_charge);
   if (maxRangeMetres !== undefined && charge === undefined) return 'without a charge';
-  const rangeMetres = maxRangeMetres && Math.round((maxRangeMetres * Math.min(100, Math.max(0, charge ?? 0))) / 100);
-  return { lon, lat, isReserved: state === 'reserved', isDisabled, maxRangeMetres, rangeMetres, reportedMs };
+  const current_range_meters =
+    maxRangeMetres && Math.round((maxRangeMetres * Math.min(100, Math.max(0, charge ?? 0))) / 100);
+  const is_reserved = state === 'reserved';
+  return { lon, lat, is_reserved, is_disabled, current_range_meters, maxRangeMetres, reportedMs };
 }
 
 /** A zone that a feed can tell of. */
@@ -173,14 +175,10 @@ function drawType(range: number | undefined): object {
 /** In the order of their IDs: any other would tell which one has come back. */
 function drawVehicles(vehicles: GbfsFeed['vehicles'], idField: string, timeOf: (ms: number) => unknown): object[] {
   const sorted = [...vehicles].sort(([a], [b]) => (a < b ? -1 : 1));
-  return sorted.map(([id, { lat, lon, isReserved, isDisabled, maxRangeMetres, rangeMetres, reportedMs }]) => ({
+  return sorted.map(([id, { maxRangeMetres, reportedMs, ...vehicle }]) => ({
     [idField]: id,
-    lat,
-    lon,
-    is_reserved: isReserved,
-    is_disabled: isDisabled,
+    ...vehicle,
     vehicle_type_id: typeId(maxRangeMetres),
-    current_range_meters: rangeMetres,
     last_reported: reportedMs && timeOf(reportedMs),
   }));
 }

@@ -9,10 +9,9 @@ import { eachWithRental } from '../../mirror/rentals.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
+import { NAMED_SHAPES } from '../../views/named.js';
 import { withCurrentMirror } from '../shared/current-mirror.js';
 import { readList } from '../shared/list/list.js';
-import { readItems } from '../shared/list/read.js';
-import { incompleteError, startTally } from '../shared/list/tally.js';
 import { addVehicle, type FeedSelection, type Vehicles } from './feed.js';
 import { openVehicleIds } from './vehicle-ids.js';
 
@@ -46,7 +45,7 @@ export async function readVehicles(context: Context, options: FeedReadOptions, r
   const vehicles: Vehicles = { all: new Map(), leftOut: {} };
   const query = [['organization', organization] as [string, string]];
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
-  const incomplete = await readList<Bicycle>(context, { shape: BICYCLES, request }, {}, (items) => {
+  const incomplete = await readList<Bicycle>(context, { shape: BICYCLES, request }, { count: true }, (items) => {
     for (const { value } of items) {
       const sinceMs = (readTime(value.modified) ?? 0) - REPORT_MS;
       addVehicle(vehicles, value, selection, { idOf: (uuid) => ids.ofListed(uuid, value), sinceMs });
@@ -79,17 +78,13 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
 /** All of a kind; none where the service has no such list. Throws what the client throws, and where some did not come. */
 export async function readNamedRows(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
   const { path, many } = NAMED[kind];
-  const request = { path, subject: `the list of ${many}` };
-  const client = await context.client();
-  const tally = startTally();
+  const plan = { shape: NAMED_SHAPES[kind], request: { path, subject: `the list of ${many}` } };
   const found: Named[] = [];
-  const read = async () => {
-    for await (const items of readItems<Named>(client, request, tally, { isWhole: true, onShort: async () => {} }))
-      for (const { value } of items) found.push(value);
-  };
+  const reading = readList<Named>(context, plan, { count: true }, (items) => {
+    for (const { value } of items) found.push(value);
+  });
   // What breaks off later is a list that could not be read.
-  await ifOffered(read(), () => found.length === 0);
-  const incomplete = incompleteError(tally, NAMED[kind]);
+  const incomplete = await ifOffered(reading, () => found.length === 0);
   if (incomplete !== undefined) throw incomplete;
   return found;
 }

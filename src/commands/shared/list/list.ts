@@ -4,6 +4,7 @@ import type { Resource } from '../../../api/resource.js';
 import { unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import { asFleetError, type FleetError, usageError } from '../../../errors.js';
+import { hasUuid, openSeen } from '../../../http/distinct.js';
 import { withHint } from '../../../http/failure.js';
 import { firstPage } from '../../../http/first-page.js';
 import type { HttpRequest, Item, Query } from '../../../http/types.js';
@@ -13,11 +14,15 @@ import type { Format, Shape } from '../../../terminal/formats.js';
 import { openProgress } from '../../../terminal/progress.js';
 import { writeFooter } from '../footer.js';
 import type { ListOptions } from './flags.js';
-import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
 import { writeResult } from './target.js';
 import { type Condition, isDocumented, matches } from './where.js';
+
+/** An item of a list; its uuid is its identity. */
+export interface Listed {
+  uuid?: unknown;
+}
 
 /** What is to be listed. */
 export interface ListPlan<T> {
@@ -131,7 +136,7 @@ async function showItems<T extends Listed>(
   tally: Tally,
   result: Result<T>,
 ): Promise<void> {
-  const { request, distance, shape, keep, extend } = plan;
+  const { distance, keep, extend } = plan;
   const conditions = options.where ?? [];
   const now = context.clock.wallMs();
   const wanted = options.limit ?? (options.all === true ? Number.POSITIVE_INFINITY : undefined);
@@ -144,13 +149,10 @@ async function showItems<T extends Listed>(
     tally.hasMore ||= rows.length < kept.length;
     await result.write(rows);
   };
-  const pages = readItems<T>(await context.client(), request, tally, {
-    isWhole: wanted !== undefined,
-    // How many items must come for --limit is known only where every item is shown.
+  // How many items must come for --limit is known only where every item is shown.
+  const pages = readItems(context, plan, tally, {
+    wanted,
     limit: isFiltered || distance !== undefined ? undefined : wanted,
-    async onShort(missing, total) {
-      await context.notice(`${missing} of ${countNoun(total, shape.noun)} did not come; reading the pages again`);
-    },
   });
   const gathered: { item: Item<T>; metres: number }[] = [];
   // A function of its own: what it names is let go of before the next page is read.
@@ -169,6 +171,58 @@ async function showItems<T extends Listed>(
   }
   gathered.sort((a, b) => a.metres - b.metres);
   if (distance !== undefined) await show(gathered.map(({ item }) => item));
+}
+
+/** How often the pages are read at most, for items that did not come. */
+const READINGS_LIMIT = 3;
+
+/** A list that grows while it is read again may have so many pages more than before. */
+const FURTHER_PAGES = 5;
+
+/**
+ * Reads a list and keeps the tally; yields what comes for the first time, in arrays that are emptied when the next is asked for. Pages that
+ * brought fewer than the service counts are read again for the rest; what was not found at last is in `tally.missing`. Whoever has enough stops
+ * asking before that is known. Without `wanted` the first page alone is read, and no page beyond `limit` items is asked for. Throws what the client throws.
+ */
+async function* readItems<T extends Listed>(
+  context: Context,
+  { request, shape }: ListPlan<T>,
+  tally: Tally,
+  { wanted, limit }: { wanted: number | undefined; limit: number | undefined },
+): AsyncGenerator<Item<T>[], void, undefined> {
+  const client = await context.client();
+  const seen = openSeen();
+  let total: number | undefined;
+  const missing = () => Math.max(0, (total ?? 0) - tally.read);
+  const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
+  // Read from a later page on, the number of items to expect is unknown.
+  const startsLater = request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
+  for (tally.readings = 1; ; tally.readings += 1) {
+    const isFirst = tally.readings === 1;
+    const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
+    for await (const page of client.pages<T>(request, { ...(isFirst ? first : again), seen })) {
+      // Without a uuid it cannot be known whether it was shown before.
+      const items = isFirst ? page.fresh : page.fresh.filter(hasUuid);
+      tally.pages += 1;
+      tally.read += items.length;
+      tally.firstTotal ??= page.count;
+      total = page.count ?? total;
+      // A change stays one, also when the total comes back while the pages are read again.
+      if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
+      if (isFirst) tally.repeated += page.items.length - items.length;
+      tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
+      yield items;
+      // What was taken is let go of: a page may be of any size, and whoever reads on would hold it until the next has come.
+      page.items.length = 0;
+      page.fresh.length = 0;
+      if (!isFirst && missing() === 0) return;
+    }
+    if (wanted === undefined || startsLater || missing() === 0) return;
+    if (seen.size !== tally.read || tally.readings === READINGS_LIMIT) break;
+    const all = countNoun(total ?? 0, shape.noun);
+    await context.notice(`${missing()} of ${all} did not come; reading the pages again`);
+  }
+  tally.missing = missing();
 }
 
 function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {

@@ -3,7 +3,7 @@
 import type { Client } from '../../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
 import type { HttpRequest, Item, Page, Query } from '../../../http/types.js';
-import type { Listed } from './read.js';
+import type { Listed } from './list.js';
 
 /** A list and its filters. */
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;

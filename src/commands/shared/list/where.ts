@@ -77,18 +77,15 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
     if (value === '' || nearest(value, words) !== undefined) throw unknownWord(field, value, words);
   }
   if (!isOrder(operator)) return;
-  if (vocabulary.numbers.includes(field) && !isDecimal(value)) {
-    throw usageError(
-      `"${text}" compares ${field}, which is a number, with "${value}"`,
-      `write a plain number: "${field}${operator}20"`,
+  const refuse = (kind: string, hint: string) =>
+    usageError(`"${text}" compares ${field}, which is a ${kind}, with "${value}"`, hint);
+  if (vocabulary.numbers.includes(field) && !isDecimal(value))
+    throw refuse('number', `write a plain number: "${field}${operator}20"`);
+  if (vocabulary.times.includes(field) && readMoment(value, 0) === undefined)
+    throw refuse(
+      'time',
+      `write an age ("${field}<-2h" is older than two hours) or a time such as 2026-03-01T12:00:00Z`,
     );
-  }
-  if (vocabulary.times.includes(field) && readMoment(value, 0) === undefined) {
-    throw usageError(
-      `"${text}" compares ${field}, which is a time, with "${value}"`,
-      `write an age (-90s, -30m, -2h, -1d: "${field}<-2h" is older than two hours) or a time such as 2026-03-01T12:00:00Z`,
-    );
-  }
 }
 
 /**
