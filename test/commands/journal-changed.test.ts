@@ -156,18 +156,6 @@ describe('a journal that somebody changed', () => {
     );
   });
 
-  test('one that begins more than a day in the future', async () => {
-    await withJournal((path) =>
-      withService(async ({ act, posts }) => {
-        const clock = openQuickClock();
-        await act([A, B, '--journal', path], { clock: { ...clock, wallMs: () => Date.now() + 25 * 3_600_000 } });
-        const { code, stderr } = await act([A, B, C, '--journal', path]);
-        expect({ code, posts: posts().length }).toEqual({ code: 2, posts: 2 });
-        expect(stderr).toMatch(/it was written on 20\d\d-.*, which is in the future/);
-      }),
-    );
-  });
-
   test('what is appended by something else while a run uses it ends the run', async () => {
     await withJournal((path) =>
       withServer(

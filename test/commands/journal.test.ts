@@ -27,7 +27,9 @@ interface Result {
 async function act(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox)), ...options.env };
   const run = await runFleet(['bicycles', 'act', ...args, '--json'], { clock: openQuickClock(), ...options, env });
+  // The progress is taken off the terminal before a result is written.
   const results = run.stdout
+    .replaceAll('\r\u001b[K', '')
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Result);

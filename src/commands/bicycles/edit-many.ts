@@ -1,12 +1,10 @@
 // `fleet bicycles edit -`: changes fields of many bicycles, as the rows of a table say, each at most once.
 
-import { BICYCLE_FIELDS, type Bicycle, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField } from '../../api/links.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import type { Client } from '../../http/client.js';
-import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { ACTIONS } from '../../views/action.js';
@@ -97,7 +95,8 @@ async function readEdits(context: Context, rows: readonly TargetRow[], concurren
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [index, row] = next;
       const item = await fetchBicycle(context, client, row.uuid);
-      edits[index] = editTo(row.uuid, item, await wantedFields(context, client, { row, item, leftOut }));
+      const before = readExact(item.json) as BicycleFields;
+      edits[index] = editTo(row.uuid, item, await wantedFields(context, row, before, leftOut));
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
@@ -106,49 +105,32 @@ async function readEdits(context: Context, rows: readonly TargetRow[], concurren
   return edits;
 }
 
-interface ReadRow {
-  row: TargetRow;
-  item: Item<Bicycle>;
-  /** Takes the columns that an edit does not write. */
-  leftOut: Set<string>;
-}
-
-/** What the row asks for. */
-async function wantedFields(context: Context, client: Client, { row, item, leftOut }: ReadRow): Promise<BicycleFields> {
-  const before = readExact(item.json) as BicycleFields;
+/** What the row asks for; columns that an edit does not write are added to those that are left out. */
+async function wantedFields(
+  context: Context,
+  { fields, namedBy, isRecord }: TargetRow,
+  before: BicycleFields,
+  leftOut: Set<string>,
+) {
   const wanted = new Map<string, unknown>();
-  for (const [field, cell] of Object.entries(row.fields)) {
-    if (field === row.namedBy || field === 'uuid' || (row.isRecord && cell === null)) continue;
+  for (const [field, cell] of Object.entries(fields)) {
+    const isWritable = (NEW_BICYCLE_FIELDS as readonly string[]).includes(field) || field === 'note';
+    if (field === namedBy || field === 'uuid' || (isRecord && cell === null)) continue;
     if (READ_ONLY.includes(field)) leftOut.add(field);
-    else if (
-      field === 'note' ||
-      Object.hasOwn(before, field) ||
-      (NEW_BICYCLE_FIELDS as readonly string[]).includes(field)
-    )
-      wanted.set(
-        field,
-        await wantedValue(context, client, { field, cell, isRecord: row.isRecord, was: before[field] }),
-      );
-    else throw unknownWord('column', field, [...NEW_BICYCLE_FIELDS, 'note']);
+    else if (!isWritable && !Object.hasOwn(before, field))
+      throw unknownWord('column', field, [...NEW_BICYCLE_FIELDS, 'note']);
+    else if (isRecord && cell === 'null') wanted.set(field, null);
+    else if (typeof cell !== 'string' || cell === '' || cell === before[field]) wanted.set(field, cell);
+    else if (isLinkField(field)) {
+      const { baseUrl } = await context.client();
+      wanted.set(field, readFlags(baseUrl, await withNamesFound(context, { [field]: cell }))[field]);
+    }
+    // A cell of CSV is of the type that the field has now.
+    else if (isRecord && !isWritable && typeof before[field] !== 'string')
+      wanted.set(field, typedField(field, cell).value);
+    else wanted.set(field, cell);
   }
   return Object.fromEntries(wanted);
-}
-
-interface GivenCell {
-  field: string;
-  cell: unknown;
-  isRecord: boolean;
-  was: unknown;
-}
-
-/** What a cell asks for: a link for a name, and a cell of CSV is of the type that the field has now. */
-async function wantedValue(context: Context, client: Client, { field, cell, isRecord, was }: GivenCell) {
-  if (isRecord && cell === 'null') return null;
-  if (typeof cell !== 'string' || cell === was) return cell;
-  if (isLinkField(field) && cell !== '')
-    return readFlags(client.baseUrl, await withNamesFound(context, { [field]: cell }))[field];
-  const isText = !isRecord || typeof was === 'string' || (NEW_BICYCLE_FIELDS as readonly string[]).includes(field);
-  return isText || field === 'note' ? cell : typedField(field, cell).value;
 }
 
 /** `BICYCLE FIELD OLD NEW`, a row a change, on stderr. */

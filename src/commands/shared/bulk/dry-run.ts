@@ -16,8 +16,8 @@ export async function showRequests(
   { journal, unknown, binding }: Pick<ChangeOptions, 'journal' | 'unknown'> & { binding: Binding },
 ): Promise<void> {
   const format = chooseListFormat((await context.settings()).output);
-  const wallMs = unknown === 'resend' ? undefined : context.clock.wallMs();
-  const { entries } = journal === undefined ? emptyJournal() : await peekJournal(journal, binding, wallMs);
+  const { entries } =
+    journal === undefined ? emptyJournal() : await peekJournal(journal, binding, unknown === 'resend');
   checkKeys?.(entries.keys());
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
   for (const task of tasks) {

@@ -1,6 +1,6 @@
 // The journal's file: records appended and flushed together, and a check after each flush that it is still this run's own file.
 
-import { fstatSync, type Stats, statSync } from 'node:fs';
+import { fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../../../errors.js';
@@ -19,8 +19,8 @@ function cannot(what: string, path: string, error: unknown): FleetError {
 }
 
 /**
- * Opens a regular file. Throws a FleetError of kind `usage` for anything else (a pipe or a device never ends, and remembers nothing), for
- * the program's own output, and where it cannot be opened. Undefined where there is none to be read.
+ * Opens a regular file. Throws a FleetError of kind `usage` for anything else (a pipe or a device never ends, and remembers nothing), and
+ * where it cannot be opened. Undefined where there is none to be read.
  */
 async function openRegular(path: string, flags: number): Promise<FileHandle | undefined> {
   const isRead = flags === constants.O_RDONLY;
@@ -33,7 +33,7 @@ async function openRegular(path: string, flags: number): Promise<FileHandle | un
     if (isRead && hasCode(error, 'ENOENT')) return undefined;
     if (!(hasCode(error, 'ENXIO') || hasCode(error, 'EISDIR'))) throw cannot(isRead ? 'read' : 'written', path, error);
   }
-  if (handle !== undefined && fstatSync(handle.fd).isFile() && !isOwnOutput(fstatSync(handle.fd))) return handle;
+  if (handle !== undefined && fstatSync(handle.fd).isFile()) return handle;
   await handle?.close();
   throw notRegular(path);
 }
@@ -70,18 +70,6 @@ export async function peekFile(path: string, mustExist = false): Promise<Buffer>
   if (handle === undefined && mustExist) throw usageError(`there is no journal ${path}`, 'check the name of the file');
   if (handle === undefined) return Buffer.alloc(0);
   return readFrom(handle, 0, path).finally(() => handle.close());
-}
-
-/** Whether the file is where stdout or stderr go, as with `--journal /dev/stdout`. */
-function isOwnOutput({ dev, ino }: Stats): boolean {
-  return [1, 2].some((descriptor) => {
-    try {
-      const output = fstatSync(descriptor);
-      return output.dev === dev && output.ino === ino;
-    } catch {
-      return false;
-    }
-  });
 }
 
 function isStill(path: string, dev: number, ino: number): boolean {

@@ -97,9 +97,6 @@ const LINE_FEED = 0x0a;
 
 const NO_START: Start = { newest: null, isEmpty: false, date: null, user: [] };
 
-/** A journal that begins later than this from now was written with a wrong clock, or by hand. */
-const LARGEST_FUTURE_MS = 24 * 3_600_000;
-
 export function emptyJournal(): Journal {
   const nothing = { binding: undefined, holder: undefined, tornLine: undefined, damage: undefined };
   const counts = { bytes: 0, lines: 0, records: 0, numbers: new Map() };
@@ -199,21 +196,17 @@ function checkNumber(journal: Journal, record: { [name: string]: unknown }): voi
   if (isMissing) journal.damage ??= `records are missing before line ${journal.lines}`;
   journal.numbers.set(run, Number(n));
   // The operator knew, and went on.
-  if (accepts === true) {
-    journal.damage = undefined;
-    journal.startedAtMs = null;
-  }
+  if (accepts === true) journal.damage = undefined;
 }
 
+/** What to do about a journal with `damage`. */
+export const DAMAGE_HINT =
+  'look at it with "fleet journal show", and use a new journal for what is left; --unknown resend acts on everything that it does not show as done';
+
 /** Refuses a journal that does not show all that was done, with a FleetError of kind `usage` that says why. */
-export function checkDamage({ damage, startedAtMs }: Journal, path: string, wallMs: number): void {
-  const isFuture = startedAtMs !== null && startedAtMs > wallMs + LARGEST_FUTURE_MS;
-  const why = isFuture ? `it was written on ${new Date(startedAtMs).toISOString()}, which is in the future` : damage;
-  if (why === undefined) return;
-  throw usageError(
-    `the journal ${path} cannot be trusted: ${why}; nothing was sent`,
-    `look at it with "fleet journal show", and use a new journal for what is left; --unknown resend acts on everything that it does not show as done`,
-  );
+export function checkDamage({ damage }: Journal, path: string): void {
+  if (damage !== undefined)
+    throw usageError(`the journal ${path} cannot be trusted: ${damage}; nothing was sent`, DAMAGE_HINT);
 }
 
 /** Not even the first line is whole: no request can have left. But a file of something else is left alone. */
@@ -267,7 +260,7 @@ function takeRecord(journal: Journal, record: { [name: string]: unknown }): void
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {
     journal.start = { ...NO_START, ...start };
-    journal.startedAtMs = Math.max(journal.startedAtMs ?? 0, at ?? 0);
+    journal.startedAtMs = at;
   }
   if (isHolder && sending !== undefined) {
     const known = entries.get(sending);
