@@ -185,7 +185,7 @@ describe('the card', () => {
       latitude              52.52
       longitude             13.4049
       organization          1c2d3e4f-0000-4000-8000-000000000009
-      latest_gps_timestamp  3 min ago
+      latest_gps_timestamp  3 min ago (2026-03-01T11:57:00Z)
       concurrency_version   8
       weight                21
       position              geo:52.52,13.4049
