@@ -221,7 +221,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/alerts': 1_652,
   'src/commands/api': 300,
   'src/commands/auth': 529,
-  'src/commands/bicycles': 1_675,
+  'src/commands/bicycles': 1_670,
   'src/commands/completion': 281,
   'src/commands/config': 263,
   'src/commands/demo': 103,

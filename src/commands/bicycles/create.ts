@@ -24,6 +24,7 @@ import {
   type NewBicyclesInput,
   readFlags,
   readNewBicycles,
+  refuseFlags,
 } from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions, FieldFlags {
@@ -38,21 +39,13 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   if (from !== undefined) {
     return createFrom(context, from, baseUrl, options);
   }
-  refuse(options, ['journal', 'failFast'], 'goes with --from: one bicycle is created with one request');
+  refuseFlags(options, ['journal', 'failFast'], 'goes with --from: one bicycle is created with one request');
   const name = readName(options.name);
   const links = await withNamesFound(context, options);
   const organization = links.organization ?? (await requireOrganization(context, undefined));
   const body = { name, organization, ...readFlags(baseUrl, { ...links, name, organization }) };
   const plan = planFor([taskOf({ row: 1, body })], 'flags');
   await carryOut(context, { ...plan, shape: ACTION, show: (answer) => printCreated(context, answer) }, options);
-}
-
-/** Refuses flags that make no sense here. */
-function refuse(options: CreateOptions, names: readonly (keyof CreateOptions)[], why: string): void {
-  for (const name of names) {
-    if (options[name] === undefined || options[name] === false) continue;
-    throw usageError(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}`);
-  }
 }
 
 function readName(name: string | undefined): string {
@@ -79,7 +72,7 @@ async function printCreated(context: Context, answer: HttpAnswer): Promise<void>
 }
 
 async function createFrom(context: Context, from: string, baseUrl: URL, options: CreateOptions): Promise<void> {
-  refuse(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
+  refuseFlags(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
   const source = from === '-' ? 'stdin' : from;
   const links = await withNamesFound(context, options);
   const organization = links.organization ?? (await chosenOrganization(context));

@@ -18,7 +18,7 @@ import { describe } from '../shared/list/pick-one.js';
 import type { EditOptions } from './edit.js';
 import { type BicycleFields, changeFor, type Edit, editTo, showValue } from './edit-change.js';
 import { fetchBicycle } from './get.js';
-import { readFlags } from './new-bicycles.js';
+import { readFlags, refuseFlags } from './new-bicycles.js';
 
 /** Fields that only the service sets: a list that was exported and edited has them too. */
 const READ_ONLY: readonly string[] = [
@@ -31,18 +31,8 @@ const CHANGES_SHOWN = 100;
 
 /** Edits the bicycles that stdin names. Throws what carryOut throws, and a FleetError of kind `usage` for rows that cannot be carried out. */
 export async function editMany(context: Context, options: EditOptions): Promise<void> {
-  for (const field of [
-    'name',
-    'description',
-    'serialNumber',
-    'note',
-    'model',
-    'lock',
-    'organization',
-    'field',
-  ] as const)
-    if (options[field] !== undefined)
-      throw usageError(`--${field.replace('N', '-n')} is for one bicycle`, 'rows have their fields in columns');
+  const fields = ['name', 'description', 'serialNumber', 'note', 'model', 'lock', 'organization', 'field'] as const;
+  refuseFlags(options, fields, 'is for one bicycle', 'rows have their fields in columns');
   const rows: TargetRow[] = [];
   for await (const row of parseRows(context, 'surest')) rows.push(row);
   refuseWithoutFields(rows);

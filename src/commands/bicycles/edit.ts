@@ -32,7 +32,7 @@ import {
 import { findBicycle } from './find.js';
 import { EDIT_METHODS, type EditMethod } from './flag-values.js';
 import { fetchBicycle } from './get.js';
-import { type FieldFlags, readFlags } from './new-bicycles.js';
+import { type FieldFlags, readFlags, refuseFlags } from './new-bicycles.js';
 
 export interface EditOptions extends FieldFlags, Omit<ChangeOptions, 'dryRun' | 'yes'> {
   note?: string;
@@ -45,8 +45,7 @@ export interface EditOptions extends FieldFlags, Omit<ChangeOptions, 'dryRun' | 
 
 /** Changes one bicycle. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
 export async function editBicycle(context: Context, text: string, options: EditOptions): Promise<void> {
-  if (options.journal !== undefined || options.failFast === true)
-    throw usageError('--journal and --fail-fast go with many', 'pipe rows into: fleet bicycles edit -');
+  refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
   const client = await context.client();
   const wanted = await readChanges(context, client.baseUrl, options);
   const { uuid, item: found } = await findBicycle(context, text);

@@ -51,6 +51,19 @@ export function readFlags(
   return Object.fromEntries(fields);
 }
 
+/** Refuses flags that make no sense here. */
+export function refuseFlags<Options>(
+  options: Options,
+  names: readonly (keyof Options & string)[],
+  why: string,
+  hint?: string,
+) {
+  for (const name of names) {
+    if (options[name] === undefined || options[name] === false) continue;
+    throw usageError(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}`, hint);
+  }
+}
+
 /** The identity of a row in a journal: its number and a hash of what is sent. */
 export function keyOfRow({ row, body }: Creation): string {
   return `${row}:${hashOf(JSON.stringify(body)).toString('hex').slice(0, 16)}`;

@@ -3,17 +3,17 @@
 import { readTime } from '../../../terminal/time.js';
 import type { Start } from './records.js';
 
-/**
- * Whether a moment is certainly not later than another; ISO 8601 of any precision, null is never certain. Moments with milliseconds are
- * compared to the millisecond, in which no request comes and goes; what happened within the same second is in no order when one of them
- * has none.
- */
+/** When something was by a moment that the service wrote (ISO 8601), in milliseconds since the epoch: one without decimals may be anywhere in its second. */
+function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
+  const fromMs = readTime(moment);
+  if (fromMs === undefined) return undefined;
+  return /[.,]\d{3}/.test(String(moment)) ? { fromMs, toMs: fromMs } : { fromMs, toMs: fromMs + 999 };
+}
+
+/** Whether a moment is certainly not later than another; null is never certain. */
 export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
-  if (typeof moment !== 'string' || other === null) return false;
-  const [left, right] = [readTime(moment), readTime(other)];
-  if (left === undefined || right === undefined) return false;
-  const isFine = [moment, other].every((text) => /[.,]\d{3}/.test(text));
-  return isFine ? left <= right : Math.floor(left / 1000) < Math.floor(right / 1000);
+  const [span, otherSpan] = [spanOf(moment), spanOf(other)];
+  return span !== undefined && otherSpan !== undefined && span.toMs <= otherSpan.fromMs;
 }
 
 /**
@@ -40,9 +40,8 @@ export function isOfLaterSecond(moment: unknown, milliseconds: number | undefine
   return time !== undefined && milliseconds !== undefined && Math.floor(time / 1000) > Math.floor(milliseconds / 1000);
 }
 
-/** Whether a moment that the service wrote is not before another in milliseconds; one without decimals may be anywhere in its second. */
+/** Whether a moment that the service wrote may be no earlier than another in milliseconds. */
 export function isNotBefore(moment: unknown, milliseconds: number): boolean {
-  const time = readTime(moment);
-  if (time === undefined || typeof moment !== 'string') return false;
-  return time >= (/[.,]\d/.test(moment) ? milliseconds : Math.floor(milliseconds / 1000) * 1000);
+  const span = spanOf(moment);
+  return span !== undefined && span.toMs >= Math.floor(milliseconds);
 }
