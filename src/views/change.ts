@@ -72,7 +72,8 @@ export const MEASUREMENTS: readonly string[] = [
   'estimated_state_of_charge',
 ];
 
-/** How much of a name and of a text of the service is looked at. */
+/** How many changed fields are named, and how much of a name and of a text of the service is looked at. */
+const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
 const TEXT_CHARACTERS = 10_000;
 
@@ -123,7 +124,9 @@ function changesOf({ before = {}, after, fields }: ShownEntry & { type: 'bicycle
   }
   const shown = ['state', 'state_of_charge', ...MEASUREMENTS];
   const rest = fields.filter((field) => !shown.includes(field));
-  return [...changes, ...rest.map((field) => clean(field.slice(0, FIELD_CHARACTERS)))];
+  const names = rest.slice(0, NAMED_FIELDS).map((field) => clean(field.slice(0, FIELD_CHARACTERS)));
+  if (rest.length > NAMED_FIELDS) names.push(`and ${rest.length - NAMED_FIELDS} more`);
+  return [...changes, ...names];
 }
 
 interface Content {

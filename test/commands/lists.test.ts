@@ -98,7 +98,6 @@ describe('refused before anything is sent (exit 2)', () => {
     [['bicycles', 'list', 'extra'], 'too many arguments'],
     [['bicycles', 'list', '--bbox', '13.3,52.3,13.7,52.7'], '--bbox 13.7,52.7,13.3,52.3'],
     [['bicycles', 'list', '--bbox', '13.3,52.7,13.7,52.3'], '--bbox 13.7,52.7,13.3,52.3'],
-    [['bicycles', 'list', '--bbox', '52.7,113.7,52.3,113.3'], '--bbox 113.7,52.7,113.3,52.3'],
     [['bicycles', 'list', '--bbox', '200,95,13,52'], '--bbox 180,90,13,52'],
     [['bicycles', 'list', '--bbox', '1,2,3'], '--bbox takes four numbers'],
   ])('%j', async (args, words) => {

@@ -313,7 +313,7 @@ describe('bicycles list --near', () => {
     [['--radius', '800'], '--radius goes with --near'],
     [['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'], '--near and --bbox cannot be used together'],
     [['--near', '52,13', '--radius', '800', '--page', '2'], '--near reads every page'],
-    [['--near', '113,52', '--radius', '800'], 'corrected: --near 52,113'],
+    [['--near', '113,52', '--radius', '800'], '--near "113,52" is out of range'],
     [['--near', '52,13', '--radius', '0'], '--radius takes metres above 0'],
   ])('%j is refused, nothing is sent', async (args, words) => {
     const before = service().requests.length;

@@ -42,18 +42,13 @@ export function parseBbox(text: string): Box {
   const numbers = readNumbers(text, 4);
   if (numbers === undefined) throw usageError(`--bbox takes four numbers, ${FORM}, not "${text}"`);
   const [a = 0, b = 0, c = 0, d = 0] = numbers;
-  const fits = (most: number, ...degrees: number[]) => degrees.every((value) => Math.abs(value) <= most);
-  const isInRange = fits(180, a, c) && fits(90, b, d);
-  const isSwapped = !isInRange && fits(90, a, c) && fits(180, b, d);
-  const meant = isSwapped ? inOrder(b, a, d, c) : inOrder(clamp(a, 180), clamp(b, 90), clamp(c, 180), clamp(d, 90));
-  const { northEast, southWest } = meant;
-  if (isInRange && northEast.longitude === a && northEast.latitude === b && southWest.latitude === d) return meant;
-  const why = isSwapped
-    ? 'has latitude and longitude the wrong way round'
-    : isInRange
-      ? 'has its corners in the wrong order: the north-east one comes first'
-      : 'is out of range: longitudes go from -180 to 180, latitudes from -90 to 90';
-  throw usageError(`--bbox "${text}" ${why}`, `the form is ${FORM}; corrected: --bbox ${showBox(meant)}`);
+  const given = { northEast: { longitude: a, latitude: b }, southWest: { longitude: c, latitude: d } };
+  const meant = inOrder(clamp(a, 180), clamp(b, 90), clamp(c, 180), clamp(d, 90));
+  if (showBox(meant) === showBox(given)) return given;
+  throw usageError(
+    `--bbox "${text}" is out of range, or its corners are in the wrong order: the north-east one comes first`,
+    `the form is ${FORM}; corrected: --bbox ${showBox(meant)}`,
+  );
 }
 
 function clamp(value: number, most: number): number {
@@ -88,7 +83,7 @@ const DECIMALS = 7;
 /** In radians. */
 const DEGREE = Math.PI / 180;
 
-/** A parser for commander: `LAT,LON` in degrees. What is out of range is refused with the value that was probably meant. */
+/** A parser for commander: `LAT,LON` in degrees. What is out of range is refused. */
 export function parseNear(text: string): LatLon {
   const numbers = readNumbers(text, 2);
   if (numbers === undefined) {
@@ -96,12 +91,7 @@ export function parseNear(text: string): LatLon {
   }
   const [latitude = 0, longitude = 0] = numbers;
   if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
-  throw usageError(
-    `--near "${text}" is out of range: latitudes go from -90 to 90, longitudes from -180 to 180`,
-    Math.abs(longitude) <= 90 && Math.abs(latitude) <= 180
-      ? `the latitude comes first; corrected: --near ${text.split(',').reverse().join(',').replaceAll(' ', '')}`
-      : undefined,
-  );
+  throw usageError(`--near "${text}" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180`);
 }
 
 /** A parser for commander: metres, as `800`, `800m` or `1.5km`. */
@@ -111,9 +101,7 @@ export function readMetres(flag: string): (text: string) => number {
     const metres = Number(match?.[1]) * (match?.[2]?.toLowerCase() === 'km' ? 1000 : 1);
     if (metres > 0 && metres <= FURTHEST_METRES) return metres;
     throw usageError(
-      metres > 0
-        ? `${flag} "${text}" is further than half way round the earth`
-        : `${flag} takes metres above 0, such as 800, or 1.5km, not "${text}"`,
+      `${flag} takes metres above 0 and below half way round the earth, such as 800, or 1.5km, not "${text}"`,
     );
   };
 }

@@ -22,46 +22,38 @@ export async function scopeOf(context: Context, text?: string): Promise<[name: s
   return organization === undefined ? [] : [['organization', organization]];
 }
 
-/**
- * As chosenOrganization; else the only one that the token names, or the bicycles of the first page of the list, which is
- * reported. Throws a FleetError of kind `usage` that lists several.
- */
+/** The only one of requireOrganizations. Throws a FleetError of kind `usage` that lists several. */
 export async function requireOrganization(context: Context, text: string | undefined): Promise<string> {
-  const chosen = await chosenOrganization(context, text);
-  if (chosen !== undefined) return chosen;
-  const { found, source } = await findOnly(context);
-  const [only] = found;
-  if (only === undefined || found.length > 1) throw await notChosen(context, found);
-  await context.notice(`using the organization ${only}, ${source}`);
+  const found = await requireOrganizations(context, text === undefined ? [] : [text]);
+  const [only = ''] = found;
+  if (found.length > 1) throw await notChosen(context, found);
   return only;
 }
 
 /**
- * Those that were named, else that of the settings, else all that the token names; each once, in lower case, at least one. Throws as
- * requireOrganization does where none is found, or several that only the bicycles name.
+ * Those that were named, else that of the settings, else all that the token names, else the only one that the bicycles of the first page of the
+ * list name; each once, in lower case. One that was found is reported. Throws a FleetError of kind `usage` where there is none, or several that
+ * only the bicycles name.
  */
 export async function requireOrganizations(context: Context, texts: readonly string[]): Promise<string[]> {
   const asked = texts.length > 0 ? texts : [undefined];
   const chosen = await Promise.all(asked.map((text) => chosenOrganization(context, text)));
   const known = chosen.filter((one) => one !== undefined).map((one) => one.toLowerCase());
   if (known.length > 0) return [...new Set(known)];
-  const { found, source } = await findOnly(context);
-  if (found.length === 0 || (found.length > 1 && source !== OF_TOKEN)) throw await notChosen(context, found);
-  if (source !== OF_TOKEN) await context.notice(`using the organization ${found[0]}, ${source}`);
+  const ofToken = organizationsOf(await (await context.token()).get());
+  const found = ofToken.length > 0 ? ofToken : await readOwners(context);
+  if (found.length === 0 || (found.length > 1 && ofToken.length === 0)) throw await notChosen(context, found);
+  const source = ofToken.length > 0 ? 'in the token' : 'on the first page of bicycles';
+  if (found.length === 1) await context.notice(`using the organization ${found[0]}, the only one ${source}`);
   return [...found];
 }
 
-const OF_TOKEN = 'the only one in the token';
-
-async function findOnly(context: Context): Promise<{ found: readonly string[]; source: string }> {
-  const ofToken = organizationsOf(await (await context.token()).get());
-  if (ofToken.length > 0) return { found: ofToken, source: OF_TOKEN };
+/** Observed: a bicycle has a link to its own. */
+async function readOwners(context: Context): Promise<string[]> {
   const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const { items } = await firstPage<Bicycle>(await context.client(), request);
-  // Observed: a bicycle has a link to its own.
   const owners = items.map(({ value }) => wholeUuid(String(value['organization'] ?? '')));
-  const found = [...new Set(owners.filter((owner) => owner !== undefined))];
-  return { found, source: 'the only one on the first page of bicycles' };
+  return [...new Set(owners.filter((owner) => owner !== undefined))];
 }
 
 async function notChosen(context: Context, several: readonly string[]): Promise<FleetError> {
