@@ -235,7 +235,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/profile': 117,
   'src/commands/sandbox': 270,
   'src/commands/shared/*.ts': 372,
-  'src/commands/shared/bulk': 2_293,
+  'src/commands/shared/bulk': 2_290,
   'src/commands/shared/follow': 670,
   'src/commands/shared/list': 769,
   'src/commands/watch': 1_147,

@@ -6,7 +6,7 @@ import { usageError } from '../../../errors.js';
 import { clean } from '../../../terminal/clean.js';
 import { holdsAll, withCurrentMirror } from '../current-mirror.js';
 import { shorten } from '../list/pick-one.js';
-import { chosenOrganization } from '../organization.js';
+import { chosenOrganization, scopeOf } from '../organization.js';
 
 /** The columns that name a bicycle, the surest first. */
 export const NAMING_FIELDS = ['serial_number', 'bleid', 'name'] as const;
@@ -61,14 +61,9 @@ async function remember(
   });
 }
 
-async function readFromList(
-  context: Context,
-  rows: readonly NamedRow[],
-  organization: string | undefined,
-): Promise<Wanted> {
+async function readFromList(context: Context, rows: readonly NamedRow[]): Promise<Wanted> {
   const wanted: Wanted = new Map(rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set()])));
-  const query = organization === undefined ? [] : [['organization', organization] as const];
-  const list = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
+  const list = { path: BICYCLE.listPath, query: await scopeOf(context), subject: 'the list of bicycles' };
   for await (const { items } of (await context.client()).pages<Bicycle>(list))
     for (const { value } of items) {
       const uuid = bicycleUuid(value);
@@ -87,7 +82,7 @@ export async function findNamedRows(context: Context, rows: readonly NamedRow[])
   const organization = await chosenOrganization(context);
   const remembered = await remember(context, rows, organization);
   if (remembered !== undefined) return remembered;
-  const wanted = await readFromList(context, rows, organization);
+  const wanted = await readFromList(context, rows);
   const found = new Map<NamedRow, string>();
   const wrong: string[] = [];
   for (const row of rows) {
