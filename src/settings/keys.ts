@@ -56,11 +56,9 @@ const PASTED = {
 function checked<T>(parse: (text: string) => T | undefined, what: string, hint: string): (text: string) => Parsed<T> {
   return (text) => {
     const value = parse(text);
-    return value === undefined ? { reason: `"${text.slice(0, LONGEST_SHOWN_CHARACTERS)}" ${what}`, hint } : { value };
+    return value === undefined ? { reason: `"${text}" ${what}`, hint } : { value };
   };
 }
-
-const LONGEST_SHOWN_CHARACTERS = 80;
 
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 
@@ -98,13 +96,13 @@ export function isTrue(value: unknown): boolean {
   return String(value).toLowerCase() === 'true';
 }
 
+function parseBoolean(text: string): boolean | undefined {
+  return /^(?:true|false)$/i.test(text) ? isTrue(text) : undefined;
+}
+
 const BOOLEAN: Kind<boolean, boolean> = {
   fallback: false,
-  parse: checked(
-    (text) => (/^(?:true|false)$/i.test(text) ? isTrue(text) : undefined),
-    'is neither true nor false',
-    'write true or false',
-  ),
+  parse: checked(parseBoolean, 'is neither true nor false', 'write true or false'),
   store: (value) => value,
 };
 

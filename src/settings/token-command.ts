@@ -23,12 +23,8 @@ export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
     read: async () => kept,
     async fetch() {
       const output = await runTokenCommand(place, input);
-      const token = readToken(
-        output,
-        `the output of the token command (${place.origin})`,
-        place.refusalHint,
-        input.secrets,
-      );
+      const what = `the output of the token command (${place.origin})`;
+      const token = readToken(output, what, place.refusalHint, input.secrets);
       kept = { token, dueMs: findDue(token, input.clock.wallMs()) };
       return token;
     },

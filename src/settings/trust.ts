@@ -8,22 +8,18 @@ import { nameOfUser } from '../user.js';
 
 /** The permission bits that let the group or others write. */
 const OTHERS_WRITE_BITS = 0o022;
-/** Those of everybody but the owner. */
-const OTHERS_MODE_BITS = 0o077;
 const ROOT = 0;
-
-/** Windows keeps neither owners nor modes that Node could read. */
-const hasModes = process.platform !== 'win32';
 
 /** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
 export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
-  if (!hasModes) return;
+  // Windows keeps neither owners nor modes that Node could read.
+  if (process.platform === 'win32') return;
   const own = process.geteuid?.() ?? ROOT;
   const isOthers = found.uid !== own && found.uid !== ROOT;
   if (!isOthers && (found.mode & OTHERS_WRITE_BITS) === 0) return;
   const what = isOthers
     ? `belongs to another user (uid ${found.uid})`
-    : `can be written by others (mode ${showMode(found.mode)})`;
+    : `can be written by others (mode ${(found.mode & 0o777).toString(8).padStart(4, '0')})`;
   const command = isOthers ? `sudo chown ${quoteForShell(nameOfUser() ?? String(own))}` : 'chmod go-w';
   const hint = `look at it first; if it is right, run: ${command} ${quoteForShell(path)}`;
   throw configError(`${path} ${what}, and is not used`, hint);
@@ -56,17 +52,4 @@ export function statIfThere(path: string): Stats | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Permission bits as `ls` and `chmod` count them: `0644`. */
-export function showMode(mode: number): string {
-  return (mode & 0o777).toString(8).padStart(4, '0');
-}
-
-/** What is wrong with a file that is open to others than its owner, and the command that closes it; undefined when all is well. Windows keeps no modes. */
-export function findLooseness(path: string, holds: string): { problem: string; command: string } | undefined {
-  const found = hasModes ? statIfThere(path) : undefined;
-  if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
-  const problem = `${path} holds ${holds} and is open to others (mode ${showMode(found.mode)})`;
-  return { problem, command: `chmod 600 ${quoteForShell(path)}` };
 }

@@ -7,8 +7,8 @@ import { findPlace } from '../../settings/folder.js';
 import { explainSettings, profileFlag, type Settings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
-import { findLooseness } from '../../settings/trust.js';
-import { setVariables } from '../../shell-words.js';
+import { statIfThere } from '../../settings/trust.js';
+import { quoteForShell, setVariables } from '../../shell-words.js';
 import { age } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
@@ -31,6 +31,9 @@ export interface Examination extends CheckedSettings {
 /** Longer answers are findings themselves: the operator waits for the report. */
 const LONGEST_WAIT_MS = 5000;
 
+/** The permission bits of everybody but the owner. */
+const OTHERS_MODE_BITS = 0o077;
+
 /** A token that expires sooner is a warning. */
 const SOON_MS = 5 * 60_000;
 
@@ -46,9 +49,12 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
   } catch (thrown) {
     findings.push(failed('settings file', asFleetError(thrown)));
   }
-  const loose = [findLooseness(stored.credentialsPath, 'tokens'), findLooseness(stored.configPath, 'settings')];
-  for (const found of loose)
-    if (found !== undefined) findings.push(warning('file modes', found.problem, found.command));
+  const path = stored.credentialsPath;
+  // Windows keeps no modes.
+  if (process.platform !== 'win32' && ((statIfThere(path)?.mode ?? 0) & OTHERS_MODE_BITS) !== 0)
+    findings.push(
+      warning('file modes', `${path} holds tokens and is open to others`, `chmod 600 ${quoteForShell(path)}`),
+    );
   const settings = explainSettings({ flags, env: io.env, stored });
   const { value: profile } = settings.profile;
   for (const { key, shown, origin, from, problem } of Object.values(settings)) {
