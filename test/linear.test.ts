@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { isUuid, wholeUuid } from '../src/api/links.js';
+import { matches, parseCondition } from '../src/commands/shared/list/where.js';
 import { errorJson, errorLines } from '../src/errors.js';
 import { answerFailure, readErrorBody } from '../src/http/failure.js';
 import { foreignText, htmlTitle, isHtml } from '../src/http/foreign.js';
@@ -174,6 +175,11 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   isUuid,
   wholeUuid,
   'wholeUuid of a slash': (text) => wholeUuid(`${text}//`),
+  'conditions of --where': (text) => {
+    for (const condition of ['=a', '!=a', '=5', '<5', '>=1e3', '~a', '<-2h', '=2026-03-01T12:00:00Z', '=null'])
+      matches(parseCondition(`x${condition}`), { x: text }, 0);
+  },
+  'conditions behind a time': (text) => matches(parseCondition('x<-2h'), { x: `2026-03-01${text}` }, 0),
 };
 
 /** The characters on which a function takes more than linear time. */

@@ -132,11 +132,8 @@ test('many MB go through a pipe byte for byte', async () => {
         `{"count":${pages * 100},"next":${number < pages ? `"http://x/?page=${number + 1}"` : 'null'},"results":[${page(number).join(',')}]}`,
       );
     },
-    async ({ url }) => {
-      const { code, stdout } = await shell('fleet bicycles list --all -o jsonl | cat', {
-        FLEET_BASE_URL: url,
-        FLEET_TOKEN: 't',
-      });
+    async ({ env }) => {
+      const { code, stdout } = await shell('fleet bicycles list --all -o jsonl | cat', env);
       const expected = Array.from({ length: pages }, (_, index) => `${page(index + 1).join('\n')}\n`).join('');
       expect(code).toBe(0);
       expect(stdout.length).toBeGreaterThan(100_000 * pages);
@@ -219,6 +216,7 @@ const LOOK_MS = 20;
 
 interface EndlessServer {
   url: string;
+  env: NodeJS.ProcessEnv;
   /** Waits until the program asks for nothing more, takes nothing more and does nothing more. */
   standsStill(pid: number | undefined): Promise<void>;
 }
@@ -235,9 +233,9 @@ async function withEndless(use: (server: EndlessServer) => Promise<void>): Promi
     if (path.startsWith('/subscribe/')) endlessStream(response);
     else endlessList(response, path);
   };
-  await withServer(serve, ({ url }) =>
+  await withServer(serve, ({ url, env }) =>
     use({
-      url,
+      ...{ url, env },
       async standsStill(pid = 0) {
         // Counted in looks and not in time: a server that was kept from the processor saw nothing, which is not stillness.
         let seen = 0;
@@ -278,8 +276,8 @@ describe.concurrent('a reader that takes nothing', () => {
   test.each(mostly(EACH, ([signal, , args]) => (signal === 'SIGTERM') === (args === LIST)))(
     'of stdout: %s ends with %i %j, and says what was not delivered',
     async (signal, exitCode, args) => {
-      await withEndless(async ({ url, standsStill }) => {
-        const child = start(args, { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
+      await withEndless(async ({ url, env, standsStill }) => {
+        const child = start(args, { ...env, FLEET_SSE_URL: url });
         const said = errorText(child);
         await standsStill(child.pid);
         const { code, tookMs } = await endBy(child, signal);
@@ -292,13 +290,10 @@ describe.concurrent('a reader that takes nothing', () => {
   );
 
   test('of stdout and stderr: the end comes all the same', async () => {
-    await withEndless(async ({ url, standsStill }) => {
+    await withEndless(async ({ env, standsStill }) => {
       const child = start(
         [...LIST, '-v'].filter((word) => word !== '-q'),
-        {
-          FLEET_BASE_URL: url,
-          FLEET_TOKEN: 'token-of-the-test',
-        },
+        env,
       );
       await standsStill(child.pid);
       const { code, tookMs } = await endBy(child, 'SIGTERM');
@@ -313,9 +308,9 @@ describe.concurrent('a reader that takes nothing', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`${'data: {oops\n\n'.repeat(BROKEN)}data: {"sender":"task"}\n\n`);
     };
-    await withServer(serve, async ({ url }) => {
+    await withServer(serve, async ({ url, env }) => {
       const args = WATCH.filter((word) => word !== '-q');
-      const child = start(args, { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
+      const child = start(args, { ...env, FLEET_SSE_URL: url });
       await new Promise((resolve) => child.stdout?.once('data', resolve));
       let stderr = '';
       const isLeftOut = new Promise<void>((resolve) => {
@@ -338,12 +333,8 @@ describe.concurrent('a reader that takes nothing', () => {
   });
 
   test('--for ends with 10', async () => {
-    await withEndless(async ({ url }) => {
-      const child = start([...WATCH, '--for', `${FOR_MS}ms`], {
-        FLEET_BASE_URL: url,
-        FLEET_SSE_URL: url,
-        FLEET_TOKEN: 'token-of-the-test',
-      });
+    await withEndless(async ({ url, env }) => {
+      const child = start([...WATCH, '--for', `${FOR_MS}ms`], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
       const { code, tookMs } = await endBy(child);
       const stderr = await said;
@@ -361,11 +352,8 @@ describe.concurrent('a reader that takes nothing', () => {
           JSON.stringify(Array.from({ length: 2000 }, (_, index) => ({ uuid: `${index}`, note: 'x'.repeat(1000) }))),
         );
       },
-      async ({ url }) => {
-        const { code, stdout } = await shell('fleet bicycles list -o jsonl -q | (sleep 2; cat)', {
-          FLEET_BASE_URL: url,
-          FLEET_TOKEN: 'token-of-the-test',
-        });
+      async ({ env }) => {
+        const { code, stdout } = await shell('fleet bicycles list -o jsonl -q | (sleep 2; cat)', env);
         expect(code).toBe(0);
         expect(stdout.toString().split('\n')).toHaveLength(2001);
       },
@@ -423,8 +411,7 @@ describe.concurrent('what does not end by itself', () => {
   const EACH_SIGNAL = isLong ? [MAIN, ...OTHERS] : [MAIN];
 
   test.each(EACH_SIGNAL)('%s ends with %i a jq program that does not end', async (signal, exitCode) => {
-    await withHostile(hostile('honest'), async ({ url, requests }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' };
+    await withHostile(hostile('honest'), async ({ env, requests }) => {
       const child = start(['bicycles', 'list', '--jq', 'def f: f; f'], env);
       while (requests.length === 0) await pause(20);
       await pause(300);
@@ -435,8 +422,7 @@ describe.concurrent('what does not end by itself', () => {
   });
 
   test('jq that wants more memory than it has ends with one error', async () => {
-    await withHostile(hostile('honest'), async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' };
+    await withHostile(hostile('honest'), async ({ env }) => {
       const { code, stderr } = await ended(start(['bicycles', 'list', '--jq', 'def f: [f]; f'], env));
       expect(code).toBe(2);
       expect(stderr).toMatch(/^error: --jq: the program needs more than 256 MB\nhint: .*\n$/);
@@ -444,8 +430,8 @@ describe.concurrent('what does not end by itself', () => {
   });
 
   test.each(EACH_SIGNAL)('%s ends with %i a request that is not answered', async (signal, exitCode) => {
-    await withHostile(hostile('silent'), async ({ url, requests }) => {
-      const child = start(['bicycles', 'list', '--json'], { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
+    await withHostile(hostile('silent'), async ({ env, requests }) => {
+      const child = start(['bicycles', 'list', '--json'], env);
       while (requests.length === 0) await pause(20);
       const { code, tookMs } = await endBy(child, signal);
       expect(code).toBe(exitCode);
@@ -502,14 +488,10 @@ describe.concurrent('what does not end by itself', () => {
         FOR_MS - 1000,
       );
     };
-    await withServer(serve, async ({ url }) => {
+    await withServer(serve, async ({ url, env }) => {
       const child = start(
         ['watch', '--topic', '/t', '--jq', 'def f: f; f', '--for', `${FOR_MS}ms`, '-q', '--resync-pages', '0'],
-        {
-          FLEET_BASE_URL: url,
-          FLEET_SSE_URL: url,
-          FLEET_TOKEN: 'token-of-the-test',
-        },
+        { ...env, FLEET_SSE_URL: url },
       );
       const { code, tookMs } = await endBy(child);
       // What was not delivered is no good end (cli.md section 4, promise 8).
@@ -522,13 +504,8 @@ describe.concurrent('what does not end by itself', () => {
 describe.concurrent('with --json every line of stderr is JSON', () => {
   const FLAGS = [[['-v', '--trace']], [['-v']], [['--trace']], [[]]];
   test.each(mostly(FLAGS, (_, index) => index === 0))('%j', async (flags) => {
-    await withHostile(hostile('honest', { status: 503, body: '{"detail":"no"}' }), async ({ url }) => {
-      const { stderr } = await ended(
-        start(['bicycles', 'list', '--json', '--retries', '1', ...flags], {
-          FLEET_BASE_URL: url,
-          FLEET_TOKEN: 'token-of-the-test',
-        }),
-      );
+    await withHostile(hostile('honest', { status: 503, body: '{"detail":"no"}' }), async ({ env }) => {
+      const { stderr } = await ended(start(['bicycles', 'list', '--json', '--retries', '1', ...flags], env));
       const keys = stderr
         .trim()
         .split('\n')

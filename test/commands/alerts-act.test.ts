@@ -153,9 +153,8 @@ test('405 stops a run: the others would hear the same', () =>
       asked.method === 'GET'
         ? sendJson(response, 200, [])
         : sendJson(response, 405, { detail: 'Method "POST" not allowed.' }),
-    async ({ url, asked }) => {
+    async ({ env, asked }) => {
       const uuids = Array.from({ length: 50 }, (_, n) => `3cbf2500-27cf-4651-a3e0-${String(n).padStart(12, '0')}`);
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
       const args = ['alerts', 'act', '-', 'resolve', '--yes', '--concurrency', '2'];
       const { code, stderr } = await runFleet(args, { env, stdin: uuids.join('\n') });
       expect([code, stderr]).toEqual([6, expect.stringContaining('this service has no actions on alerts')]);
@@ -171,8 +170,8 @@ test.each([
 ])('%j is refused before anything is sent: %s', (args, message) =>
   withServer(
     (response) => void response.end(),
-    async ({ url, asked }) => {
-      const { code, stderr } = await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' } });
+    async ({ env, asked }) => {
+      const { code, stderr } = await runFleet(args, { env });
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
       expect(asked).toEqual([]);
     },

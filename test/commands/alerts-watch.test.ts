@@ -147,8 +147,8 @@ describe.concurrent('how it ends', () => {
   test('401 at the start ends it with 4', () =>
     withServer(
       (response) => sendJson(response, 401, { detail: 'no' }),
-      async ({ url }) => {
-        const { code } = await runFleet(['alerts', 'watch'], { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' } });
+      async ({ env }) => {
+        const { code } = await runFleet(['alerts', 'watch'], { env });
         expect(code).toBe(4);
       },
     ));
@@ -175,9 +175,9 @@ describe.concurrent('trouble', () => {
     const deep = `{"results":[{"uuid":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}]}`;
     await withServer(
       (response) => sendJson(response, 200, deep),
-      async ({ url }) => {
+      async ({ env }) => {
         const { code, stderr } = await runFleet(['alerts', 'watch'], {
-          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' },
+          env,
         });
         expect([code, stderr]).toEqual([7, expect.stringContaining('nested deeper than 500 levels')]);
       },

@@ -30,9 +30,9 @@ async function outcomesOf(
       response.write(body);
       setTimeout(() => socket.destroy(), 10);
     },
-    async ({ url, asked }) => {
+    async ({ env, asked }) => {
       const args = ['bicycles', 'act', A, B, 'take_over', '--yes', '--json', '--concurrency', '1', ...flags];
-      const run = await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } });
+      const run = await runFleet(args, { env });
       const results = run.stdout
         .trim()
         .split('\n')
@@ -70,8 +70,7 @@ test.each([
 test('what came instead is named, and the exit code of one bicycle is 7', async () => {
   await withServer(
     (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('OK'),
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+    async ({ env }) => {
       const { code, stderr } = await runFleet(['bicycles', 'act', A, 'take_over'], { env });
       expect(code).toBe(7);
       expect(stderr).toContain(
@@ -154,8 +153,7 @@ test.each([
 ])('a creation answered with %s', async (_case, body, code) => {
   await withServer(
     (response) => (body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body)),
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+    async ({ env }) => {
       const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env });
       expect(run.code).toBe(code);
       if (code !== 0) expect(run.stderr).toContain('whether "Ada" was created is unknown');

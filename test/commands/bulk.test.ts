@@ -200,8 +200,7 @@ describe('what stops a run', () => {
         if (asked > 2) sendJson(response, status, { detail: 'no' });
         else sendJson(response, 200, { state: 'rented' });
       },
-      async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      async ({ env }) => {
         const uuids = Array.from({ length: 10 }, (_, index) => A.replace(/1$/, String(index)));
         const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], {
           env,
@@ -298,9 +297,8 @@ describe('what stops a run', () => {
     async (uuids, signal, code, words) => {
       await withServer(
         () => {},
-        async ({ url, asked }) => {
+        async ({ env, asked }) => {
           const signals = new EventEmitter();
-          const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
           const running = runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes'], { env, signals });
           while (asked.length < uuids.length) await new Promise((resolve) => setTimeout(resolve, 5));
           const startedAt = performance.now();
@@ -474,8 +472,7 @@ describe('input', () => {
   test('--field adds texts to the body behind the type', async () => {
     await withServer(
       (response) => sendJson(response, 200, {}),
-      async ({ url, asked }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      async ({ env, asked }) => {
         await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], { env });
         expect(asked.map(({ body }) => body)).toEqual(['{"type":"rent","reason":"a=b","n":"7"}']);
       },

@@ -137,8 +137,7 @@ test.each([
   ],
   ['is a page', (response: ServerResponse) => void response.end('<html><title>Log in</title></html>'), 'an HTML page'],
 ])('create: whether it was done is unknown when the answer %s', async (_how, answer, words) => {
-  await withServer(answer, async ({ url, asked }) => {
-    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+  await withServer(answer, async ({ env, asked }) => {
     const organization = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
     const args = ['bicycles', 'create', '--name', 'A', '--organization', organization];
     // The variable is broken, and the flag wins.
@@ -219,8 +218,7 @@ describe('act', () => {
   test('an answer without a body: done, and the state is not known', async () => {
     await withServer(
       (response) => void response.writeHead(204).end(),
-      async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      async ({ env }) => {
         const { code, stdout } = await runFleet(['bicycles', 'act', inState('available').uuid, 'rent', '--json'], {
           env,
         });
@@ -236,8 +234,7 @@ test('every exit code that an answer can cause', async () => {
   for (const status of [400, 401, 403, 404, 409, 410, 429, 500, 503, 301]) {
     await withServer(
       (response) => sendJson(response, status, ''),
-      async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      async ({ env }) => {
         codes[status] = (await runFleet(['bicycles', 'list', '--retries', '0'], { env })).code;
       },
     );

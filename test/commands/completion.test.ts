@@ -422,17 +422,6 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     expect(text).toContain(`-- ${bicycle?.name}`);
   });
 
-  it.runIf(hasTool('zsh'))('zsh: as a file in the fpath', async () => {
-    const line =
-      'mkdir f; fleet completion zsh > f/_fleet; fpath=($PWD/f $fpath); autoload -Uz compinit; compinit -u -D';
-    const text = await typeInto('zsh -f -i', line, [
-      { when: /ready\r/, press: `fleet bicy${TAB}` },
-      { when: /fleet bicycles/, press: `ac${TAB}` },
-      { when: /act/, press: '' },
-    ]);
-    expect(text).toMatch(/bicycles[^a-z]*act/);
-  });
-
   const FISH_OFFERS: readonly [line: string, offered: string][] = [
     ['fleet bicy', 'bicycles\tlist, create and act on bicycles'],
     ['fleet bicycles list --output=geo', '--output=geojson'],

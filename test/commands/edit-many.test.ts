@@ -124,7 +124,7 @@ async function withBicycles(
       const [status, sent] = answer({ method: method ?? '', path, body: JSON.parse(body) });
       sendJson(response, status, { uuid, ...(sent as object) });
     },
-    ({ url }) => use({ FLEET_BASE_URL: url, FLEET_TOKEN: 't' }, edits),
+    ({ env }) => use(env, edits),
   );
 }
 

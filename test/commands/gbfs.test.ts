@@ -497,20 +497,6 @@ test('--serve needs no folder, and tells where the files are', () =>
     expect(feeds[0]?.url).toBe(run.stdout.replace('gbfs.json\n', 'system_information.json'));
   }));
 
-test('a service that is down when it begins is waited for with --every', () =>
-  withService(async (url, service) => {
-    service.isShort = true;
-    const signals = new EventEmitter();
-    const onStderr = (text: string) => {
-      if (text.includes('there is none yet')) service.isShort = false;
-      if (text.includes('published 3 vehicles')) signals.emit('SIGINT', 'SIGINT');
-    };
-    const args = ['gbfs', '--system', system, '--every', '1s', '--out', join(folder, 'late'), '--retries', '0'];
-    const run = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url }, signals, onStderr });
-    expect(run.code).toBe(130);
-    expect(run.stderr).toContain('the feed was not published');
-  }));
-
 test('a list that stays short, or cannot be read, is not published: the old feed stays, and its age is said', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');

@@ -90,8 +90,7 @@ test('an author who is named by an entry needs no list of users, and one who is 
         ]);
       sendJson(response, path.startsWith('/users/') ? 403 : 404, { detail: 'no' });
     },
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'x' };
+    async ({ env }) => {
       const uuid = '22222222-2222-4222-8222-222222222222';
       const run = await runFleet(['bicycles', 'history', uuid, '-o', 'csv', '--columns', 'by,old,new'], { env });
       expect(run.stdout).toBe(

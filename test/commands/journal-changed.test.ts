@@ -27,13 +27,13 @@ function withService(use: (service: Service) => Promise<void>, statuses: number[
       if (path.startsWith('/bicycles/?')) return sendJson(response, 200, []);
       sendJson(response, 404, { detail: 'Not found.' });
     },
-    ({ url, asked }) =>
+    ({ url, env, asked }) =>
       use({
         url,
         posts: () => asked.filter(({ method }) => method === 'POST').map(({ path }) => path.split('/')[2] ?? ''),
         act: (words, options = {}) =>
           runFleet(['bicycles', 'act', ...words, 'rent', '--yes'], {
-            env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' },
+            env,
             clock: openQuickClock(),
             ...options,
           }),
@@ -163,9 +163,9 @@ describe('a journal that somebody changed', () => {
           if (method === 'POST') await appendFile(path, '{"answered":"x"}\n');
           sendJson(response, 200, method === 'GET' ? [] : {});
         },
-        async ({ url, asked }) => {
+        async ({ env, asked }) => {
           const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--concurrency', '1'];
-          const { code, stderr } = await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } });
+          const { code, stderr } = await runFleet(args, { env });
           expect(stderr).toContain('was changed while the run used it');
           expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({
             code: 10,
@@ -220,8 +220,8 @@ describe('a gateway answers a change', () => {
   ])('with 503, %s: whether it was carried out is unknown, exit 8', async (_case, args, hint) => {
     await withServer(
       (response) => sendJson(response, 503, { detail: 'upstream' }),
-      async ({ url, asked }) => {
-        const { code, stderr } = await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } });
+      async ({ env, asked }) => {
+        const { code, stderr } = await runFleet(args, { env });
         expect(stderr).toContain('whether it was carried out is unknown');
         expect(stderr).not.toContain('try again later');
         expect(stderr).toContain(hint);
@@ -241,9 +241,9 @@ test.each([500, 302, 200])(
           if (asked === '/me/') return void response.writeHead(status, { location: '/login' }).end('<html>');
           sendJson(response, 200, method === 'GET' ? [] : {});
         },
-        async ({ url }) => {
+        async ({ env }) => {
           const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path];
-          expect((await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } })).code).toBe(0);
+          expect((await runFleet(args, { env })).code).toBe(0);
         },
       ),
     );

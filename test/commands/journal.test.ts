@@ -285,12 +285,11 @@ describe.concurrent('a rerun', () => {
             return sendJson(response, 404, { detail: 'Not found.' });
           sendJson(response, 200, [{ uuid: A, state: 'rented', modified: new Date().toISOString() }]);
         },
-        async ({ url, asked }) => {
+        async ({ url, env, asked }) => {
           await withJournal(async (path) => {
             const user = [{ id: '5', email: 'me@x.org' }];
             const start = { newest: '2026-01-01T00:00:00Z', date: '2026-01-01T00:00:00Z', user };
             await leaveJournal(path, { binding: { base_url: url }, start, sending: [A] });
-            const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
             const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '-o', 'csv', '--columns'];
             const { code, stdout } = await runFleet([...args, 'uuid,outcome'], { env, clock: openQuickClock() });
             expect(stdout).toBe(`uuid,outcome\n${B},done\n${A},${hasHistory ? 'done' : 'unknown'}\n`);
@@ -357,8 +356,7 @@ describe.concurrent('a rerun', () => {
           await appendFile(path, `\n${lineOf({ claim: 'other', over: holder?.id, beat_ms: 1500, n: 1 })}`);
           sendJson(response, 429, {});
         },
-        async ({ url, asked }) => {
-          const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        async ({ env, asked }) => {
           const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--json', '--concurrency', '1'];
           const { code, stdout, stderr } = await runFleet(args, { env });
           expect(stdout.match(/"outcome":"not-sent"/g)).toHaveLength(2);
@@ -390,9 +388,8 @@ describe.concurrent('a rerun', () => {
           if (!response.destroyed) sendJson(response, 200, { uuid, state: 'rented' });
         }, 1800);
       },
-      async ({ url }) => {
+      async ({ env }) => {
         await withJournal(async (path) => {
-          const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
           const stdin = [A, B].map((uuid) => JSON.stringify({ uuid, state: 'available' })).join('\n');
           const args = `bicycles act - rent --yes --journal ${path} --timeout 1 --retries 0 --settle 30`.split(' ');
           expect((await runFleet(args, { env, stdin, clock: openQuickClock(5) })).code).toBe(9);

@@ -149,8 +149,7 @@ test.each(mostly(PROGRAMS, (_, index) => index === 1))(
   async (program, printed) => {
     await withServer(
       (response) => sendJson(response, 200, new Array(130_000).fill({})),
-      async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' };
+      async ({ env }) => {
         const { code, stdout } = await runFleet(['bicycles', 'list', '-q', '--jq', program], { env });
         expect([code, stdout === printed]).toEqual([0, true]);
       },
@@ -193,9 +192,9 @@ describe('--jq', () => {
         const next = page < 20 ? `http://x/?page=${page + 1}` : null;
         sendJson(response, 200, { count: 20, next, results: [{ uuid: `u${page}` }] });
       },
-      async ({ url }) => {
+      async ({ env }) => {
         const { stdout } = await runFleet(['bicycles', 'list', '--all', '--jq', '.[] | .uuid'], {
-          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' },
+          env,
           onStdout: () => {
             askedAtFirstLine ||= asked;
           },
@@ -234,11 +233,11 @@ describe('a progress line', () => {
         const results = [1, 2].map((number) => ({ uuid: `${page}-${number}`, name: `Ada ${page}` }));
         sendJson(response, 200, { count: 8, next, results });
       },
-      async ({ url }) => {
+      async ({ env }) => {
         let both = '';
         let drawn = '';
         const result = await runFleet(['bicycles', 'list', '--no-color', ...args], {
-          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' },
+          env,
           ...(terminal ? { terminal: { columns: 80 } } : {}),
           onStdout: (text) => {
             both += text;
@@ -285,9 +284,9 @@ describe('a progress line', () => {
     await withServer(
       (response) =>
         ++count === 1 ? sendJson(response, 503, { detail: 'busy' }) : sendJson(response, 200, [{ uuid: 'a' }]),
-      async ({ url }) => {
+      async ({ env }) => {
         const { code, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
-          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' },
+          env,
           terminal: { columns: 80 },
         });
         expect(code).toBe(0);
@@ -298,7 +297,7 @@ describe('a progress line', () => {
 });
 
 describe('complete or loud', () => {
-  const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 't' });
+  const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
 
   test("a page that fails ends with that failure's code, never 0", async () => {
     await withServer(

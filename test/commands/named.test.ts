@@ -160,8 +160,7 @@ describe('by name', () => {
               { uuid: '33333333-3333-4333-8333-333333333333', name: 'City' },
             ])
           : sendJson(response, 404, { detail: 'Not found.' }),
-      async ({ url, asked }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'x' };
+      async ({ env, asked }) => {
         const uuid = '44444444-4444-4444-8444-444444444444';
         const edit = (model: string) => runFleet(['bicycles', 'edit', uuid, '--model', model, '--yes'], { env });
         const several = await edit('cargo');

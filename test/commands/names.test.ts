@@ -117,9 +117,9 @@ test('a bicycle that the service calls by half a character is asked for by what 
       else if (path.startsWith('/alerts/')) response.end('[]');
       else sendJson(response, path === '/bicycles/a%EF%BF%BD/' ? 200 : 500, { name: 'Ada' });
     },
-    async ({ url }) => {
+    async ({ env }) => {
       const run = await runFleet(['bicycles', 'get', 'Ada', '--json'], {
-        env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
+        env,
       });
       expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"Ada"') });
     },

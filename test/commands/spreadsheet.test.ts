@@ -335,8 +335,7 @@ describe('rows that name their bicycles', () => {
         const results = Array.from({ length: 100 }, (_, index) => ({ uuid: uuid(index), name: `Ada ${pages}` }));
         sendJson(response, 200, { count: 100, next: `http://x/bicycles/?page=${pages + 1}`, previous: null, results });
       },
-      async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' };
+      async ({ env }) => {
         const words = ['put_in_maintenance', '--yes'];
         for (const run of [
           await runFleet(['bicycles', 'act', '-', ...words], { env, stdin: 'name\nBob\n' }),

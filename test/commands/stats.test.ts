@@ -84,8 +84,7 @@ test.each([
 ])('a charge of %s belongs to %s', async (charge, value) => {
   await withServer(
     (response) => sendJson(response, 200, `[{"uuid":"u","state_of_charge":${charge}}]`),
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+    async ({ env }) => {
       const { stdout } = await runFleet(['bicycles', 'stats', '--by', 'charge', '--json'], { env });
       expect(countsOf(JSON.parse(stdout) as StatsRow[])).toEqual({ [value]: 1 });
     },
@@ -113,8 +112,7 @@ test('a list that stays short is counted and ends with 9', async () => {
         next: null,
         results: [{ uuid: 'u', state: 'lost' }],
       }),
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+    async ({ env }) => {
       const { code, stdout, stderr } = await runFleet(['bicycles', 'stats', '--by', 'state', '-q'], { env });
       expect(code).toBe(9);
       expect(stdout).toContain('lost');
@@ -129,8 +127,7 @@ test.each(['__proto__', 'constructor', 'toString'])(
     expect((await stats(`--by ${field}`)).code).toBe(2);
     await withServer(
       (response) => sendJson(response, 200, `[{"uuid":"u","${field}":"x"}]`),
-      async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      async ({ env }) => {
         const { code, stdout } = await runFleet(['bicycles', 'stats', '--by', field, '--json'], { env });
         expect([code, JSON.parse(stdout)]).toEqual([0, [{ group: field, value: 'x', count: 1, percent: 100 }]]);
       },

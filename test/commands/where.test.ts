@@ -152,16 +152,6 @@ describe('matching', () => {
       }),
     );
   });
-
-  test('comparison with decimals agrees with doubles', () => {
-    const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
-    fc.assert(
-      fc.property(finite, finite, (a, b) => {
-        expect(meets(`n < ${b}`, `{"n":${JSON.stringify(a)}}`)).toBe(a < b);
-        expect(meets(`n >= ${b}`, `{"n":${JSON.stringify(a)}}`)).toBe(a >= b);
-      }),
-    );
-  });
 });
 
 describe('slips that the document shows', () => {
@@ -279,37 +269,10 @@ describe('bicycles list --where', () => {
     expect(found).toBe(name.trim() === 'Berlin 0001' ? 'a\nb\n' : 'b\n');
     expect((await fleet(items, '--where', `name != ${typed}`)).stdout).toBe(found === 'b\n' ? 'a\n' : '');
   });
-
-  test('--count is the number of matches', async () => {
-    const { code, stdout, stderr } = await fleet(ITEMS, '--count', '--where', 'state=lost');
-    const lost = ITEMS.filter(({ state }) => state === 'lost').length;
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: `${lost}\n`, stderr: '' });
-  });
 });
 
-describe('text of the service takes linear time', () => {
-  const PIECES = ['a', ' ', '0', '9', '-', '.', '\u0301\u0323', '\u0130', '\u{1F1E6}', '\u1100', '[', '"', '\\', '\n'];
-  const CONDITIONS = ['=a', '!=a', '=5', '<5', '>=1e3', '~a', '<-2h', '=2026-03-01T12:00:00Z', '=null'];
-
-  test.each(PIECES)(
-    '%j, two hundred thousand characters',
-    (piece) => {
-      const value = { x: piece.repeat(200_000 / piece.length), y: `2026-03-01${piece.repeat(200_000 / piece.length)}` };
-      const started = process.cpuUsage();
-      for (const condition of CONDITIONS) {
-        matches(parseCondition(`x${condition}`), value, 0);
-        matches(parseCondition(`y${condition}`), value, 0);
-        if (process.cpuUsage(started).user / 1000 > 2_000) break;
-      }
-      // Quadratic time is seconds for each condition here.
-      expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000);
-    },
-    20_000,
-  );
-
-  test('a text is found across the pieces in which it is read, accents in either spelling', () => {
-    const long = `${'x'.repeat(995)}Caf\u0065\u0301 Zo\u00EB`;
-    for (const text of ['caf\u00E9 zoe\u0308', 'CAFE\u0301'])
-      expect(matches(parseCondition(`x~${text}`), { x: long }, 0)).toBe(true);
-  });
+test('a text is found across the pieces in which it is read, accents in either spelling', () => {
+  const long = `${'x'.repeat(995)}Caf\u0065\u0301 Zo\u00EB`;
+  for (const text of ['caf\u00E9 zoe\u0308', 'CAFE\u0301'])
+    expect(matches(parseCondition(`x~${text}`), { x: long }, 0)).toBe(true);
 });

@@ -30,12 +30,6 @@ describe('charge, seen and id', () => {
     expect(await by('charge')).toContain('charge,');
   });
 
-  test('columns of csv', async () => {
-    const run = await fleet('bicycles', 'list', '--columns', 'name,charge,seen,id', '-o', 'csv');
-    expect(run.code).toBe(0);
-    expect(run.stdout.split('\n')[1]?.split(',')).toHaveLength(4);
-  });
-
   test('of alerts', async () => {
     const alerts = (type: string, ordering: string) =>
       fleet(...'alerts list --all -o uuid'.split(' '), '--where', `${type}=lock.bat.low`, '--ordering', ordering);
@@ -61,15 +55,6 @@ describe('an ordering', () => {
   });
 });
 
-test('--near in csv and geojson has distance_m', async () => {
-  const near = (format: string) =>
-    fleet('bicycles', 'list', '--near', '52.5219,13.4132', '--radius', '9km', '--limit', '3', '-o', format);
-  const [header = '', first = ''] = (await near('csv')).stdout.split('\n');
-  const index = header.split(',').indexOf('distance_m');
-  expect(Number(first.split(',')[index])).toBeGreaterThan(0);
-  expect(JSON.parse((await near('geojson')).stdout).features[0].properties.distance_m).toBeGreaterThan(0);
-});
-
 describe('--name', () => {
   test('finds by name, sends it as the name, and drops what a service found by its own rules', async () => {
     const [one, two, three] = sandbox().bicycles();
@@ -81,18 +66,4 @@ describe('--name', () => {
     expect(run.stderr).toBe('');
     expect(sandbox().requests.at(-1)?.url).toContain('name=ZOQ&query=ZOQ');
   });
-});
-
-test('columns that were asked for are all there on a narrow terminal, a UUID whole', async () => {
-  const [first] = sandbox().bicycles();
-  const names = 'uuid,name,state,charge,seen,latitude,longitude,serial_number,bleid';
-  const args = ['bicycles', 'list', '--columns', names, '--where', `uuid=${first?.uuid}`, '--all'];
-  const run = await runFleet(args, {
-    env: { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token(), NO_COLOR: '1' },
-    terminal: { columns: 60 },
-  });
-  const [header = '', row = ''] = run.stdout.split('\n');
-  expect(header.trim().split(/ {2,}/)).toHaveLength(9);
-  expect(row.startsWith(`${first?.uuid}  `)).toBe(true);
-  expect(run.stderr).not.toContain('Hidden');
 });

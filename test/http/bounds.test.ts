@@ -98,7 +98,7 @@ describe('size', () => {
 });
 
 describe('depth', () => {
-  const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' });
+  const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
 
   test.each(['json', 'jsonl', 'yaml', 'table', 'csv', 'tsv', 'geojson', 'uuid'])(
     'an answer of 10,000 brackets as %s is one line and exit 7',
@@ -151,7 +151,7 @@ describe('time', () => {
 
   test('--deadline is a flag in seconds', async () => {
     const { url } = await serve(hostile('slowBody', { everyMs: 50 }));
-    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' };
+    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' };
     const { code, stderr } = await runFleet(['bicycles', 'list', '--deadline', '0.3'], { env });
     expect(code).toBe(8);
     expect(stderr).toContain('--deadline');
@@ -174,7 +174,7 @@ describe('an answer that is odd on the wire', () => {
     const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
     const { url } = await serve(hostile(name, { body, ...options }));
     const line = `bicycles list --json -q --retries 0 --timeout ${exitCode === 0 ? 30 : 1}`;
-    const run = await runFleet(line.split(' '), { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' } });
+    const run = await runFleet(line.split(' '), { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' } });
     expect(run.code, run.stderr).toBe(exitCode);
     if (exitCode === 0) expect(JSON.parse(run.stdout)).toHaveLength(1);
     else expect(JSON.parse(run.stderr).error.message).not.toBe('');

@@ -49,8 +49,7 @@ test('a service that answers 400 to it is asked again without, once for the run'
       const next = page < 3 ? `http://x/bicycles/?page=${page + 1}` : null;
       sendJson(response, 200, { count: 3, next, previous: null, results: [{ uuid: `u${page}`, name: 'Ada' }] });
     },
-    async ({ url, asked }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'x' };
+    async ({ env, asked }) => {
       const run = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
       expect(run).toEqual({ code: 0, stdout: 'u1\nu2\nu3\n', stderr: '' });
       expect(asked.map(({ path }) => path)).toEqual([
@@ -65,8 +64,7 @@ test('a service that answers 400 to it is asked again without, once for the run'
 test('a 400 for another reason is reported as it came', () =>
   withServer(
     (response) => sendJson(response, 400, { organization: ['Enter a valid UUID.'] }),
-    async ({ url, asked }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'x' };
+    async ({ env, asked }) => {
       const run = await runFleet(['bicycles', 'list', '--all'], { env });
       expect([run.code, asked.length]).toEqual([6, 2]);
       expect(run.stderr).toContain('organization: Enter a valid UUID.');

@@ -106,21 +106,6 @@ test('groups: those of bicycles stats, and silence grows with the time', () => {
   expect([...countBy(fleet.all, 'silence', NOW).keys()]).toEqual(['never']);
 });
 
-test('what is on no map says why', () => {
-  const fleet = fleetOf([
-    {},
-    { longitude: 'x', latitude: 1 },
-    { longitude: 181, latitude: 1 },
-    { longitude: 1, latitude: 90 },
-  ]);
-  expect(fleet.all.map(({ position }) => position)).toEqual([
-    'without a position',
-    'with an impossible position',
-    'with an impossible position',
-    [1, 90],
-  ]);
-});
-
 test('a uuid is whole however long it is: a served page finds its bicycle by it', () => {
   expect(rowOf({ uuid: 'X'.repeat(2_000) }).uuid).toBe('x'.repeat(2_000));
 });

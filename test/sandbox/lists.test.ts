@@ -52,24 +52,6 @@ test('organization, asked for or in the token', async () => {
       expect(alert['organization']).toBe(`${sandbox().baseUrl}/organizations/${organization(1)}/`);
 });
 
-test.each([
-  ['around Berlin', '14,53,13,52'],
-  ['the south', '180,0,-180,-90'],
-  ['across the antimeridian', '-179.9,-16,179.9,-17'],
-  ['nothing', '1,1,0,0'],
-])('bbox %s', async (_, bbox) => {
-  const [east = 0, north = 0, west = 0, south = 0] = bbox.split(',').map(Number);
-  const inside = largePages()
-    .bicycles()
-    .filter(({ latitude, longitude }) => {
-      if (latitude === null || longitude === null) return false;
-      const [up, right] = [Number(latitude), Number(longitude)];
-      const between = west <= east ? right >= west && right <= east : right >= west || right <= east;
-      return up >= south && up <= north && between;
-    });
-  expect(uuidsOf(await all(`/bicycles/?bbox=${bbox}`))).toEqual(uuidsOf(inside));
-});
-
 test('zone: the bicycles inside, of the same organization; filters hold together', async () => {
   for (const { uuid, name, organization: owner, box } of largePages().zones) {
     const corners = [box.east, box.north, box.west, box.south].join(',');

@@ -102,16 +102,6 @@ test('the history of transitions, the newest first, page by page', () =>
     for (const { timestamp } of own.history(uuid)) expect(timestamp).toMatch(/:\d\dZ$/);
   }));
 
-test.each<[string, (item: Item) => boolean]>([
-  ['state=available,lost', ({ state }) => state === 'available' || state === 'lost'],
-  ['state=available&state=reserved', ({ state }) => state === 'available' || state === 'reserved'],
-  ['query=SN0', ({ serial_number }) => String(serial_number).includes('SN0')],
-  ['name=emmy', ({ name }) => String(name).toLowerCase().includes('emmy')],
-])('bicycles: %s', async (query, fits) => {
-  const expected = sandbox().bicycles().filter(fits);
-  expect(uuidsOf(await results(`/bicycles/?${query}&page_size=100&ordering=uuid`))).toEqual(uuidsOf(expected).sort());
-});
-
 test('the filter name takes accents as they are, query leaves them out', () =>
   withSandbox({ bicycles: 3 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
@@ -147,15 +137,6 @@ test('several orderings, the first counts most; what was not observed to work is
     ['bleid', 500],
   ])
     expect((await ask(sandbox(), `/bicycles/?ordering=${ordering}`)).status).toBe(status);
-});
-
-test('bbox takes its corners in any order and adds a distance; an unknown zone is empty', async () => {
-  const near = await results('/bicycles/?bbox=14,53,13,52&page_size=100');
-  expect(near.length).toBeGreaterThan(3);
-  expect(near.every(({ distance }) => typeof distance === 'number')).toBe(true);
-  for (const bbox of ['13,52,14,53', '13,53,14,52'])
-    expect(await results(`/bicycles/?bbox=${bbox}&page_size=100`)).toEqual(near);
-  expect(await results('/bicycles/?zone=00000000-0000-4000-8000-000000000000')).toEqual([]);
 });
 
 test('a refused transition names those that are available; put_in_maintenance starts where nobody rides', async () => {

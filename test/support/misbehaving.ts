@@ -18,6 +18,8 @@ export type Behaviour = (socket: Socket, request: PushRequest) => void;
 
 export interface MisbehavingServer {
   url: string;
+  /** What leads fleet to it. */
+  env: { FLEET_BASE_URL: string; FLEET_TOKEN: string };
   requests: PushRequest[];
   /** Sockets that are open now. */
   sockets: ReadonlySet<Socket>;
@@ -59,8 +61,10 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
+    env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
     requests,
     sockets,
     close: () =>

@@ -13,6 +13,8 @@ export interface Asked {
 
 export interface TestServer {
   url: string;
+  /** What leads fleet to it. */
+  env: { FLEET_BASE_URL: string; FLEET_TOKEN: string };
   asked: Asked[];
   /** How many connections were made. */
   connections(): number;
@@ -47,8 +49,10 @@ export async function startServer(answer: Answer, port = 0): Promise<TestServer>
     socket.on('error', () => {});
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
+    env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
     asked,
     connections: () => connections,
     close: () =>

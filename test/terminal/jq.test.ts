@@ -1,6 +1,5 @@
 // The real jq behind `--jq`: exact numbers, raw strings, its own messages, many inputs, terminals.
 
-import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
@@ -10,7 +9,6 @@ import { openQuickClock } from '../support/journal.js';
 import { keepJq } from '../support/jq.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
 import { isLong, mostly } from '../support/often.js';
-import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 
 const PIPE = { terminal: false };
 
@@ -148,11 +146,6 @@ describe.concurrent('one message a run', () => {
     expect((await jq.run(ITEMS)).map(({ text }) => text)).toEqual(['', 'went on\n', 'went on\n']);
   });
 
-  test('what came before the error of an item is kept', async () => {
-    const jq = await openJq('"first", .a + 1', PIPE);
-    expect((await jq.run(ITEMS)).map(({ text }) => text)).toEqual(['first\n2\n', 'first\n', 'first\n4\n']);
-  });
-
   test.each([
     ['.a # a comment'],
     ['.a # one that goes on \\'],
@@ -171,13 +164,6 @@ describe.concurrent('one message a run', () => {
   test('an error is told, whatever its value is', async () => {
     const jq = await openJq('if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end', PIPE);
     for (const { error } of await jq.run(['1', '2', '"x"', '[1]'])) expect(error?.message).toMatch(/^--jq: ./);
-  });
-
-  test('what is no JSON costs itself alone', async () => {
-    const jq = await openJq('.a', PIPE);
-    const results = await jq.run(['{"a":1}', '{"a":', '{"a":3}']);
-    expect(results.map(({ text }) => text)).toEqual(['1\n', '', '3\n']);
-    expect(results[1]?.error?.kind).toBe('usage');
   });
 });
 
@@ -263,15 +249,6 @@ describe.concurrent('item by item', () => {
   test.each([['length'], ['.[] |= .a'], ['.[] | input'], ['[.[] | .a]']])('%s takes the array', async (program) => {
     expect((await openJq(program, PIPE)).runItems).toBeUndefined();
   });
-});
-
-test('the built program finds jq as well', () => {
-  const env = { PATH: process.env['PATH'], FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
-  const run = spawnSync(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'list', '--jq', 'length > 3'], {
-    env,
-    encoding: 'utf8',
-  });
-  expect(run).toMatchObject({ status: 0, stdout: 'true\n', stderr: '' });
 });
 
 /** Half a surrogate pair is no text, and an error of jq's. */
