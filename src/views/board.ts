@@ -92,8 +92,6 @@ export interface BoardPlace {
   paint: Paint;
 }
 
-/** Below this width the bicycles have no room beside the states. */
-const NARROW_COLUMNS = 50;
 /** The longest state, `unrecoverable`, and a space. */
 const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 6;
@@ -151,20 +149,15 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   return [...lines, '', paint.bold(cut('ALERTS', width)), ...alerts];
 }
 
-/** The states, and beside them the bicycles where there is room. */
+/** The states, and beside them the bicycles. */
 function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number): string[] {
   const { fleet } = input;
-  const isNarrow = width < NARROW_COLUMNS;
-  const each = isNarrow ? width : Math.floor((width - GUTTER.length) / 2);
+  const each = Math.floor((width - GUTTER.length) / 2);
   const bold = (text: string) => paint.bold(pad(cut(text, each), each));
-  const blocks = [[bold(statesHeading(fleet)), ...stateRows(fleet, each, paint)]];
-  if (!isNarrow) blocks.push([bold(bicyclesHeading(input)), ...listRows(input, each, paint)]);
-  return Array.from({ length: rows }, (_, row) =>
-    blocks
-      .map((lines) => lines[row] ?? ' '.repeat(each))
-      .join(GUTTER)
-      .trimEnd(),
-  );
+  const states = [bold(statesHeading(fleet)), ...stateRows(fleet, each, paint)];
+  const bicycles = [bold(bicyclesHeading(input)), ...listRows(input, each, paint)];
+  const lines = Array.from({ length: rows }, (_, row) => [states[row] ?? ' '.repeat(each), bicycles[row] ?? '']);
+  return lines.map((halves) => halves.join(GUTTER).trimEnd());
 }
 
 function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }: BoardPlace): string {

@@ -59,7 +59,6 @@ export function addDistance<T>(row: ListedItem<T>, metres: number | undefined): 
 
 /** The shape with a DISTANCE column behind the first two: `1.2 km` for people, whole metres without a unit for programs. */
 export function withDistance<T>(shape: Shape<T>): Shape<T> {
-  const [first, second, ...rest] = shape.columns;
   const most = Math.max(...shape.columns.map(({ keep }) => keep));
   const distance: Shape<T>['columns'][number] = {
     header: 'DISTANCE',
@@ -74,6 +73,5 @@ export function withDistance<T>(shape: Shape<T>): Shape<T> {
       return { text: at.terminal ? showDistance(metres) : String(metres) };
     },
   };
-  const fields = [...shape.fields, DISTANCE_FIELD];
-  return { ...shape, fields, columns: [first, second, distance, ...rest].filter((column) => column !== undefined) };
+  return { ...shape, fields: [...shape.fields, DISTANCE_FIELD], columns: shape.columns.toSpliced(2, 0, distance) };
 }

@@ -7,10 +7,7 @@ import { addScopeFlags, readNamed } from '../shared/list/flags.js';
 import { parseBbox, parseNear, parseRadius } from './area.js';
 
 /** The filters that the service itself applies. */
-export function addFilters<A extends unknown[], O extends OptionValues>(
-  command: TypedCommand<A, O>,
-  near = 'only around this point, nearest first unless --ordering is given; needs --radius',
-) {
+export function addFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
   return command
     .option(
       '--state <state,…>',
@@ -23,7 +20,7 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
       'only inside the box with these north-east and south-west corners',
       parseBbox,
     )
-    .option('--near <lat,lon>', near, parseNear)
+    .option('--near <lat,lon>', 'only around this point, in lists nearest first; needs --radius', parseNear)
     .option('--radius <metres>', 'distance from --near: 800, 1.5km', parseRadius)
     .option('--model <uuid|name>', 'filter by bicycle model', readNamed('model'))
     .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));
@@ -31,5 +28,5 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
 
 /** All filters, for a command that reads every page. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  return addScopeFlags(addFilters(command, 'only around this point; needs --radius'), BICYCLE);
+  return addScopeFlags(addFilters(command), BICYCLE);
 }
