@@ -204,7 +204,7 @@ const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_166,
-  'src/api': 344,
+  'src/api': 342,
   'src/cli': 720,
   'src/follower': 1_338,
   'src/globe': 246,

@@ -122,7 +122,6 @@ const STORY = {
   },
   async 'names and paths'() {
     for (const [line, said] of [
-      ['config set retries 5 --profile con', 'device'],
       ['config set retries 5 --profile SANDBOX', 'only in case'],
       ['mirror status --to sqlite:/c/Users/ann/mirror.db', 'sqlite:c:\\Users'],
     ])

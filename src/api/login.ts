@@ -11,18 +11,18 @@ export function refreshPathOf(loginPath: string): string {
   return loginPath.replace(/[^/]+\/?$/, 'refresh_token/');
 }
 
-/** The text of the token that the service answers; undefined for an answer without one. Throws the service's refusal. */
-export async function postForToken(
-  client: Client,
-  path: string,
-  body: { email: string; password: string } | { token: string },
-): Promise<string | undefined> {
+type Credentials = { email: string; password: string } | { token: string };
+
+/** The text of the token that the service answers; empty for an answer without one. Throws the service's refusal. */
+export async function postForToken(client: Client, path: string, body: Credentials): Promise<string> {
   const subject = 'email' in body ? 'the login' : 'the renewal of the token';
-  const { text } = await client.send({ method: 'POST', path, body: JSON.stringify(body), hidesBody: true, subject });
+  const request = { method: 'POST', path, body: JSON.stringify(body), hidesBody: true, subject };
+  const { text } = await client.send(request);
   try {
     const answer = parseJson(text);
-    return isObject(answer) && typeof answer['token'] === 'string' ? answer['token'] : undefined;
+    return isObject(answer) && typeof answer['token'] === 'string' ? answer['token'] : '';
   } catch {
-    return undefined;
+    // What it is instead may hold the token: it is not quoted.
+    return '';
   }
 }

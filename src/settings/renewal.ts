@@ -26,7 +26,7 @@ export function openRenewal(
     if (login === undefined) return undefined;
     try {
       const answer = await postForToken(await input.anonymous(), login.refreshPath, { token });
-      const renewed = readToken(answer ?? '', 'the renewed token', refusalHint, input.secrets);
+      const renewed = readToken(answer, 'the renewed token', refusalHint, input.secrets);
       refuseWorse(renewed, token);
       return { token: renewed, login: { ...login, sinceMs: clock.wallMs() } };
     } catch (thrown) {

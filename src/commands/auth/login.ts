@@ -167,7 +167,7 @@ async function obtain(
   });
   const hint = 'another address for it is given with --login-path; a token by hand with: fleet auth login';
   const failure = (message: string) => new FleetError('service', message, { hint });
-  const token = readToken(answer ?? '', `the token that ${loginPath} answered`, hint, secrets, failure);
+  const token = readToken(answer, `the token that ${loginPath} answered`, hint, secrets, failure);
   await context.notice(`✓ logged in as ${email}`);
   return { token, login: { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() } };
 }
