@@ -3,7 +3,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lineOf } from '../../src/commands/shared/bulk/records.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';
@@ -78,45 +77,6 @@ test('many from a pipe, with a journal that a second run finds done', async () =
     expect(writes(sandbox)).toHaveLength(count);
     const other = await fleet(sandbox, ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'], { stdin });
     expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('belongs to another run')]);
-  });
-});
-
-test('a doubt counts as done when the state before differs from the state now, which is the target', async () => {
-  const folder = newFolder();
-  const journal = join(folder, 'journal');
-  await withSandbox({ bicycles: 200 }, async (sandbox) => {
-    const stdin = (await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--limit', '3', '-o', 'jsonl'])).stdout;
-    const args = ['alerts', 'act', '-', 'resolve', '--journal', journal, '--yes', '--settle', '0', '--json'];
-    await withServer(
-      (response, asked) => {
-        if (asked.method === 'GET')
-          return sendJson(response, 200, { count: 0, next: null, previous: null, results: [] });
-        return void response.destroy();
-      },
-      async ({ url }) => {
-        const lost = await fleet(sandbox, args, { stdin, env: { FLEET_BASE_URL: url } });
-        expect(lost.code).toBe(9);
-      },
-    );
-    // The same journal, as if that service had carried two of them out.
-    const lines = (await readFile(journal, 'utf8')).replace(/.*"fleet_journal".*\n/, (header) => {
-      const { sum: _, ...binding } = JSON.parse(header);
-      return lineOf({ ...binding, base_url: sandbox.baseUrl.replace(/\/$/, '') });
-    });
-    const uuids = stdin
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { uuid: string }).uuid);
-    for (const uuid of uuids.slice(0, 2)) await fleet(sandbox, ['alerts', 'act', uuid, 'resolve']);
-    const { writeFile } = await import('node:fs/promises');
-    await writeFile(journal, lines);
-    const resumed = await fleet(sandbox, args, { stdin });
-    const outcomes = resumed.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { uuid: string; outcome: string });
-    expect(new Map(outcomes.map(({ uuid, outcome }) => [uuid, outcome])).get(uuids[0] ?? '')).toBe('done');
-    expect(writes(sandbox).filter(({ url }) => url.includes(uuids[0] ?? '?'))).toHaveLength(1);
   });
 });
 

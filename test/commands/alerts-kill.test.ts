@@ -1,6 +1,6 @@
 // The built program that follows alerts, killed at any moment and started again: nothing is lost, and at most the last one comes twice.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
@@ -8,24 +8,16 @@ import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { mostly } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
-import { eventually, type Running, runningOf } from '../support/running.js';
+import { eventually, type Running, startProgram } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 import { startServer } from '../support/server.js';
 
 async function start(sandbox: Sandbox, folder: string, args: readonly string[]): Promise<Running> {
-  const child: ChildProcess = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'alerts', ...args], {
-    env: { PATH: process.env['PATH'], FLEET_CONFIG_DIR: join(folder, 'settings'), ...(await environmentOf(sandbox)) },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const running = startProgram(['alerts', ...args], {
+    ...{ PATH: process.env['PATH'], FLEET_CONFIG_DIR: join(folder, 'settings') },
+    ...(await environmentOf(sandbox)),
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.on('data', (chunk) => (stdout += chunk));
-  child.stderr?.on('data', (chunk) => (stderr += chunk));
-  const ended = new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
-    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr })),
-  );
-  const running = runningOf({ stdout: () => stdout, stderr: () => stderr, ended, signal: (name) => child.kill(name) });
-  await Promise.race([running.until(() => running.events('open').length > 0), ended]);
+  await Promise.race([running.until(() => running.events('open').length > 0), running.ended]);
   return running;
 }
 

@@ -83,19 +83,6 @@ test.concurrent('--type and --state leave others out; --jq sees one alert a run'
     },
   ));
 
-test.concurrent('an alert that jq cannot take costs itself alone', () =>
-  withWatch(
-    ['--jq', 'if .alert_type == "lock.shutdown" then error("no") else .alert_type end'],
-    async (sandbox, running) => {
-      sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
-      await running.until(
-        () => running.stderr().includes('could not be shown') || running.events('unshown').length > 0,
-      );
-      sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
-      await running.until(() => running.stdout() === 'lock.bat.low\n');
-    },
-  ));
-
 describe.concurrent('how it ends', () => {
   test('--until: at the first match with 0', () =>
     withWatch(['--until', 'alert_type=bicycle.bike_stolen'], async (sandbox, running) => {

@@ -150,22 +150,6 @@ test.each([
 });
 
 describe('act', () => {
-  test('runs the transition and tells the new state', async () => {
-    const { uuid } = inState('available');
-    const { code, stdout } = await fleet(['bicycles', 'act', uuid, 'rent', '--json']);
-    expect(code).toBe(0);
-    expect(service().requests.at(-1)).toMatchObject({
-      method: 'POST',
-      url: `/bicycles/${uuid}/actions/`,
-      body: '{"type":"rent"}',
-    });
-    const result = JSON.parse(stdout);
-    expect(result).toMatchObject({ uuid, transition: 'rent', outcome: 'done', status: 200, state: 'rented' });
-    expect(result.request_id).toMatch(/^[0-9a-f-]{36}$/);
-    expect(service().bicycle(uuid)?.state).toBe('rented');
-    expect(service().actionCount(uuid)).toBe(1);
-  });
-
   test("a refusal is told in the service's words, with status and request id", async () => {
     const { uuid } = inState('lost');
     const { code, stdout, stderr } = await fleet(['bicycles', 'act', uuid, 'rent']);
@@ -193,13 +177,6 @@ describe('act', () => {
     expect(code).toBe(2);
     expect(stderr).toContain(words);
     expect(service().requests).toHaveLength(before);
-  });
-
-  test('a name that no bicycle has is not found, and nothing is sent', async () => {
-    expect(await fleet(['bicycles', 'act', 'Ada', 'rent'])).toMatchObject({
-      code: 5,
-      stderr: expect.stringContaining('"Ada"'),
-    });
   });
 
   test('retire --yes does not ask', async () => {

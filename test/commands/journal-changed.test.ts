@@ -250,17 +250,6 @@ test.each([500, 302, 200])(
   },
 );
 
-test('UUIDs on stdin: a JSON array of texts, in any case', async () => {
-  await withService(async ({ act, posts }) => {
-    const { code } = await act(['-'], { stdin: `["${A.toUpperCase()}",\n "${B}", "${A}"]` });
-    expect({ code, posts: posts().sort() }).toEqual({ code: 0, posts: [A, B] });
-    const bad = await act(['-'], { stdin: `["${A}", "x"]` });
-    expect(bad.code).toBe(2);
-    expect(bad.stderr).toContain('"x" is not a UUID');
-    expect(posts()).toHaveLength(2);
-  });
-});
-
 describe('journal show', () => {
   test('a row a bicycle, how it is known, and a summary', async () => {
     await withJournal(async (path) => {

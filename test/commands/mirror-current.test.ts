@@ -121,17 +121,6 @@ test('rows that name bicycles are looked up in the mirror; what it does not know
   expect([unknown.code, unknown.count > 0]).toEqual([2, true]);
 });
 
-test('mirror query writes a workbook with typed cells', async () => {
-  const path = join(folder, 'query.xlsx');
-  const sql = 'SELECT name, uuid, 42 AS number FROM bicycles LIMIT 2';
-  const run = await runFleet(['mirror', 'query', sql, '-o', 'xlsx', '--file', path], { env });
-  expect([run.code, run.stdout]).toEqual([0, '']);
-  const { default: readXlsxFile } = await import('read-excel-file/node');
-  const [sheet] = await readXlsxFile(readFileSync(path));
-  expect(sheet?.data[0]).toEqual(['name', 'uuid', 'number']);
-  expect(sheet?.data.slice(1).map(([, , number]) => number)).toEqual([42, 42]);
-});
-
 test('a damaged file costs nothing but the request', async () => {
   const other = newFolder();
   writeFileSync(join(other, 'default.db'), 'no database'.repeat(1000));

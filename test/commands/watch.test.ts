@@ -533,23 +533,6 @@ describe('--jq', () => {
       { kind: 'usage', text: expect.stringContaining('"n":7') },
     ]);
   });
-
-  test('a program that asks for further inputs finds none, and eats none', async () => {
-    const { organization } = find();
-    const topic = `/${organization}/admin/bicycles/*`;
-    const { code, stdout } = await watch(
-      [organization, '--jq', '[.message.n, (try input catch "none")]', '--max-events', '3'],
-      {
-        onOpen: () => {
-          for (const n of [1, 2, 3]) sandbox().publish(topic, 'task', { n });
-        },
-      },
-    );
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: '[1,"none"]\n[2,"none"]\n[3,"none"]\n',
-    });
-  });
 });
 
 test('a watch that never connected fails, and says why; with --until it says that nothing was seen', async () => {

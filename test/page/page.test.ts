@@ -296,17 +296,6 @@ describe('from a disk', () => {
     expectQuiet(opened);
   });
 
-  test('dark and light by the system', async (context) => {
-    const opened = await open(context);
-    const { page } = opened;
-    const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
-    const dark = await ground();
-    await page.emulateMedia({ colorScheme: 'light' });
-    await soon(ground).not.toBe(dark);
-    await page.emulateMedia({ colorScheme: 'dark' });
-    expectQuiet(opened);
-  });
-
   test('--tiles opens the policy for that server alone, and names whom the tiles are owed to', async (context) => {
     const asked: string[] = [];
     const tiles = await serveTiles(asked);

@@ -1,14 +1,12 @@
 // `fleet alerts watch` and `listen` under random trouble, held against an oracle: alerts are made and changed, clocks are wrong by two
 // hours, lists fail, webhooks repeat, come late or not at all, and the program is stopped and killed. Every version is printed.
 
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Alert } from '../../src/api/alert.js';
 import { createRandom, pick, pickWeighted, randomInteger } from '../../src/sandbox/random.js';
 import { alertUuid, startAlertService } from './alert-service.js';
 import { newFolder } from './folder.js';
-import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
-import { type Running, runningOf } from './running.js';
+import { type Running, startProgram } from './running.js';
 import { startServer } from './server.js';
 
 export interface TrialVerdict {
@@ -31,18 +29,6 @@ const TOGETHER = 50;
 
 const keyOf = ({ uuid, modified, state }: { [field: string]: unknown }) => `${uuid} ${modified} ${state}`;
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-function start(args: readonly string[], env: NodeJS.ProcessEnv): Running {
-  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'alerts', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const texts = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => (texts.stdout += chunk));
-  child.stderr.on('data', (chunk) => (texts.stderr += chunk));
-  const ended = new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
-    child.on('close', (code) => resolve({ code: code ?? -1, ...texts })),
-  );
-  const read = { stdout: () => texts.stdout, stderr: () => texts.stderr };
-  return runningOf({ ...read, ended, signal: (name) => child.kill(name) });
-}
 
 /** One trial of so many random events. */
 export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, events: number): Promise<TrialVerdict> {
@@ -104,7 +90,7 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
     else tell({ ...changed });
   };
   const run = async () => {
-    const running = start(args, env);
+    const running = startProgram(['alerts', ...args], env);
     runs.push(running);
     await Promise.race([running.until(() => running.events('open').length > 0), running.ended, pause(6_000)]);
   };

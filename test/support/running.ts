@@ -1,6 +1,8 @@
 // A command that goes on until it is ended: what it wrote so far, and how to wait for more.
 
+import { spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
+import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
 import { type RunOptions, type RunResult, runFleet } from './run.js';
 
 export interface Running {
@@ -43,7 +45,20 @@ export function startFleet(args: readonly string[], options: RunOptions): Runnin
   return runningOf({ stdout: () => out, stderr: () => err, ended, signal: (name) => void signals.emit(name, name) });
 }
 
-export interface RunningParts {
+/** Starts the built `fleet ARGS` as a process of its own. */
+export function startProgram(args: readonly string[], env: NodeJS.ProcessEnv): Running {
+  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const texts = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (texts.stdout += chunk));
+  child.stderr.on('data', (chunk) => (texts.stderr += chunk));
+  const ended = new Promise<RunResult>((resolve) =>
+    child.on('close', (code) => resolve({ code: code ?? -1, ...texts })),
+  );
+  const read = { stdout: () => texts.stdout, stderr: () => texts.stderr };
+  return runningOf({ ...read, ended, signal: (name) => child.kill(name) });
+}
+
+interface RunningParts {
   stdout(): string;
   stderr(): string;
   ended: Promise<RunResult>;
@@ -63,7 +78,7 @@ function openParser(read: () => string): () => { [field: string]: unknown }[] {
   };
 }
 
-export function runningOf({ stdout, stderr, ended, signal }: RunningParts): Running {
+function runningOf({ stdout, stderr, ended, signal }: RunningParts): Running {
   const events = openParser(stderr);
   return {
     stdout,

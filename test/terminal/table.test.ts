@@ -117,11 +117,6 @@ describe('odd cells', () => {
   });
 });
 
-it('a name of many spaces costs no more than another', () => {
-  const name = `a${' '.repeat(1_000_000)}b`;
-  expect(draw([column('A')], undefined, [[name]]).endsWith(`${name}\n`)).toBe(true);
-});
-
 describe('a long list', () => {
   it('comes out the same in one batch and in many of equal widths', async () => {
     const rows = rowsOf(Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })));

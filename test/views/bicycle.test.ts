@@ -40,11 +40,6 @@ Berlin 0001                                     available       57.4 %  3 min ag
     expect(await draw({ width: 80, isWhole: true })).toContain('0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4');
   });
 
-  it('with --no-headers', async () => {
-    expect((await draw({ width: 80, hasHeader: false })).split('\n')[1]).toMatch(/^Berlin 0001 /);
-    expect(await render(BICYCLES, [], { hasHeader: false })).toBe('');
-  });
-
   it('in a pipe', async () => {
     expect(await draw({})).toBe(`
 NAME                                            STATE           CHARGE  SEEN                  ID                                    POSITION
@@ -68,13 +63,6 @@ Berlin 0001                         \u001b[32mavailable\u001b[39m         57 %  
 -                                   -                    -  -           -
 # Hidden at this width: POSITION. Every column: -o wide
 `);
-  });
-
-  it('shows nothing of an empty list on a terminal, and the header in a pipe', async () => {
-    expect(await render(BICYCLES, [], { width: 80 })).toBe('');
-    expect(await render(BICYCLES, [])).toBe(
-      'NAME                      STATE           CHARGE  SEEN        ID        POSITION\n',
-    );
   });
 });
 
