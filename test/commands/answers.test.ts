@@ -150,13 +150,18 @@ test.each([
   ['text', 'OK', 7],
   ['another bicycle', '{"uuid":"x","name":"Bea"}', 7],
   ['an error', '{"error":"boom"}', 7],
+  ['what breaks off', '{"uuid": "a0', 7],
 ])('a creation answered with %s', async (_case, body, code) => {
   await withServer(
     (response) => (body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body)),
     async ({ env }) => {
-      const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env });
+      // The variable is broken, and the flag wins.
+      const own = { ...env, FLEET_ORGANIZATION: 'acme' };
+      const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env: own });
       expect(run.code).toBe(code);
-      if (code !== 0) expect(run.stderr).toContain('whether "Ada" was created is unknown');
+      if (code === 0) return;
+      expect(run.stderr).toContain('whether "Ada" was created is unknown');
+      expect(run.stderr).toContain('hint: look for it before it is created again: fleet bicycles list');
     },
   );
 });

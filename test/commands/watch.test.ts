@@ -201,7 +201,7 @@ describe('ends', () => {
   });
 
   test('--for alone is no failure', async () => {
-    expect(await watch([find().organization, '--for', '200ms'])).toMatchObject({ code: 0, stdout: '' });
+    expect(await watch([find().organization, '--for', '1s'])).toMatchObject({ code: 0, stdout: '' });
   });
 
   test.each([
