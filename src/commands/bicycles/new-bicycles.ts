@@ -116,7 +116,7 @@ export async function readNewBicycles(input: NewBicyclesInput): Promise<Creation
       const text = JSON.stringify(body);
       characters += text.length;
       if (characters > MOST_CHARACTERS)
-        throw usageError(`${source} is larger than 64 MB`, 'nothing was sent; split the file');
+        throw usageError(`${source} is larger than 256 MB`, 'nothing was sent; split the file');
       const twin = findTwin(text, body, line);
       if (twin === undefined) creations.push({ row: creations.length + 1, body });
       else problems.push({ line, message: twin });
@@ -131,7 +131,7 @@ export async function readNewBicycles(input: NewBicyclesInput): Promise<Creation
 }
 
 /** What is kept of a file. */
-const MOST_CHARACTERS = 64 * 1024 * 1024;
+const MOST_CHARACTERS = 256 * 1024 * 1024;
 
 /** A file of which every line is wrong is wrong as a whole. */
 const MOST_PROBLEMS = 1000;
