@@ -72,7 +72,9 @@ async function peakOfProgram(url: string, args: readonly string[]) {
 
 // What only Node's own runtime says.
 describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
-  test.each(FORMATS.map((format) => [format]))('two pages of 60 MB as %s', async (format) => {
+  // A workbook is made as a whole, from a list of any length.
+  const formats = FORMATS.filter((format) => format !== 'xlsx').map((format) => [format]);
+  test.each(formats)('two pages of 60 MB as %s', async (format) => {
     const { peakKb, ...end } = await peakOf(['-o', format], [largePage(1), largePage(2)]);
     expect(end).toEqual({ code: 0, stderr: '' });
     expect(peakKb).toBeLessThan(LIMIT_KB);

@@ -10,6 +10,9 @@ function yamlEscape(character: string): string {
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
 }
 
+/** A row becomes nodes of thirty times its size before it is text, which are to be gone before there are many. */
+const ROWS_AT_ONCE = 20;
+
 /**
  * Values as they were sent: numbers with all their digits, hostile characters as escapes. Words that older readers (YAML 1.1) take for
  * something else, such as `no` or a time, are quoted.
@@ -49,7 +52,10 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     rows(rows) {
       if (rows.length === 0) return '';
       count += rows.length;
-      return write(rows.map(exactValue));
+      const texts: string[] = [];
+      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+        texts.push(write(rows.slice(at, at + ROWS_AT_ONCE).map(exactValue)));
+      return texts.join('');
     },
     end: () => (count === 0 && isList ? '[]\n' : ''),
   };
