@@ -158,6 +158,25 @@ describe.concurrent('trouble', () => {
       expect(running.events('lost')[0]).toMatchObject({ status: 503, kind: 'service' });
     }));
 
+  test('429 with Retry-After is waited for', async () => {
+    const times: number[] = [];
+    await withServer(
+      (response) => {
+        times.push(performance.now());
+        if (times.length === 2) sendJson(response, 429, { detail: 'slow down' }, { 'retry-after': '2' });
+        else sendJson(response, 200, { count: 0, next: null, previous: null, results: [] });
+      },
+      async ({ env }) => {
+        const running = startFleet(['alerts', 'watch', ...FAST], { env });
+        // The third answer is on its way when it is asked for: what is said of it comes later.
+        await running.until(() => times.length >= 3 && /can be read again after/.test(running.stderr()));
+        await running.stop();
+        expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThan(1_950);
+        expect(running.stderr()).toMatch(/could not be read: .*; trying again in 2 s\n/);
+      },
+    );
+  });
+
   test('deep JSON is one failed reading, and a service that answers with a page of HTML ends it', async () => {
     const deep = `{"results":[{"uuid":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}]}`;
     await withServer(
