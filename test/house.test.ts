@@ -208,7 +208,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/cli': 720,
   'src/follower': 1_338,
   'src/globe': 246,
-  'src/http/*.ts': 1_547,
+  'src/http/*.ts': 1_497,
   'src/http/stream': 584,
   'src/json': 241,
   'src/mirror': 2_165,

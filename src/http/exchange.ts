@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
-import { ANSWER_LIMIT_BYTES, collectBody, ERROR_BODY_LIMIT_BYTES, type Sink } from './body.js';
+import { ANSWER_LIMIT_BYTES, collectBody, ERROR_BODY_LIMIT_BYTES } from './body.js';
 import type { Dispatcher } from './network.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -80,72 +80,73 @@ export interface OpenAnswer extends Head {
   body: Readable;
 }
 
-/** What the one who takes a body has a say in. */
-interface Control {
-  resume(): void;
-  abort(reason: Error): void;
+/** How many bytes may wait for a slow reader before the socket is asked to hold back. */
+const BUFFER_BYTES = 64 * 1024;
+
+/** Starts an exchange and resolves with its head. Rejects with an ExchangeError; a body that breaks off fails with one. */
+export function openExchange(dispatcher: Dispatcher, request: WireRequest, deadline?: Deadline): Promise<OpenAnswer> {
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let head: Head | undefined;
+    let sent = false;
+    let isOver = false;
+
+    const finish = (error?: unknown) => {
+      if (isOver) return;
+      isOver = true;
+      cancelDeadline?.();
+      request.signal.removeEventListener('abort', onAbort);
+      if (error === undefined) return void body.push(null);
+      const failure = new ExchangeError(error, sent, head);
+      if (head === undefined) reject(failure);
+      else body.destroy(failure);
+    };
+    const abort = (reason: Error) => {
+      if (isOver) return;
+      finish(reason);
+      controller?.abort(reason);
+    };
+    const onAbort = () => abort(request.signal.reason);
+    const body = new Readable({
+      highWaterMark: BUFFER_BYTES,
+      read: () => controller?.resume(),
+      destroy(error, done) {
+        abort(error ?? new Error('the reader stopped'));
+        done(error);
+      },
+    });
+    // The reader of the body gets the error; without a reader nobody needs it.
+    body.on('error', () => {});
+    const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () => abort(lateError(deadline)));
+    if (request.signal.aborted) return onAbort();
+    request.signal.addEventListener('abort', onAbort);
+    dispatcher.dispatch(dispatchOptions(request), {
+      // Called when the connection is made and the request is about to be written, not before.
+      onRequestStart(started) {
+        controller = started;
+        const reason = isOver ? new Error('given up while connecting') : request.holdBack?.();
+        if (reason === undefined) sent = true;
+        else {
+          finish(reason);
+          started.abort(reason);
+        }
+      },
+      onResponseStart(_, status, headers) {
+        if (status < 200 || isOver) return;
+        head = { status, headers: flatten(headers) };
+        resolve({ ...head, body });
+      },
+      onResponseData(_, chunk) {
+        if (!isOver && !body.push(chunk)) controller?.pause();
+      },
+      onResponseEnd: () => finish(),
+      onResponseError: (_, error) => finish(error),
+    });
+  });
 }
 
-/** Runs an exchange: `open` is called with the head and gives what takes the body; `fail` when there is no head. One of them, once. */
-function exchange(
-  dispatcher: Dispatcher,
-  request: WireRequest,
-  deadline: Deadline | undefined,
-  open: (head: Head, control: Control) => Sink,
-  fail: (failure: ExchangeError) => void,
-): void {
-  let controller: Dispatcher.DispatchController | undefined;
-  let head: Head | undefined;
-  let sink: Sink | undefined;
-  let sent = false;
-  let isOver = false;
-
-  const finish = (error?: unknown) => {
-    if (isOver) return;
-    isOver = true;
-    cancelDeadline?.();
-    request.signal.removeEventListener('abort', onAbort);
-    const failure = error === undefined ? undefined : new ExchangeError(error, sent, head);
-    if (sink !== undefined) sink.end(failure);
-    else if (failure !== undefined) fail(failure);
-  };
-  const abort = (reason: Error) => {
-    if (isOver) return;
-    finish(reason);
-    controller?.abort(reason);
-  };
-  const onAbort = () => abort(request.signal.reason);
-  const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () => {
-    const seconds = deadline.milliseconds / 1000;
-    abort(Object.assign(new Error(`not done within ${seconds} s`), { code: DEADLINE_CODE }));
-  });
-  if (request.signal.aborted) {
-    onAbort();
-    return;
-  }
-  request.signal.addEventListener('abort', onAbort);
-  dispatcher.dispatch(dispatchOptions(request), {
-    // Called when the connection is made and the request is about to be written, not before.
-    onRequestStart(started) {
-      controller = started;
-      const reason = isOver ? new Error('given up while connecting') : request.holdBack?.();
-      if (reason === undefined) sent = true;
-      else {
-        finish(reason);
-        started.abort(reason);
-      }
-    },
-    onResponseStart(_, status, headers) {
-      if (status < 200 || isOver) return;
-      head = { status, headers: flatten(headers) };
-      sink = open(head, { resume: () => controller?.resume(), abort });
-    },
-    onResponseData(_, chunk) {
-      if (!isOver && sink?.write(chunk) === false) controller?.pause();
-    },
-    onResponseEnd: () => finish(),
-    onResponseError: (_, error) => finish(error),
-  });
+function lateError({ milliseconds }: Deadline): Error {
+  return Object.assign(new Error(`not done within ${milliseconds / 1000} s`), { code: DEADLINE_CODE });
 }
 
 function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
@@ -158,38 +159,6 @@ function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
     headersTimeout: request.timeoutMs,
     bodyTimeout: request.timeoutMs,
   };
-}
-
-/** How many bytes may wait for a slow reader before the socket is asked to hold back. */
-const BUFFER_BYTES = 64 * 1024;
-
-/** A body that is read as a stream. */
-function openReadable({ resume, abort }: Control): Readable {
-  const body = new Readable({
-    highWaterMark: BUFFER_BYTES,
-    read: resume,
-    destroy(error, done) {
-      abort(error ?? new Error('the reader stopped'));
-      done(error);
-    },
-  });
-  // The reader of the body gets the error; without a reader nobody needs it.
-  return body.on('error', () => {});
-}
-
-/** Starts an exchange and resolves with its head. Rejects with an ExchangeError; a body that breaks off fails with one. */
-export function openExchange(dispatcher: Dispatcher, request: WireRequest, deadline?: Deadline): Promise<OpenAnswer> {
-  return new Promise((resolve, reject) => {
-    const open = (head: Head, control: Control) => {
-      const body = openReadable(control);
-      resolve({ ...head, body });
-      return {
-        write: (chunk: Buffer) => body.push(chunk),
-        end: (failure?: ExchangeError) => void (failure === undefined ? body.push(null) : body.destroy(failure)),
-      };
-    };
-    exchange(dispatcher, request, deadline, open, reject);
-  });
 }
 
 /** Redirects that are followed before it is called a failure. */
@@ -216,26 +185,13 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
  * is read of it: its status says enough. Rejects with an ExchangeError.
  */
 export async function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
-  const { head, bytes, error } = await new Promise<{ head: Head; bytes: Buffer; error?: unknown }>(
-    (resolve, reject) => {
-      const open = (head: Head, { resume, abort }: Control): Sink => {
-        const limitBytes = isSuccess(head) ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
-        return collectBody(head.headers, limitBytes, resume, (bytes, error) => {
-          resolve({ head, bytes, error });
-          // Without effect where the exchange itself broke off.
-          if (error !== undefined) abort(new Error('the rest is not wanted'));
-        });
-      };
-      exchange(dispatcher, request, deadline, open, reject);
-    },
-  );
-  if (error !== undefined && (isSuccess(head) || request.signal.aborted))
+  const { body, ...head } = await openExchange(dispatcher, request, deadline);
+  const isWanted = head.status >= 200 && head.status < 300;
+  const limitBytes = isWanted ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
+  const { bytes, error } = await collectBody(body, head.headers, limitBytes);
+  if (error !== undefined && (isWanted || request.signal.aborted))
     throw error instanceof ExchangeError ? error : new ExchangeError(error, true, head);
   // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
   await new Promise(setImmediate);
   return { ...head, body: bytes };
-}
-
-function isSuccess({ status }: Head): boolean {
-  return status >= 200 && status < 300;
 }
