@@ -12,8 +12,6 @@ import type { Page, Query } from '../../src/http/types.js';
 const PLAN: AlertsPlan = {
   form: 'lines',
   query: [],
-  types: undefined,
-  states: undefined,
   until: undefined,
   maxEvents: undefined,
   everyMs: 15_000,
@@ -34,12 +32,10 @@ function item(uuid: string, seconds: number, state = 'new', created = seconds): 
 function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks: Marks = {}) {
   let seconds = 0;
   const now = () => ({ monotonicMs: seconds * 1000, wallMs: NOON_MS + seconds * 1000 });
-  let state: AlertsState = startAlerts({ ...PLAN, ...plan }, { known, marks }, now());
+  const state: AlertsState = startAlerts({ ...PLAN, ...plan }, { known, marks }, now());
   let effects: readonly AlertsEffect[] = [];
   const step = (event: AlertsEvent) => {
-    const next = alertsState(state, event, now());
-    state = next.state;
-    effects = next.effects;
+    effects = alertsState(state, event, now());
     return effects;
   };
   const shown = (some: readonly AlertsEffect[]) =>

@@ -15,8 +15,9 @@ export interface AlertsPlan extends EndOptions {
   readonly form: 'lines' | 'json';
   /** What the list is asked for, besides order and page. */
   readonly query: Query;
-  readonly types?: ReadonlySet<string> | undefined;
-  readonly states?: ReadonlySet<string> | undefined;
+  /** Only alerts of these types, and that enter these states. */
+  readonly type?: readonly string[] | undefined;
+  readonly state?: readonly string[] | undefined;
   /** The pause between two readings of the list; undefined: it is never read. */
   readonly everyMs: number | undefined;
   /** The list only brings what no webhook did. */

@@ -1,7 +1,13 @@
 // Follows alerts: does what the machine of state.ts asks for, and prints, runs commands and remembers, one alert after the other.
 
-import { momentOf } from '../../clock.js';
+import { ALERT, type Alert } from '../../api/alert.js';
+import { type Clock, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
+import { asFleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { readPage } from '../../http/pages.js';
+import { answeredAtMs, readRetryAfter } from '../../http/retry.js';
+import type { Query } from '../../http/types.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { readBicycleNames } from '../shared/bicycle-names.js';
 import { OVER } from '../shared/follow/ending.js';
@@ -13,8 +19,7 @@ import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
-import { type AlertsReport, openAlertsReport, type SummaryInput, type Title } from './messages.js';
-import { readAlerts } from './read.js';
+import { type AlertsReport, openAlertsReport, type SummaryInput } from './messages.js';
 import type { Webhook } from './receiver.js';
 import { alertsState, startAlerts } from './state.js';
 
@@ -29,7 +34,8 @@ export interface Receiver {
 
 export interface FollowInput {
   plan: AlertsPlan;
-  title: Title;
+  /** `['follow', 'alerts']`: following alerts, followed alerts. */
+  title: readonly [verb: string, what: string];
   memory: Memory | undefined;
   /** The command of `--exec`. */
   exec: string | undefined;
@@ -39,7 +45,7 @@ export interface FollowInput {
 }
 
 /** What is delivered: an alert that is shown, or what is remembered or answered once all before it was delivered. */
-type Item = AlertsEffect & { type: 'show' | 'learned' | 'cursor' | 'accepted' };
+const DELIVERED: readonly string[] = ['show', 'learned', 'cursor', 'accepted'];
 
 /** Alerts that are written at once where nothing depends on each: more would wait longer than they need to. */
 const TOGETHER = 50;
@@ -54,7 +60,7 @@ async function openAlerts(
   context: Context,
   input: FollowInput,
   session: Session<AlertsEvent>,
-): Promise<Machine<AlertsEvent, OwnEffect, Item>> {
+): Promise<Machine<AlertsEvent, AlertsEffect, AlertsEffect>> {
   const { clock } = context;
   const { plan, memory, topics, baseUrl, exec } = input;
   const { stderr, signal, emit, room, log } = session;
@@ -78,19 +84,17 @@ async function openAlerts(
   const done = { executed: 0, execFailed: 0 };
   const show = await openDelivery(context, input, session, done, report);
   const startedAt = momentOf(clock);
-  const remembered = { known: memory?.known ?? openKnownAlerts(), marks: memory?.marks ?? {} };
-  const state = startAlerts(plan, remembered, startedAt);
-
+  const state = startAlerts(plan, memory ?? { known: openKnownAlerts(), marks: {} }, startedAt);
   // Where each is remembered or handed to a command, one at a time: a kill in between repeats that one alone.
   const together = receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
   emit({ type: 'tick' });
   return {
-    step: (event, now) => alertsState(state, event, now).effects,
+    step: (event, now) => alertsState(state, event, now),
     perform(effect) {
       report.effect(effect);
       if (effect.type === 'read-page' && client !== undefined && !signal.aborted)
-        void readAlerts(client, effect, clock).then(emit);
-      return isItem(effect) ? effect : undefined;
+        void readAlerts(client, effect.query, clock).then(emit);
+      return DELIVERED.includes(effect.type) ? effect : undefined;
     },
     /** An alert is printed, its command run, and remembered then; a webhook is kept first and answered last. */
     async deliver(items, onDelivered) {
@@ -101,10 +105,12 @@ async function openAlerts(
         const batch = items.slice(at, at + together);
         const shows = batch.filter((item) => item.type === 'show');
         await show(shows);
-        memory?.keep(batch.flatMap((item) => (item.type === 'show' || item.type === 'learned' ? [item.version] : [])));
-        for (const item of batch) if (item.type === 'cursor') memory?.move(item.marks);
+        for (const item of batch) {
+          if (item.type === 'show' || item.type === 'learned') memory?.keep(item.version);
+          else if (item.type === 'cursor') memory?.move(item.marks);
+          else if (item.type === 'accepted') item.webhook.accept();
+        }
         onDelivered(shows.length);
-        for (const item of batch) if (item.type === 'accepted') item.webhook.accept();
       }
       memory?.tidy();
     },
@@ -131,25 +137,33 @@ async function openDelivery(
     return { entry, atMs: lastMsOf(item.value) ?? clock.wallMs(), data: item.json };
   };
   return async (shows) => {
-    if (shows.length === 0) return;
     await print(shows.map(printableOf), () => {});
     if (exec === undefined) return;
-    for (const each of shows) {
+    for (const show of shows) {
       // What no command ran for counts as not delivered, and comes again after a restart.
       if (ending.cut.aborted) throw OVER;
       done.executed++;
       const options = { env: io.env, clock, signal: ending.cut, say: report.execLine };
-      const reason = await runCommand(exec, each.item.json, options);
+      const reason = await runCommand(exec, show.item.json, options);
       if (reason === undefined) continue;
       done.execFailed++;
-      report.execFailed(each, reason);
+      report.execFailed(show, reason);
     }
   };
 }
 
-/** What the loop does not do by itself. */
-type OwnEffect = Exclude<AlertsEffect, { type: 'wake' | 'stream' | 'detail' | 'end' }>;
-
-function isItem(effect: OwnEffect): effect is Item {
-  return effect.type === 'show' || effect.type === 'learned' || effect.type === 'cursor' || effect.type === 'accepted';
+/** Asks once for a page of the list; never rejects. The time at the service is that of the answer's `Date`, else the machine's. */
+async function readAlerts(client: Client, query: Query, clock: Clock): Promise<AlertsEvent> {
+  let retryAfter: string | undefined;
+  const onRefusal = ({ headers }: { headers: Readonly<Record<string, string>> }) => {
+    retryAfter = headers['retry-after'];
+  };
+  try {
+    const request = { path: ALERT.listPath, query, subject: 'the list of alerts', retries: 0, onRefusal };
+    const answer = await client.send(request);
+    const serviceMs = answeredAtMs(answer.headers) ?? clock.wallMs();
+    return { type: 'page', page: readPage<Alert>(answer), serviceMs };
+  } catch (thrown) {
+    return { type: 'failed', error: asFleetError(thrown), askedMs: readRetryAfter(retryAfter, clock.wallMs()) };
+  }
 }

@@ -11,7 +11,7 @@ import { usageError } from '../../errors.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/flag-values.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addEndFlags, readDuration } from '../shared/follow/flags.js';
-import { addListFlags, readCondition, readNamed } from '../shared/list/flags.js';
+import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../shared/list/flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = addVerb(
@@ -105,11 +105,7 @@ function addWatch(alerts: Command, run: Run): void {
     ],
     ['wait for a theft, an hour at most', 'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h'],
   )
-    .option(
-      '--organization <uuid|name>',
-      'filter by organization (default: from the settings)',
-      readNamed('organization'),
-    )
+    .option(...ORGANIZATION_FLAG)
     .option('--type <type,…>', 'filter by type (repeatable)', someOf('type', ALERT_TYPES))
     .option('--state <state,…>', 'only alerts that enter these states (repeatable)', someOf('state', ALERT_STATES))
     .option('--every <duration>', 'how often to read the list', readDuration('--every', SHORTEST_PAUSE_MS), 15_000)

@@ -7,7 +7,7 @@ import { findBicycle } from '../bicycles/find.js';
 import { readBicycleNames } from '../shared/bicycle-names.js';
 import type { ListOptions } from '../shared/list/flags.js';
 import { printList } from '../shared/list/list.js';
-import { chosenOrganization } from '../shared/organization.js';
+import { scopeOf } from '../shared/organization.js';
 
 /** What somebody who looks at alerts wants to see; the interface names no order of its own. */
 const NEWEST_FIRST = '-created';
@@ -26,13 +26,11 @@ export interface ListAlertsOptions extends ListOptions {
  * Assumed: several states or types are sent as repeated parameters (cli.md), `bicycle` and `organization` as UUIDs.
  */
 export async function listAlerts(context: Context, options: ListAlertsOptions): Promise<void> {
-  const organization = await chosenOrganization(context, options.organization);
-  const bicycle = options.bicycle === undefined ? undefined : await findBicycle(context, options.bicycle, organization);
-  const query: [string, string][] = [];
-  if (organization !== undefined) query.push(['organization', organization]);
+  const { bicycle, organization } = options;
+  const query = await scopeOf(context, organization);
   for (const state of options.state ?? []) query.push(['state', state]);
   for (const type of options.type ?? []) query.push(['alert_type', type]);
-  if (bicycle !== undefined) query.push(['bicycle', bicycle.uuid]);
+  if (bicycle !== undefined) query.push(['bicycle', (await findBicycle(context, bicycle, organization)).uuid]);
   query.push(['ordering', options.ordering ?? NEWEST_FIRST]);
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
   const { output } = await context.settings();

@@ -12,7 +12,7 @@ import type { EndOptions } from '../shared/follow/ending.js';
 import type { Session } from '../shared/follow/loop.js';
 import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
-import { chosenOrganization } from '../shared/organization.js';
+import { scopeOf } from '../shared/organization.js';
 import type { AlertsEvent } from './events.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
@@ -45,18 +45,12 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
   const patient = baseUrl === undefined ? context : await beginFollowing(context, options);
-  const organization = await chosenOrganization(patient);
+  const query = await scopeOf(patient);
   const base = settings.baseUrl.value?.href ?? '';
   const memory = await openMemory(context, await statePath(context, options, base), base);
-  const plan = {
-    form,
-    ...options,
-    query: organization === undefined ? [] : [['organization', organization] as const],
-    everyMs: baseUrl === undefined ? undefined : options.backfill,
-    isBackfill: true,
-  };
+  const plan = { form, ...options, query, everyMs: baseUrl && options.backfill, isBackfill: true };
   const open = (session: Session<AlertsEvent>) => receive(context, { ...options, secret }, memory, session);
-  const title = { now: 'listening for alerts', past: 'listened for alerts' };
+  const title = ['listen', 'for alerts'] as const;
   await followAlerts(context, { plan, title, memory, exec: undefined, topics: [], baseUrl, openReceiver: open });
 }
 

@@ -15,11 +15,15 @@ import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeL
 
 export interface AlertsLogOptions extends LockOptions {
   path: string;
+  /** Throws for a file that is something else, before anything is written to it. */
+  check(found: FoundLog): void;
   /** Takes in what the file holds; false: it is damaged. */
   restore(records: readonly unknown[], broken: number): boolean;
   /** What counts now. */
   all(): readonly unknown[];
 }
+
+export type FoundLog = ReturnType<typeof readLog>;
 
 const OWNER_ONLY_MODE = 0o600;
 /** What is read of a log at most: far above what is kept. */
@@ -31,7 +35,7 @@ const APPENDED_BYTES = 1024 * 1024;
  * Reads a log that nobody else may write, one that is not there is empty: its text, the records of its lines, and how many lines are none,
  * as the last one where it broke off. Throws a FleetError of kind `config` for what cannot be read.
  */
-export function readLog(path: string) {
+function readLog(path: string) {
   const text = readOwn(path);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const records = lines.flatMap((line) => {
@@ -70,13 +74,14 @@ function readOwn(path: string): string {
  */
 export async function openLog(options: AlertsLogOptions) {
   const { path, restore } = options;
-  const { text } = readLog(path);
+  const found = readLog(path);
+  options.check(found);
   const claim = await claimLog(options);
   const { records, broken } = readLog(path);
   /** Where the file is kept that was damaged. */
   const keptAs = restore(records, broken) ? undefined : `${path}.damaged-${randomBytes(4).toString('hex')}`;
   if (keptAs !== undefined)
-    writing(path, 'config', () => fs.writeFileSync(keptAs, text, { flag: 'wx', mode: OWNER_ONLY_MODE }));
+    writing(path, 'config', () => fs.writeFileSync(keptAs, found.text, { flag: 'wx', mode: OWNER_ONLY_MODE }));
   return { keptAs, ...openWriter(options, claim) };
 }
 
@@ -154,14 +159,11 @@ function linesOf(records: readonly unknown[]): string {
 /** A symbolic link keeps pointing to the file. */
 function replaceFile(path: string, text: string): void {
   const target = trustTargetOf(path);
-  const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  try {
-    fs.writeFileSync(temporary, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true });
-    moveFile(temporary, target);
-  } catch (thrown) {
-    fs.rmSync(temporary, { force: true });
-    throw thrown;
-  }
+  const draft = `${target}.draft`;
+  // What a run that was killed left, or found no room for.
+  fs.rmSync(draft, { force: true });
+  fs.writeFileSync(draft, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true });
+  moveFile(draft, target);
 }
 
 async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise<Claim> {

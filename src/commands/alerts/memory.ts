@@ -7,7 +7,7 @@ import { isObject } from '../../json/parse.js';
 import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { openKnownAlerts, SOURCES, type Version } from './known.js';
-import { openLog, readLog } from './log.js';
+import { type FoundLog, openLog } from './log.js';
 import { CLOCK_MARGIN_MS } from './reading.js';
 
 /** The service's times between which the list was read, where it was. */
@@ -45,7 +45,6 @@ export async function openMemory(
   path: string,
   baseUrl: string,
 ) {
-  refuseOther(path, baseUrl);
   const writtenMs = statIfThere(path)?.mtimeMs ?? clock.wallMs();
   const known = openKnownAlerts();
   const queue = openQueue((records) => log.append(records));
@@ -65,6 +64,7 @@ export async function openMemory(
   };
   const log = await openLog({
     ...{ path, clock, signal, say },
+    check: (found) => refuseOther(found, path, baseUrl),
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
@@ -86,8 +86,8 @@ export async function openMemory(
     get marks() {
       return marks;
     },
-    /** Remembers versions that were printed or were there before. Throws as the log does. */
-    keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
+    /** Remembers a version that was printed or was there before. Throws as the log does. */
+    keep: (version: Version) => log.append([recordOf(version)]),
     /** Remembers how far the list was read. Throws as above. */
     move(more: Marks): void {
       marks = more;
@@ -137,9 +137,7 @@ function openQueue(append: (records: readonly unknown[]) => void) {
 }
 
 /** Refuses what is none of ours before anything is written to it. */
-function refuseOther(path: string, baseUrl: string): void {
-  const { text, records } = readLog(path);
-  const [head] = records;
+function refuseOther({ text, records: [head] }: FoundLog, path: string, baseUrl: string): void {
   const start = text.trimStart();
   if (!FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
     throw configError(`${path} is not a state file of fleet, and was left as it is`, 'choose another path');

@@ -17,15 +17,9 @@ export interface SummaryInput {
   more?: { fields: LogFields; facts: readonly string[]; isPromise: boolean } | undefined;
 }
 
-/** What the first line says is done, and the summary that it was: `following alerts`, `followed alerts`. */
-export interface Title {
-  now: string;
-  past: string;
-}
-
 export type AlertsReport = ReturnType<typeof openAlertsReport>;
 
-export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number | undefined) {
+export function openAlertsReport(stderr: Stderr, [verb, what]: readonly [string, string], everyMs: number | undefined) {
   const { print, atNow } = stderr;
   /** What is said even when quiet. */
   const say = (fields: LogFields, line: string) => print(true, fields, atNow(line));
@@ -39,7 +33,7 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
     effect(effect: AlertsEffect): void {
       if (effect.type === 'ready') {
         const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
-        print(false, { event: 'open', known: effect.alerts }, atNow(`${title.now}${pace}`));
+        print(false, { event: 'open', known: effect.alerts }, atNow(`${verb}ing ${what}${pace}`));
       } else if (effect.type === 'unread') {
         const { error, retryInMs, cappedFromMs } = effect;
         const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;
@@ -62,11 +56,11 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
       const line = `the command of --exec failed for the alert ${version.id}: ${message}`;
       say({ event: 'exec-failed', uuid: version.id, message }, line);
     },
-    summary: (input: SummaryInput) => printSummary(stderr, title, input),
+    summary: (input: SummaryInput) => printSummary(stderr, `${verb}ed ${what}`, input),
   };
 }
 
-function printSummary(stderr: Stderr, title: Title, input: SummaryInput): Promise<void> {
+function printSummary(stderr: Stderr, followed: string, input: SummaryInput): Promise<void> {
   const { end, durationMs, counts, done, undelivered, more } = input;
   const facts = [
     count(counts.shown, 'alert'),
@@ -75,7 +69,7 @@ function printSummary(stderr: Stderr, title: Title, input: SummaryInput): Promis
     done.executed > 0 && `${count(done.executed, 'command')} run, ${done.execFailed} failed`,
     ...(more?.facts ?? []),
   ].filter((fact) => fact !== false);
-  const lines = [`${title.past} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
+  const lines = [`${followed} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
   if (undelivered > 0) lines.push(`  ${count(undelivered, 'alert')} not delivered`);
   const fields = {
     event: 'closed',

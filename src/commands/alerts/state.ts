@@ -16,8 +16,8 @@ import { textOf } from '../../terminal/values.js';
 import { iso, type WatchEnd } from '../../views/stream.js';
 import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
-import { type AlertItem, alertVersionOf, type KnownAlerts, lastMsOf, type Source } from './known.js';
-import type { Marks } from './memory.js';
+import { type AlertItem, alertVersionOf, lastMsOf, type Source } from './known.js';
+import type { Marks, Memory } from './memory.js';
 import { readPushed } from './payload.js';
 import {
   addPage,
@@ -29,12 +29,6 @@ import {
   startReading,
   topOf,
 } from './reading.js';
-
-/** What a restart knows. */
-export interface AlertMemory {
-  readonly known: KnownAlerts;
-  readonly marks: Marks;
-}
 
 /** A cursor that is ahead of the service by more is a mistake. */
 const AHEAD_MS = 60_000;
@@ -54,7 +48,8 @@ const REFUSAL_LIMIT_MS = 60_000;
 export type AlertsState = ReturnType<typeof startAlerts>;
 export type AlertCounts = AlertsState['counts'];
 
-export function startAlerts(plan: AlertsPlan, { known, marks }: AlertMemory, now: Moment) {
+/** `known` and `marks` are what a restart knows. */
+export function startAlerts(plan: AlertsPlan, { known, marks }: Pick<Memory, 'known' | 'marks'>, now: Moment) {
   const { cursorMs = plan.sinceMs, beganMs = now.wallMs } = marks;
   const floorMs =
     marks.cursorMs === undefined ? plan.sinceMs : Math.max(marks.cursorMs - CLOCK_MARGIN_MS, marks.floorMs ?? 0);
@@ -87,20 +82,16 @@ interface Turn {
   readonly effects: AlertsEffect[];
 }
 
-export function alertsState(
-  state: AlertsState,
-  event: AlertsEvent,
-  now: Moment,
-): { readonly state: AlertsState; readonly effects: readonly AlertsEffect[] } {
+export function alertsState(state: AlertsState, event: AlertsEvent, now: Moment): readonly AlertsEffect[] {
   const turn: Turn = { state, now, effects: [] };
-  if (state.isOver) return turn;
+  if (state.isOver) return [];
   if (event.type === 'tick') begin(turn);
   else if (event.type === 'page') takePage(turn, event);
   else if (event.type === 'failed') takeFailure(turn, event);
   else if (event.type === 'webhook') takeWebhook(turn, event);
   else if (event.type === 'stop') end(turn, event.end, event.error);
   else takePushed(turn, event);
-  return turn;
+  return turn.effects;
 }
 
 function end({ state, effects }: Turn, reason: WatchEnd, error?: FleetError) {
@@ -298,8 +289,7 @@ function show(turn: Turn, item: AlertItem, source: Source, before: string | unde
 }
 
 /** Checked on this side as well: a service may ignore a parameter. */
-function isWanted({ types, states }: AlertsPlan, { alert_type, state }: Alert): boolean {
-  const has = (words: ReadonlySet<string> | undefined, word: unknown) =>
-    words === undefined || words.has(textOf(word) ?? '');
-  return has(types, alert_type) && has(states, state);
+function isWanted({ type, state }: AlertsPlan, alert: Alert): boolean {
+  const isOne = (words: readonly string[] | undefined, word: unknown) => words?.includes(textOf(word) ?? '') ?? true;
+  return isOne(type, alert.alert_type) && isOne(state, alert.state);
 }

@@ -29,7 +29,6 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const baseUrl = requireBaseUrl(settings);
   const patient = await beginFollowing(context, options);
   const organization = await chosenOrganization(patient, options.organization);
-  const types = options.type ?? [];
   const { stateFile, exec, topic: topics = [] } = options;
   const memory = stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
   const plan = {
@@ -37,18 +36,15 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     ...options,
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
-      ...types.map((type) => ['alert_type', type] as const),
+      // States are not sent: an alert that leaves the list while it is read would draw another past the edge of a page.
+      ...(options.type ?? []).map((type) => ['alert_type', type] as const),
     ],
-    types: types.length === 0 ? undefined : new Set(types),
-    // Not sent: an alert that leaves the list while it is read would draw another past the edge of a page.
-    states: options.state === undefined ? undefined : new Set(options.state),
     everyMs: options.every,
     isBackfill: false,
     sinceMs,
   };
   const owners = organization === undefined ? [] : [organization];
   const names = context.io.stderr.isTerminal ? (await showOrganizations(context, owners)).values() : owners;
-  const what = ['alerts', ...names].join(' of ');
-  const title = { now: `following ${what}`, past: `followed ${what}` };
+  const title = ['follow', ['alerts', ...names].join(' of ')] as const;
   await followAlerts(context, { plan, title, memory, exec, topics, baseUrl });
 }

@@ -8,7 +8,7 @@ import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { readMetres } from '../bicycles/area.js';
 import { readDuration } from '../shared/follow/flags.js';
-import { readNamed } from '../shared/list/flags.js';
+import { ORGANIZATION_FLAG } from '../shared/list/flags.js';
 import { FEED_VERSIONS } from './system-fields.js';
 
 const DESCRIPTION = `Write the fleet as a GBFS feed, which cities and trip planners read: what can be rented or is reserved,
@@ -39,11 +39,7 @@ export function addGbfs(program: Command, run: Run): void {
       'how long readers may use the feed, its ttl (default: --every, else 60s)',
       readDuration('--ttl'),
     )
-    .option(
-      '--organization <uuid|name>',
-      'filter by organization (default: from the settings)',
-      readNamed('organization'),
-    )
+    .option(...ORGANIZATION_FLAG)
     .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)
     .option('--system <file>', 'a JSON object of such facts')
     .option(

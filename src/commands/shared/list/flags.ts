@@ -42,6 +42,13 @@ export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => st
   return withOffers(read, NAMED_OFFERS[kind]);
 }
 
+/** Whose a list is. */
+export const ORGANIZATION_FLAG = [
+  '--organization <uuid|name>',
+  'filter by organization (default: from the settings)',
+  readNamed('organization'),
+] as const;
+
 /** A parser for commander: a condition on a noun's fields, repeatable. */
 export function readCondition(vocabulary: Vocabulary): (text: string, before: Condition[] | undefined) => Condition[] {
   const read = (text: string, before: Condition[] = []) => {
@@ -73,11 +80,7 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
   vocabulary: Vocabulary,
 ) {
   return command
-    .option(
-      '--organization <uuid|name>',
-      'filter by organization (default: from the settings)',
-      readNamed('organization'),
-    )
+    .option(...ORGANIZATION_FLAG)
     .option(
       '--where <condition>',
       'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must hold)',
