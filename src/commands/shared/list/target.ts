@@ -64,12 +64,11 @@ export function isScreen({ io, flags }: Context): boolean {
 
 /** Writes a whole result: to stdout, or into the file of `--file`. */
 export async function writeResult(context: Context, text: string | Buffer): Promise<void> {
-  const { file } = context.flags;
-  await (file === undefined ? context.io.stdout.write(text) : writeWhole(context, file, text));
+  await writeWhole(context, context.flags.file, text);
 }
 
-/** Writes a text as one file. Throws as openTarget does. */
-export async function writeWhole(context: Context, file: string, text: string | Buffer): Promise<void> {
+/** Writes a text as one file; without its name to stdout. Throws as openTarget does. */
+export async function writeWhole(context: Context, file: string | undefined, text: string | Buffer): Promise<void> {
   const target = await openTarget(context, file);
   try {
     await target.write(text);

@@ -41,13 +41,13 @@ export function parseCondition(
       `the condition "${text.trim()}" has two operators`,
       `for a value that begins with one put a space before it: "${word}${operator} ${value}"`,
     );
-  if (word === '' || (value === '' && isOrder(operator as Operator)))
+  if (word === '' || (value === '' && /[<>]/.test(operator)))
     throw usageError(`a condition is ${FORM}, not "${text.trim()}"`, EXAMPLES);
   return { text: text.trim(), field: fieldOf(word, vocabulary), operator: operator as Operator, value };
 }
 
-function isOrder(operator: Operator): boolean {
-  return operator !== '=' && operator !== '!=' && operator !== '~';
+function isEquality(operator: Operator): boolean {
+  return operator === '=' || operator === '!=';
 }
 
 function firstSegment(field: string): string {
@@ -72,11 +72,10 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
     return;
   }
   const words = vocabulary.words[field];
-  const isWord = !isOrder(operator) && operator !== '~' && value !== 'null';
-  if (words !== undefined && isWord && !words.includes(value)) {
+  if (words !== undefined && isEquality(operator) && value !== 'null' && !words.includes(value)) {
     if (value === '' || nearest(value, words) !== undefined) throw unknownWord(field, value, words);
   }
-  if (!isOrder(operator)) return;
+  if (!/[<>]/.test(operator)) return;
   const refuse = (kind: string, hint: string) =>
     usageError(`"${text}" compares ${field}, which is a ${kind}, with "${value}"`, hint);
   if (vocabulary.numbers.includes(field) && !isDecimal(value))
@@ -94,28 +93,23 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
  * @param now milliseconds since the epoch, from which ages such as `-2h` count
  */
 export function matches(condition: Condition, value: unknown, now: number): boolean {
+  const { operator } = condition;
   const found = readPath(value, condition.field);
-  if (condition.value === 'null' && !isOrder(condition.operator) && condition.operator !== '~') {
-    return (found === undefined || found === null) === (condition.operator === '=');
-  }
-  if (condition.operator === '!=') return !meetsAny({ ...condition, operator: '=' }, found, now);
-  return meetsAny(condition, found, now);
+  if (condition.value === 'null' && isEquality(operator))
+    return (found === undefined || found === null) === (operator === '=');
+  const isMet = (Array.isArray(found) ? found : [found]).some((element) => meets(condition, element, now));
+  return isMet !== (operator === '!=');
 }
 
-function meetsAny(condition: Condition, found: unknown, now: number): boolean {
-  if (Array.isArray(found)) return found.some((element) => meets(condition, element, now));
-  return meets(condition, found, now);
-}
-
-function meets(condition: Condition, found: unknown, now: number): boolean {
+/** `!=` is what `=` is not. */
+function meets({ operator, value }: Condition, found: unknown, now: number): boolean {
   if (found === undefined || found === null) return false;
-  if (condition.operator === '~') return fold(textOf(found) ?? '').includes(fold(condition.value));
+  if (operator === '~') return fold(textOf(found) ?? '').includes(fold(value));
   // The text, which without quotes is a missing value.
-  if (condition.operator === '=') return isEqual(condition.value === '"null"' ? 'null' : condition.value, found, now);
-  const order = compare(found, condition.value, now);
+  if (isEquality(operator)) return isEqual(value === '"null"' ? 'null' : value, found, now);
+  const order = compare(found, value, now);
   if (order === undefined) return false;
-  if (order === 0) return condition.operator === '<=' || condition.operator === '>=';
-  return order < 0 === condition.operator.startsWith('<');
+  return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<');
 }
 
 /** Pieces in which a long text is read: a run of accents takes `normalize` quadratic time. */
@@ -137,14 +131,11 @@ function isEqual(wanted: string, found: unknown, now: number): boolean {
 
 /** Below zero when what was found is less than what is wanted, above when more, undefined when they cannot be compared. */
 function compare(found: unknown, wanted: string, now: number): number | undefined {
-  if (isDecimal(wanted)) {
-    const written = writtenDecimal(found);
-    return written === undefined ? undefined : Number(written) - Number(wanted);
-  }
-  const moment = readMoment(wanted, now);
-  if (moment !== undefined) {
-    const time = readTime(found);
-    return time === undefined ? undefined : time - moment;
+  const isNumber = isDecimal(wanted);
+  const limit = isNumber ? Number(wanted) : readMoment(wanted, now);
+  if (limit !== undefined) {
+    const value = isNumber ? decimalOf(found) : readTime(found);
+    return value === undefined ? undefined : value - limit;
   }
   if (typeof found !== 'string') return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
@@ -155,11 +146,11 @@ function isDecimal(text: string): boolean {
   return /^[-+]?(?=\.?\d)\d*\.?\d*(?:[eE][-+]?\d+)?$/.test(text);
 }
 
-/** The digits of a number, or of a number written as a string; undefined for anything else. */
-function writtenDecimal(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
+/** A number, or a number written as a string; undefined for anything else. */
+function decimalOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
   const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
-  return text !== undefined && isDecimal(text) ? text : undefined;
+  return text !== undefined && isDecimal(text) ? Number(text) : undefined;
 }
 
 /** Milliseconds since the epoch of an ISO 8601 time or an age before `now` such as `-2h`; undefined for anything else. */
