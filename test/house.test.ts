@@ -206,7 +206,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_166,
   'src/api': 342,
   'src/cli': 720,
-  'src/follower': 1_338,
+  'src/follower': 1_336,
   'src/globe': 246,
   'src/http/*.ts': 1_497,
   'src/http/stream': 584,

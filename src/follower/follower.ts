@@ -258,13 +258,13 @@ export class Follower {
   // Comparing without a gap
 
   #beginCheck(now: Moment) {
-    const { bicycles, mostPages, organizations } = this.#options;
+    const { bicycles, isWhole, mostPages, organizations } = this.#options;
     const check = this.#check;
     check.dueMs = now.monotonicMs + CHECK_MS;
     if (mostPages === 0 || organizations.length === 0) return;
-    if (bicycles === undefined && !this.known.store.isTable) this.#catchUp.want(undefined, 0, now);
+    if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
     else {
-      // Read is what was modified since the last comparison, for what messages leave out, such as links.
+      // Read is what was modified since the last comparison, for what messages leave out, such as links, and the first list, where it was old.
       Object.assign(check, { isChecking: true, askedAt: now });
       this.#catchUp.missFrom(check.comparedTo.monotonicMs);
       this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
@@ -335,10 +335,13 @@ export class Follower {
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.#proven = { atMs: started.wallMs, total };
     this.known.setWhole();
-    if (!this.known.store.isTable) return;
-    this.#check.comparedTo = started;
-    // After a long reading at once, but not in this step.
-    this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
+    const { isTable } = this.known.store;
+    if (isTable || this.#isFirstPending) {
+      this.#check.comparedTo = started;
+      // After a long reading at once, but not in this step.
+      this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
+    }
+    if (!isTable) return;
     const gap = this.#gaps.open;
     if (gap !== undefined && (gap.endedMs === undefined || gap.endedMs > started.wallMs)) return;
     this.#catchUp.forget();
@@ -348,12 +351,7 @@ export class Follower {
   #endWhole({ gone, reason, total }: WholeResult, now: Moment) {
     const pending = this.#pending;
     this.#pending = undefined;
-    const isFirst = this.#isFirstPending;
     this.#isFirstPending = false;
-    if (isFirst && !this.known.store.isTable) {
-      this.#check.comparedTo = now;
-      this.#check.dueMs = now.monotonicMs + CHECK_MS;
-    }
     if (pending === undefined && gone === 0) return;
     const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
     // One that left between the two readings is missed by the second alone.

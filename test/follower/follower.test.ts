@@ -60,6 +60,31 @@ test.each([
   expect(log.find(({ type }) => type === 'read')).toMatchObject({ report: { changes: 1, isComplete: true } });
 });
 
+test('what the first list did not show yet, and nobody pushed since, is found by the next comparison', () => {
+  const log: FollowerOutput[] = [];
+  const options = {
+    topics: new Map([['t', '']]),
+    organizations: ['o'],
+    bicycles: undefined,
+    mostPages: 5,
+    isWhole: true,
+  };
+  const follower = new Follower(options, new MemoryStore(), at(0), (output) => void log.push(output));
+  const open = { type: 'open', topic: 't', atMs: at(0).wallMs, monotonicMs: 0, isReturn: false, trace: {} } as const;
+  follower.take(open, at(0));
+  // Rented two seconds before the connection: the replica that answers is three seconds behind.
+  const page = { items: [itemOf(bicycle('available', -60))], count: 1, isLast: true, askedAt: 0 };
+  follower.take({ type: 'whole-page', id: 1, ...page }, at(1));
+  follower.take({ type: 'tick' }, at(299));
+  expect(log.at(-1)?.type).toBe('counted');
+  follower.take({ type: 'tick' }, at(300));
+  expect(log.at(-1)).toEqual({ type: 'read-page', id: 1, organization: 'o', next: undefined });
+  const answer = { count: 1, items: [itemOf(bicycle('rented', -2))], next: undefined, trace: {} };
+  follower.take({ type: 'page', id: 1, page: answer }, at(301));
+  expect(follower.known.get('a')?.state).toBe('rented');
+  expect(log.at(-1)).toMatchObject({ type: 'read', report: { changes: 1, isComplete: true } });
+});
+
 /** A follower that knows these bicycles of `o` and `p`, was cut off for a while, and has asked for what changed. */
 function openAfterGap(uuids: readonly string[]) {
   const log: FollowerOutput[] = [];
