@@ -4,11 +4,8 @@ import { usageError } from '../../errors.js';
 import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
 import type { LatLon } from '../../views/distance.js';
 
-/** A box in degrees. North-east longitude below the south-west one: the box lies across the antimeridian. */
-export interface Box {
-  northEast: { longitude: number; latitude: number };
-  southWest: { longitude: number; latitude: number };
-}
+/** A box in degrees: its north-east corner, then its south-west one. East below west: it lies across the antimeridian. */
+export type Box = readonly [east: number, north: number, west: number, south: number];
 
 const FORM = '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
@@ -30,8 +27,8 @@ function plainDecimal(value: number): string {
 }
 
 /** The box as the query parameter of interface.md section 4.1: four comma-separated numbers in plain decimals. */
-export function showBox({ northEast, southWest }: Box): string {
-  return [northEast.longitude, northEast.latitude, southWest.longitude, southWest.latitude].map(plainDecimal).join(',');
+export function showBox(box: Box): string {
+  return box.map(plainDecimal).join(',');
 }
 
 /**
@@ -42,9 +39,8 @@ export function parseBbox(text: string): Box {
   const numbers = readNumbers(text, 4);
   if (numbers === undefined) throw usageError(`--bbox takes four numbers, ${FORM}, not "${text}"`);
   const [a = 0, b = 0, c = 0, d = 0] = numbers;
-  const given = { northEast: { longitude: a, latitude: b }, southWest: { longitude: c, latitude: d } };
   const meant = inOrder(clamp(a, 180), clamp(b, 90), clamp(c, 180), clamp(d, 90));
-  if (showBox(meant) === showBox(given)) return given;
+  if (showBox(meant) === numbers.map(plainDecimal).join(',')) return meant;
   throw usageError(
     `--bbox "${text}" is out of range, or its corners are in the wrong order: the north-east one comes first`,
     `the form is ${FORM}; corrected: --bbox ${showBox(meant)}`,
@@ -59,10 +55,7 @@ function clamp(value: number, most: number): number {
 function inOrder(a: number, b: number, c: number, d: number): Box {
   const isTooWide = a < c && a + 360 - c > WIDEST_ACROSS_ANTIMERIDIAN_DEGREES;
   const [east, west] = isTooWide ? [c, a] : [a, c];
-  return {
-    northEast: { longitude: east, latitude: Math.max(b, d) },
-    southWest: { longitude: west, latitude: Math.min(b, d) },
-  };
+  return [east, Math.max(b, d), west, Math.min(b, d)];
 }
 
 export interface Circle {
@@ -132,10 +125,7 @@ export function boxAround({ centre, radiusMetres }: Circle): Box {
   const west = round(centre.longitude - halfWidth - MARGIN_DEGREES);
   const east = round(centre.longitude + halfWidth + MARGIN_DEGREES);
   const isAcross = west < -180 || east > 180;
-  return {
-    northEast: { longitude: isAcross ? 180 : east, latitude: north },
-    southWest: { longitude: isAcross ? -180 : west, latitude: south },
-  };
+  return isAcross ? [180, north, -180, south] : [east, north, west, south];
 }
 
 function round(degrees: number): number {

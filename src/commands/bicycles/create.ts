@@ -1,31 +1,22 @@
 // `fleet bicycles create`: one bicycle from flags, or many from a file, each at most once.
 
-import { BICYCLE, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
+import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
-import type { HttpAnswer, HttpRequest } from '../../http/types.js';
-import { parseJson } from '../../json/parse.js';
-import { squeeze } from '../../json/text.js';
+import { asFleetError, usageError } from '../../errors.js';
+import type { HttpAnswer } from '../../http/types.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
 import { readLines } from '../../terminal/stdin.js';
 import { ACTION, CREATIONS } from '../../views/action.js';
-import { BICYCLES } from '../../views/bicycle.js';
 import { withNamesFound } from '../named/find.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import { lookUpCreations } from '../shared/bulk/created.js';
 import type { BulkPlan, ChangeOptions, Creation, Task } from '../shared/bulk/plan.js';
 import { printRows } from '../shared/list/result.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
-import {
-  type FieldFlags,
-  furtherProblems,
-  keyOfRow,
-  type NewBicyclesInput,
-  readFlags,
-  readNewBicycles,
-  refuseFlags,
-} from './new-bicycles.js';
+import { keyOfBody } from './edit-change.js';
+import { bicycleOf, ONE_BICYCLE } from './get.js';
+import { type FieldFlags, type NewBicyclesInput, readFlags, readNewBicycles, refuseFlags } from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions, FieldFlags {
   /** A file, or `-` for stdin. */
@@ -35,10 +26,7 @@ export interface CreateOptions extends ChangeOptions, FieldFlags {
 /** Creates a bicycle, or those of a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
   const baseUrl = requireBaseUrl(await context.settings());
-  const { from } = options;
-  if (from !== undefined) {
-    return createFrom(context, from, baseUrl, options);
-  }
+  if (options.from !== undefined) return createFrom(context, options.from, baseUrl, options);
   refuseFlags(options, ['journal', 'failFast'], 'goes with --from: one bicycle is created with one request');
   const name = readName(options.name);
   const links = await withNamesFound(context, options);
@@ -58,17 +46,11 @@ function readName(name: string | undefined): string {
 /** What shows whether a bicycle was created. */
 const NEWEST = '"fleet bicycles list --ordering -created" shows the newest first';
 
-function requestFor(body: NewBicycle): HttpRequest {
-  const subject = `the new bicycle "${body.name}"`;
-  return { method: 'POST', path: BICYCLE.listPath, body: JSON.stringify(body), subject, shownBy: NEWEST };
-}
-
 /** Assumed: the answer, which the interface does not show, is the bicycle. */
 async function printCreated(context: Context, answer: HttpAnswer): Promise<void> {
-  const text = answer.text.trim();
-  if (text === '') await context.notice('the bicycle was created; the service sent no description of it');
-  const items = text === '' ? [] : [{ json: squeeze(text), value: parseJson(text) as Bicycle }];
-  await printRows<Bicycle>(context, { ...BICYCLES, single: true }, items);
+  const item = bicycleOf(answer);
+  if (item === undefined) await context.notice('the bicycle was created; the service sent no description of it');
+  await printRows(context, ONE_BICYCLE, item === undefined ? [] : [item]);
 }
 
 async function createFrom(context: Context, from: string, baseUrl: URL, options: CreateOptions): Promise<void> {
@@ -78,28 +60,32 @@ async function createFrom(context: Context, from: string, baseUrl: URL, options:
   const organization = links.organization ?? (await chosenOrganization(context));
   const defaults = readFlags(baseUrl, { ...links, ...(organization === undefined ? {} : { organization }) });
   const lines = readLines(context, from);
-  const findOrganization = () =>
-    requireOrganization(context, undefined).then(
-      (uuid) => readFlags(baseUrl, { organization: uuid }).organization ?? uuid,
-    );
+  const findOrganization = async () =>
+    readFlags(baseUrl, { organization: await requireOrganization(context, undefined) });
   const creations = await readOrComplain(context, { lines, source, baseUrl, defaults, findOrganization });
   const tasks = creations.map(taskOf);
   await carryOut(context, { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) }, options);
 }
 
 function taskOf(creation: Creation): Task {
-  return { key: keyOfRow(creation), uuid: null, name: creation.body.name, creation };
+  const { row, body } = creation;
+  return { key: keyOfBody(row, JSON.stringify(body)), uuid: null, name: body.name, creation };
 }
+
+/** How many of the things that are wrong are shown. */
+const PROBLEMS_SHOWN = 10;
 
 /** Reads the rows; people see every problem on a line of its own, programs find them in the detail of the error. */
 async function readOrComplain(context: Context, input: NewBicyclesInput): Promise<Creation[]> {
   try {
     return await readNewBicycles(input);
   } catch (error) {
+    const { detail } = asFleetError(error);
     const format = (await context.settings()).output.value;
-    if (error instanceof FleetError && format !== 'json' && format !== 'jsonl') {
-      for (const line of furtherProblems(error)) await context.io.stderr.write(`${clean(line)}\n`);
-    }
+    if (!Array.isArray(detail) || detail.length < 2 || format === 'json' || format === 'jsonl') throw error;
+    for (const line of detail.slice(0, PROBLEMS_SHOWN)) await context.io.stderr.write(`${clean(String(line))}\n`);
+    const more = detail.length - PROBLEMS_SHOWN;
+    if (more > 0) await context.io.stderr.write(`and ${more} more\n`);
     throw error;
   }
 }
@@ -114,7 +100,10 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
       isGrave: false,
       isDryRun: false,
       lookUp: lookUpCreations,
-      requestOf: ({ creation }) => requestFor((creation as Creation).body),
+      requestOf({ name, creation }) {
+        const body = JSON.stringify(creation?.body);
+        return { method: 'POST', path: BICYCLE.listPath, body, subject: `the new bicycle "${name}"`, shownBy: NEWEST };
+      },
     },
     tasks,
     isStdin: source === 'stdin',

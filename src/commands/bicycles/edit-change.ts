@@ -35,9 +35,14 @@ export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 export function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: BicycleFields): Edit {
   const before = readExact(json) as BicycleFields;
   const changed = Object.entries(wanted).filter(([field, one]) => writeJson(one) !== writeJson(before[field]));
-  const hash = createHash('sha256').update(writeJson(wanted)).digest('hex').slice(0, 16);
-  const task = { key: `${uuid}:${hash}`, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
+  const key = keyOfBody(uuid, writeJson(wanted));
+  const task = { key, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
   return { task, wanted, before, changed };
+}
+
+/** What tells in a journal the same bicycle, or row of a file, from one that is to be another. */
+export function keyOfBody(place: string | number, body: string): string {
+  return `${place}:${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }
 
 /** What an edit of each does; `asked` is the only method where one is given. */

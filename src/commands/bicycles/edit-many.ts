@@ -18,13 +18,10 @@ import { describe } from '../shared/list/pick-one.js';
 import type { EditOptions } from './edit.js';
 import { type BicycleFields, changeFor, type Edit, editTo, showValue } from './edit-change.js';
 import { fetchBicycle } from './get.js';
-import { readFlags, refuseFlags } from './new-bicycles.js';
+import { isField, readFlags, refuseFlags } from './new-bicycles.js';
 
 /** Fields that only the service sets: a list that was exported and edited has them too. */
-const READ_ONLY: readonly string[] = [
-  ...BICYCLE_FIELDS.filter((field) => !(NEW_BICYCLE_FIELDS as readonly string[]).includes(field)),
-  'concurrency_version',
-];
+const READ_ONLY: readonly string[] = [...BICYCLE_FIELDS.filter((field) => !isField(field)), 'concurrency_version'];
 
 /** Changes of the table that a terminal shows. */
 const CHANGES_SHOWN = 100;
@@ -104,7 +101,7 @@ async function wantedFields(
 ) {
   const wanted = new Map<string, unknown>();
   for (const [field, cell] of Object.entries(fields)) {
-    const isWritable = (NEW_BICYCLE_FIELDS as readonly string[]).includes(field) || field === 'note';
+    const isWritable = isField(field) || field === 'note';
     if (field === namedBy || field === 'uuid' || (isRecord && cell === null)) continue;
     if (READ_ONLY.includes(field)) leftOut.add(field);
     else if (!isWritable && !Object.hasOwn(before, field))

@@ -1,18 +1,15 @@
 // `fleet bicycles edit`: changes fields of one bicycle by the operation that section 4.4 of the interface announces.
 
-import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { readExact, writtenNumber } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
-import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { textOf } from '../../terminal/values.js';
 import { ACTION } from '../../views/action.js';
-import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, type Field, splitField, textField, typedField } from '../api/fields.js';
 import { withNamesFound } from '../named/find.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
@@ -31,16 +28,14 @@ import {
 } from './edit-change.js';
 import { findBicycle } from './find.js';
 import { EDIT_METHODS, type EditMethod } from './flag-values.js';
-import { fetchBicycle } from './get.js';
+import { bicycleOf, fetchBicycle, ONE_BICYCLE } from './get.js';
 import { type FieldFlags, readFlags, refuseFlags } from './new-bicycles.js';
 
-export interface EditOptions extends FieldFlags, Omit<ChangeOptions, 'dryRun' | 'yes'> {
+export interface EditOptions extends FieldFlags, ChangeOptions {
   note?: string;
   /** `NAME=VALUE`, typed as in `fleet api -F`; a value in double quotes is a text. */
   field?: string[];
   method?: EditMethod;
-  dryRun?: boolean;
-  yes?: boolean;
 }
 
 /** Changes one bicycle. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
@@ -67,19 +62,10 @@ export async function editBicycle(context: Context, text: string, options: EditO
 /** The changes that the flags ask for. */
 async function readChanges(context: Context, baseUrl: URL, options: EditOptions): Promise<BicycleFields> {
   const { note } = options;
-  const cleared = CLEARABLE.filter((field) => options[field] === 'null');
-  const { model, lock, ...others } = options;
-  const links = {
-    ...(model === undefined || model === 'null' ? {} : { model }),
-    ...(lock === undefined || lock === 'null' ? {} : { lock }),
-  };
-  const flags = readFlags(baseUrl, await withNamesFound(context, { ...others, ...links }));
+  const flags = readFlags(baseUrl, await withNamesFound(context, options), CLEARABLE);
   // A map has no names of its own, such as __proto__.
-  const changes = new Map<string, unknown>([
-    ...Object.entries(flags),
-    ...cleared.map((field) => [field, null] as const),
-    ...(note === undefined ? [] : [['note', note] as const]),
-  ]);
+  const changes = new Map<string, unknown>(Object.entries(flags));
+  if (note !== undefined) changes.set('note', note);
   const further = (options.field ?? []).map((text) => fieldOf(...splitField(text)));
   for (const [field, value] of Object.entries(readExact(bodyOf(further)) as BicycleFields)) {
     if (changes.has(field)) throw usageError(`"${field}" is given twice`);
@@ -97,18 +83,10 @@ const CLEARABLE = ['model', 'lock'] as const;
 
 /** A value in double quotes is a text, whatever it looks like. */
 function fieldOf(name: string, value: string): Field {
-  if (!/^".*"$/s.test(value)) return typedField(name, value);
-  const text = parseJsonText(value);
-  return text === undefined ? typedField(name, value) : textField(name, text);
-}
-
-function parseJsonText(value: string): string | undefined {
   try {
-    const text = parseJson(value);
-    return typeof text === 'string' ? text : undefined;
-  } catch {
-    return undefined;
-  }
+    if (/^".*"$/s.test(value)) return textField(name, String(parseJson(value)));
+  } catch {}
+  return typedField(name, value);
 }
 
 /** `name: Emmy 1 -> Emmy 2`, a line each, on stderr. */
@@ -147,13 +125,11 @@ function explainFailure(error: FleetError, label: string, method: EditMethod | u
 
 /** A line for people, else the bicycle as it was answered. */
 async function printEdited(context: Context, answer: HttpAnswer, label: string, edit: Edit): Promise<void> {
-  const text = answer.text.trim();
-  const value = (text === '' ? {} : parseJson(text)) as Bicycle;
+  const item = bicycleOf(answer);
   const isForPeople = (await context.settings()).output.value === 'table' && context.flags.jq === undefined;
-  if (text !== '' && !isForPeople)
-    return printRows<Bicycle>(context, { ...BICYCLES, single: true }, [{ json: squeeze(text), value }]);
-  if (findLeft(edit, answer).length < edit.changed.length)
-    await context.notice(`✓ ${(textOf(value.name) ?? '').slice(0, LONGEST_NAME_CHARACTERS) || label}: edited`);
+  if (item !== undefined && !isForPeople) return printRows(context, ONE_BICYCLE, [item]);
+  const name = textOf(item?.value.name)?.slice(0, LONGEST_NAME_CHARACTERS) || label;
+  if (findLeft(edit, answer).length < edit.changed.length) await context.notice(`✓ ${name}: edited`);
 }
 
 const LONGEST_NAME_CHARACTERS = 200;

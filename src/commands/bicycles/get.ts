@@ -6,12 +6,13 @@ import { asFleetError, FleetError } from '../../errors.js';
 import { ITEM_LIMIT_BYTES } from '../../http/body.js';
 import type { Client } from '../../http/client.js';
 import { readJson, unexpected } from '../../http/json.js';
-import type { Item } from '../../http/types.js';
+import type { HttpAnswer, Item } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
-import { isObject } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import type { Mirror } from '../../mirror/open.js';
 import { loadPaint } from '../../terminal/colour.js';
+import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { forScreen } from '../../terminal/marks.js';
 import { MISSING, textOf } from '../../terminal/values.js';
@@ -29,6 +30,9 @@ import { readSide } from './remembered.js';
 const ALERTS_SHOWN = 5;
 const CHANGES_SHOWN = 5;
 
+/** How one bicycle alone is printed. */
+export const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
+
 /** Shows one bicycle. `text` is a UUID, the beginning of one, or an exact name, serial number or bleid. */
 export async function getBicycle(context: Context, text: string): Promise<void> {
   const client = await context.client();
@@ -38,7 +42,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   const format = (await context.settings()).output.value;
   await io.startPager(context.notice);
   if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined) {
-    return printRows(context, { ...BICYCLES, single: true }, [item]);
+    return printRows(context, ONE_BICYCLE, [item]);
   }
   if (!isScreen(context)) {
     const fields = Object.entries(exactValue(item)).map(([field, value]) => [field, textOf(value) ?? MISSING]);
@@ -72,7 +76,7 @@ export async function fetchBicycle(context: Context, client: Client, uuid: strin
     const value = readJson(answer);
     if (!isObject(value) || (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid))
       throw unexpected(answer, 'it is not the bicycle that was asked for');
-    return { json: squeeze(answer.text.trim()), value: value as Bicycle };
+    return { json: squeeze(answer.text.trim()), value };
   } catch (thrown) {
     const { status, detail } = asFleetError(thrown);
     if (status !== 405 && status !== 404) throw thrown;
@@ -84,6 +88,11 @@ export async function fetchBicycle(context: Context, client: Client, uuid: strin
   throw new FleetError('not-found', `no bicycle ${uuid}: not found, or you have no access`, {
     hint: 'look for it with: fleet bicycles list --all --where uuid=…',
   });
+}
+
+/** The bicycle of an answer to a change; undefined where the service sent none. */
+export function bicycleOf({ text }: HttpAnswer): Item<Bicycle> | undefined {
+  return text.trim() === '' ? undefined : { json: squeeze(text.trim()), value: parseJson(text) as Bicycle };
 }
 
 /** Its last changes but for those of place and charge, as the mirror of `--offline`, or a current one, has them. */

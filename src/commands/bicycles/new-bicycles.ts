@@ -1,6 +1,5 @@
 // Bicycles to be created, from flags or from a file that is checked as a whole before anything is sent.
 
-import { createHash } from 'node:crypto';
 import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
@@ -21,9 +20,6 @@ export interface FieldFlags {
 /** Fields that no two bicycles share. */
 const UNIQUE_FIELDS = ['serial_number', 'lock'] as const;
 
-/** How many of the things that are wrong are shown. */
-const PROBLEMS_SHOWN = 10;
-
 /** What is wrong, and in which line. */
 interface Problem {
   line: number;
@@ -36,14 +32,19 @@ function readLink(baseUrl: URL, field: LinkField, text: string): string | undefi
   return URL.canParse(link) ? link : undefined;
 }
 
-/** The fields that flags give; an empty text is sent as it is. Throws a usage error for a link that is neither a URL nor a UUID. */
+/**
+ * The fields that flags give; an empty text is sent as it is, and `null` clears a link of these. Throws a usage error for a link that is neither a
+ * URL nor a UUID.
+ */
 export function readFlags(
   baseUrl: URL,
   { name, organization, model, lock, serialNumber, description }: FieldFlags,
+  clearable: readonly string[] = [],
 ): Partial<NewBicycle> {
   const given = { name, organization, model, lock, serial_number: serialNumber, description };
   const fields = Object.entries(given).flatMap(([field, text]) => {
     if (text === undefined) return [];
+    if (text === 'null' && clearable.includes(field)) return [[field, null]];
     const value = isLinkField(field) && text !== '' ? readLink(baseUrl, field, text) : text;
     if (value === undefined) throw usageError(`--${field} takes a URL or a UUID, not "${text}"`);
     return [[field, value]];
@@ -64,15 +65,6 @@ export function refuseFlags<Options>(
   }
 }
 
-/** The identity of a row in a journal: its number and a hash of what is sent. */
-export function keyOfRow({ row, body }: Creation): string {
-  return `${row}:${hashOf(JSON.stringify(body)).toString('hex').slice(0, 16)}`;
-}
-
-function hashOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
 export interface NewBicyclesInput {
   lines: AsyncIterable<string>;
   /** What messages call it. */
@@ -81,7 +73,7 @@ export interface NewBicyclesInput {
   /** Fields that a row does not have. */
   defaults: Partial<NewBicycle>;
   /** Asked for once, where rows name no organization at all. */
-  findOrganization(): Promise<string>;
+  findOrganization(): Promise<Partial<NewBicycle>>;
 }
 
 /**
@@ -106,7 +98,7 @@ export async function readNewBicycles(input: NewBicyclesInput): Promise<Creation
       if (typeof value === 'string') throw new Unreadable('an object is expected', line);
       isNamed ||= Object.keys(value).some((name) => name.trim().toLowerCase() === 'organization');
       if (!isNamed) {
-        defaults = { ...defaults, organization: await findOrganization() };
+        defaults = { ...defaults, ...(await findOrganization()) };
         isNamed = true;
       }
       const found = problems.length;
@@ -175,7 +167,8 @@ function readRow(fields: { [field: string]: unknown }, { line, baseUrl, defaults
   return { name: name ?? '', organization: organization ?? '', ...rest };
 }
 
-function isField(name: string): boolean {
+/** Whether a creation takes the field; an edit may change it, too. */
+export function isField(name: string): boolean {
   return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
 }
 
@@ -190,12 +183,12 @@ function unknownField(name: string): string {
 function openTwins(): (text: string, body: NewBicycle, line: number) => string | undefined {
   const firsts = new Map<string, number>();
   return (text, body, line) => {
-    const uniques = [{ unique: text, words: 'the same bicycle as in' }];
+    const uniques = new Map([[text, 'the same bicycle as in']]);
     for (const field of UNIQUE_FIELDS) {
       const unique = `${field} "${body[field]}"`;
-      if (body[field] !== undefined) uniques.push({ unique, words: `${unique} is already that of` });
+      if (body[field] !== undefined) uniques.set(unique, `${unique} is already that of`);
     }
-    for (const { unique, words } of uniques) {
+    for (const [unique, words] of uniques) {
       const first = firsts.get(unique);
       if (first !== undefined) return `${words} line ${first}`;
       firsts.set(unique, line);
@@ -211,11 +204,4 @@ function complain(source: string, problems: readonly Problem[]): FleetError {
     detail: lines,
     hint: 'nothing was sent; fix the file and run the command again',
   });
-}
-
-/** The lines of such an error beyond the first, as many as help. */
-export function furtherProblems(error: FleetError): string[] {
-  const lines = Array.isArray(error.detail) ? error.detail.map(String) : [];
-  const more = lines.length > PROBLEMS_SHOWN ? [`and ${lines.length - PROBLEMS_SHOWN} more`] : [];
-  return lines.length < 2 ? [] : [...lines.slice(0, PROBLEMS_SHOWN), ...more];
 }

@@ -48,10 +48,10 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
 }
 
 /** Whether a bicycle is in a box, also in one that lies across the antimeridian. */
-function isWithin({ latitude, longitude }: Bicycle, { northEast, southWest }: Box): boolean {
+function isWithin({ latitude, longitude }: Bicycle, [boxEast, boxNorth, boxWest, boxSouth]: Box): boolean {
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   if (north === undefined || east === undefined) return false;
-  if (north > northEast.latitude || north < southWest.latitude) return false;
-  const [isWestOfEast, isEastOfWest] = [east <= northEast.longitude, east >= southWest.longitude];
-  return northEast.longitude < southWest.longitude ? isWestOfEast || isEastOfWest : isWestOfEast && isEastOfWest;
+  if (north > boxNorth || north < boxSouth) return false;
+  const [isWestOfEast, isEastOfWest] = [east <= boxEast, east >= boxWest];
+  return boxEast < boxWest ? isWestOfEast || isEastOfWest : isWestOfEast && isEastOfWest;
 }
