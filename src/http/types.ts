@@ -94,6 +94,6 @@ export interface Tokens {
   readonly refusalHint?: string | undefined;
   /** The token to send now. */
   get(): Promise<string>;
-  /** After a 401: a newer token than the refused one, undefined when there is none. */
+  /** After a 401: a newer token than the refused one, undefined when there is none. Rejects as `get` where the source fails. */
   renew(refused: string): Promise<string | undefined>;
 }

@@ -84,8 +84,8 @@ function keepFresh({ read, fetch }: TokenReader, { clock, signal, notice }: Toke
       // Another worker or another run may have been refused before, and fetched a newer one.
       const token = (await read())?.token;
       if (token !== refused || fetch === undefined) return token === refused ? undefined : token;
-      const renewed = await fetchOnce(fetch, refused).catch(() => signal.throwIfAborted());
-      return renewed === refused ? undefined : (renewed ?? undefined);
+      const renewed = await fetchOnce(fetch, refused);
+      return renewed === refused ? undefined : renewed;
     },
   };
 }

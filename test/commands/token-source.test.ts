@@ -77,6 +77,16 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   30_000,
 );
 
+test('a token that is refused while its command fails is asked for again, as at the start', async () => {
+  const tries = join(folder, 'refused.tries');
+  const script = join(folder, 'refused');
+  const fails = `echo x >> "${tries}"; case $(wc -l < "${tries}") in *1) echo over-and-done ;; *[23]) exit 1 ;; *) echo`;
+  await writeFile(script, `#!/bin/sh\n${fails} ${await sandbox().token()} ;; esac\n`);
+  await chmod(script, 0o700);
+  const { code, stderr } = await run(['watch', organization(), '--max-events', '1'], { FLEET_TOKEN_COMMAND: script });
+  expect([code, stderr]).toEqual([0, expect.stringContaining('not connected: the token command')]);
+}, 30_000);
+
 const FOLLOWERS = (): string[][] => [
   ['watch', organization(), '--for', '20s'],
   ['alerts', 'watch', '--for', '20s'],
