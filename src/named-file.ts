@@ -47,7 +47,6 @@ export interface ChunkOptions extends Omit<NamedFileOptions, 'limitBytes' | 'too
 
 /** The bytes of a file as they come, of any length. Throws as readNamedFile does. */
 export async function* readNamedChunks(path: string, options: ChunkOptions): AsyncGenerator<Buffer, void, undefined> {
-  options.signal.throwIfAborted();
   // A named pipe without a writer would block a thread that nothing can stop, and the end of the program with it.
   const descriptor = await promisify(open)(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   let isOpen = true;
@@ -97,6 +96,8 @@ async function* chunksOfStream(
   let cancel = wait();
   signal.addEventListener('abort', onAbort);
   try {
+    // Also of what was aborted while the file was opened.
+    signal.throwIfAborted();
     for await (const chunk of stream) {
       cancel();
       yield chunk;
