@@ -7,29 +7,18 @@ import { asFleetError } from '../../errors.js';
 import type { Item, Query } from '../../http/types.js';
 import { scopeOf } from '../shared/organization.js';
 
-/** The newest alerts of a bicycle, as many as a page holds; undefined, after a notice, where they cannot be read. */
-export function readNewestAlerts(context: Context, uuid: string): Promise<Item<Alert>[] | undefined> {
-  const query: Query = [
-    ['bicycle', uuid],
-    ['ordering', '-created'],
-  ];
-  // A limit of one item is met by any page.
-  return readAlerts(context, new Set([uuid]), query, 1);
-}
-
-/** What is new or escalated; undefined, after a notice, where it cannot be read. `bicycles` are UUIDs in lower case. */
-export async function readOpenAlerts(
-  context: Context,
-  asked: string | undefined,
-  bicycles: ReadonlySet<string>,
-): Promise<Item<Alert>[] | undefined> {
+/** Those that are new or escalated; undefined as below. */
+export async function readOpenAlerts(context: Context, asked: string | undefined, bicycles: ReadonlySet<string>) {
   const query: Query = [...(await scopeOf(context, asked)), ['state', 'new'], ['state', 'escalated']];
-  const alerts = await readAlerts(context, bicycles, query);
+  const alerts = await readAlertsOf(context, bicycles, query);
   return alerts?.filter(({ value: { state } }) => state === 'new' || state === 'escalated');
 }
 
-/** Checked on this side as well: a service may ignore a filter. */
-async function readAlerts(
+/**
+ * The alerts of bicycles, whose UUIDs are in lower case, that a query finds: with a limit those of the pages that hold so many. Undefined, after a
+ * notice, where they cannot be read. Checked on this side as well: a service may ignore a filter.
+ */
+export async function readAlertsOf(
   context: Context,
   bicycles: ReadonlySet<string>,
   query: Query,

@@ -51,7 +51,7 @@ async function remember(
 ): Promise<Map<string, Item<Bicycle>> | undefined> {
   const find = async ({ database, organizations }: Mirror) => {
     const scope = organizations.length === 1 ? undefined : organization;
-    return findRemembered(database, text, { organization: scope });
+    return findRemembered(database, text, scope);
   };
   const offline = mirrorOf(client);
   if (offline !== undefined) return find(offline);
@@ -69,7 +69,7 @@ const LONGEST_QUERY_CHARACTERS = 200;
  * Every bicycle that the text may mean, by its UUID in lower case. Observed: `query` finds a text in names, serial numbers and bleids. A
  * service that ignores it sends every bicycle, which is as good.
  */
-async function lookUp(
+export async function lookUp(
   client: Client,
   text: string,
   organization: string | undefined,
@@ -88,10 +88,4 @@ async function lookUp(
     }
   }
   return matches;
-}
-
-/** The bicycle of a whole UUID as the list has it; undefined where the list does not. */
-export async function findByUuid(context: Context, client: Client, uuid: string): Promise<Item<Bicycle> | undefined> {
-  const organization = await chosenOrganization(context);
-  return (await lookUp(client, uuid, organization)).get(uuid);
 }

@@ -22,8 +22,9 @@ import { MEASUREMENTS } from '../../views/change.js';
 import { mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
 import { printRows } from '../shared/list/result.js';
 import { isScreen, writeResult } from '../shared/list/target.js';
-import { readNewestAlerts } from './alerts.js';
-import { findBicycle, findByUuid } from './find.js';
+import { chosenOrganization } from '../shared/organization.js';
+import { readAlertsOf } from './alerts.js';
+import { findBicycle, lookUp } from './find.js';
 import { readSide } from './remembered.js';
 
 /** How many of its alerts and changes the card shows. */
@@ -49,11 +50,12 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     return writeResult(context, drawList(fields));
   }
   const { drawCard } = await import('../../views/card.js');
-  const alerts = (await readNewestAlerts(context, uuid))?.slice(0, ALERTS_SHOWN).map(({ value }) => value);
+  const newest = [['bicycle', uuid] as const, ['ordering', '-created'] as const];
+  const alerts = await readAlertsOf(context, new Set([uuid]), newest, 1);
   const changes = await readLastChanges(context, client, uuid);
   const card = drawCard(
     item.value,
-    { alerts, changes },
+    { alerts: alerts?.slice(0, ALERTS_SHOWN).map(({ value }) => value), changes },
     {
       width: io.stdout.width() ?? 80,
       paint: await loadPaint(io.stdout.colorLevel),
@@ -83,7 +85,7 @@ export async function fetchBicycle(context: Context, client: Client, uuid: strin
     // Observed: a service that has the address names what it lacks, as JSON; one without it answers with a page.
     if (status === 404 && JSON.stringify(detail ?? '').includes('No Bicycle matches')) throw thrown;
   }
-  const found = await findByUuid(context, client, uuid);
+  const found = (await lookUp(client, uuid, await chosenOrganization(context))).get(uuid);
   if (found !== undefined) return found;
   throw new FleetError('not-found', `no bicycle ${uuid}: not found, or you have no access`, {
     hint: 'look for it with: fleet bicycles list --all --where uuid=…',

@@ -88,7 +88,7 @@ async function openIfThere(context: Context, to: MirrorAddress | undefined): Pro
 
 /** The bicycle that is meant: of the mirror, which remembers those that are gone, else of the service. */
 async function findOne(context: Context, mirror: Mirror | undefined, text: string) {
-  const matches = mirror === undefined ? undefined : await findRemembered(mirror.database, text, { withGone: true });
+  const matches = mirror === undefined ? undefined : await findRemembered(mirror.database, text, undefined, true);
   if (matches === undefined || (matches.size === 0 && (await context.settings()).baseUrl.value !== undefined))
     return findBicycle(context, text);
   const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
@@ -157,15 +157,13 @@ async function* mergeByTime(
   recorded: AsyncIterable<Item<Entry>[]> | Iterable<Item<Entry>[]>,
   served: readonly Item<Entry>[],
 ): AsyncGenerator<Item<Entry>[], void, undefined> {
-  let next = 0;
-  for await (const entries of recorded) {
+  const left = [...served];
+  for await (const entries of recorded)
     yield entries.flatMap((entry) => {
-      const start = next;
-      while (next < served.length && timeOf(served[next]?.value.at) <= timeOf(entry.value.at)) next += 1;
-      return [...served.slice(start, next), entry];
+      const later = left.findIndex(({ value }) => timeOf(value.at) > timeOf(entry.value.at));
+      return [...left.splice(0, later === -1 ? left.length : later), entry];
     });
-  }
-  yield served.slice(next);
+  yield left;
 }
 
 /** Changes in the order in which they happened, gaps between them. */

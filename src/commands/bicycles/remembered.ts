@@ -8,21 +8,18 @@ import { parseJson } from '../../json/parse.js';
 import type { Database, Value } from '../../mirror/database.js';
 import { beginsWith } from '../shared/list/uuid-prefix.js';
 
-export interface FindOptions {
-  /** Only of this organization. */
-  readonly organization?: string | undefined;
-  /** Also those that left the list. */
-  readonly withGone?: boolean;
-}
-
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
 
-/** Every bicycle that the text may mean, by its UUID in lower case, as the look-up in the list has it. */
+/**
+ * Every bicycle that the text may mean, by its UUID in lower case, as the look-up in the list has it: of an organization, or of all of them, also
+ * those that left the list.
+ */
 export async function findRemembered(
   database: Database,
   text: string,
-  { organization, withGone = false }: FindOptions,
+  organization?: string,
+  withGone = false,
 ): Promise<Map<string, Item<Bicycle>>> {
   const found = new Map<string, Item<Bicycle>>();
   // A condition each: of several joined by OR, a database would not use every index.

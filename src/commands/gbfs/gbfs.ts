@@ -2,6 +2,8 @@
 
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Bicycle } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, type ErrorKind, FleetError, reasonOf, usageError } from '../../errors.js';
@@ -94,7 +96,6 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs are');
   const rangeMetres = range && Math.round(range);
-  const asked = { organization, key, rangeMetres, maxAgeMs: maxAge, withDisabled };
   // One that is gone stays: a reader may still have its vehicles.
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
@@ -108,7 +109,9 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
     for (const metres of around.models.values()) ranges.add(metres);
     const { models, areas, leftOut: zones } = around;
     const startMs = clock.monotonicMs();
-    const { all, ...read } = await readVehicles(context, asked, models);
+    const rangeOf = ({ model }: Bicycle) => models.get(wholeUuid(String(model ?? '')) ?? '') ?? rangeMetres;
+    const selection = { organization, nowMs: clock.wallMs(), maxAgeMs: maxAge, withDisabled, rangeOf };
+    const { all, ...read } = await readVehicles(context, selection, key);
     // The next feed cannot come sooner than this one.
     const ttlMs = options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;

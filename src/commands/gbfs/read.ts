@@ -15,19 +15,12 @@ import { readList } from '../shared/list/list.js';
 import { addVehicle, type FeedSelection, type Vehicles } from './feed.js';
 import { openVehicleIds } from './vehicle-ids.js';
 
-export interface FeedReadOptions extends Omit<FeedSelection, 'rangeOf' | 'nowMs'> {
-  /** The secret of the IDs. */
-  readonly key: string;
-  /** Of models that tell none. */
-  readonly rangeMetres: number | undefined;
-}
-
-/** The bicycles that are published now. Throws what a list throws, and a FleetError of kind `partial` for one that stayed short. */
-export async function readVehicles(context: Context, options: FeedReadOptions, ranges: ReadonlyMap<string, number>) {
-  const { organization, key, rangeMetres } = options;
-  const nowMs = context.clock.wallMs();
-  const rangeOf = ({ model }: Bicycle) => ranges.get(wholeUuid(String(model ?? '')) ?? '') ?? rangeMetres;
-  const selection = { ...options, nowMs, rangeOf };
+/**
+ * The bicycles that are published now; `key` is the secret of their IDs. Throws what a list throws, and a FleetError of kind `partial` for one that
+ * stayed short.
+ */
+export async function readVehicles(context: Context, selection: FeedSelection, key: string) {
+  const { organization, nowMs } = selection;
   const ids = openVehicleIds(key);
 
   const remembered = await withCurrentMirror(context, async (mirror) => {

@@ -47,21 +47,16 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     return followMap(context, filters, role);
   }
   const picture = await readFleet(context, filters);
-  const target = await openTarget(context, file);
-  try {
-    if (form === 'html') {
-      const { writePage } = await import('./html.js');
-      await writePage(picture, { tiles, attribution }, target.write);
-    } else {
-      const { drawPicture, drawText } = await import('./draw.js');
-      const text = () => drawText(context, picture, { size, isFile: file !== undefined });
-      await target.write(form === 'svg' ? drawPicture(picture, size) : await text());
-    }
-    await target.end();
-  } catch (thrown) {
-    await target.discard();
-    throw thrown;
+  const target = await openTarget(context);
+  if (form === 'html') {
+    const { writePage } = await import('./html.js');
+    await writePage(picture, { tiles, attribution }, target.write);
+  } else {
+    const { drawPicture, drawText } = await import('./draw.js');
+    const text = () => drawText(context, picture, { size, isFile: file !== undefined });
+    await target.write(form === 'svg' ? drawPicture(picture, size) : await text());
   }
+  await target.end();
   if (picture.incomplete !== undefined) throw picture.incomplete;
 }
 

@@ -42,9 +42,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file fleet.xlsx');
   if (flags.excel === true && chosen !== 'csv')
     throw usageError(`--excel goes with csv, not with ${chosen}`, 'add -o csv');
-  const target = await openTarget(context, flags.file);
-  // Atomic: whole or not at all.
-  context.atEnd(target.discard);
+  const target = await openTarget(context);
   const renderer = await openRenderer(chosen, shape, {
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),
     isWhole: flags.wide === true || flags.truncate === false,
@@ -97,9 +95,7 @@ async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promi
   const isLines = flags.output === 'jsonl' || shape.single === true;
   const runRows = isLines ? jq.run : jq.runItems;
   const items: string[] = [];
-  const target = await openTarget(context, flags.file);
-  // Atomic: whole or not at all.
-  context.atEnd(target.discard);
+  const target = await openTarget(context);
   return {
     async write(rows) {
       const texts = rows.map(({ json }) => json);

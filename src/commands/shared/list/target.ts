@@ -6,14 +6,6 @@ import type { Context } from '../../../context.js';
 import { FleetError, reasonOf } from '../../../errors.js';
 import { moveFile } from '../../../folder.js';
 
-export interface ListTarget {
-  write(text: string | Buffer): Promise<void>;
-  /** Everything was written. */
-  end(): Promise<void>;
-  /** It failed on the way: nothing of it stays. */
-  discard(): Promise<void>;
-}
-
 /** Who may read the file stays as it was. */
 const PERMISSIONS = 0o777;
 
@@ -23,8 +15,17 @@ async function followLink(file: string): Promise<string> {
   return files.realpath(file).catch(() => readLink().catch(() => file));
 }
 
-/** Throws a FleetError of kind `output` for a file that cannot be written. */
-export async function openTarget(context: Context, file: string | undefined): Promise<ListTarget> {
+/**
+ * Opens the file of `--file`, or stdout: `end` is called when everything was written; a file of a command that fails before is not there. Throws a
+ * FleetError of kind `output` for one that cannot be written.
+ */
+export async function openTarget(context: Context) {
+  const target = await openFile(context, context.flags.file);
+  context.atEnd(target.discard);
+  return target;
+}
+
+async function openFile(context: Context, file: string | undefined) {
   if (file === undefined) return { write: context.io.stdout.write, async end() {}, async discard() {} };
   const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -47,7 +48,7 @@ export async function openTarget(context: Context, file: string | undefined): Pr
     if (isReplaced) await files.rm(draft, { force: true });
   };
   return {
-    write: (text) => attempt(() => handle.appendFile(text)),
+    write: (text: string | Buffer) => attempt(() => handle.appendFile(text)),
     end: () =>
       attempt(async () => {
         await handle.close();
@@ -69,7 +70,7 @@ export async function writeResult(context: Context, text: string | Buffer): Prom
 
 /** Writes a text as one file; without its name to stdout. Throws as openTarget does. */
 export async function writeWhole(context: Context, file: string | undefined, text: string | Buffer): Promise<void> {
-  const target = await openTarget(context, file);
+  const target = await openFile(context, file);
   try {
     await target.write(text);
     await target.end();
