@@ -203,7 +203,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_166,
+  'src/*.ts': 1_122,
   'src/api': 342,
   'src/cli': 720,
   'src/follower': 1_336,
@@ -214,7 +214,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/mirror': 2_165,
   'src/page': 1_684,
   'src/sandbox': 2_527,
-  'src/settings': 977,
+  'src/settings': 981,
   'src/terminal': 1_798,
   'src/views/*.ts': 1_330,
   'src/views/map': 876,

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.js';
-import { readNamedFile } from '../src/named-file.js';
+import { openNamedFile } from '../src/named-file.js';
 import { newFolder } from './support/folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { runFleet } from './support/run.js';
@@ -50,10 +50,9 @@ describe('a named pipe that nobody writes to', () => {
 
   test('a signal that comes while the pipe is opened ends the reading', async () => {
     const over = new AbortController();
-    const limits = { limitBytes: 1, tooLarge: '', silenceMs: 10_000 };
-    const reading = readNamedFile(pipe, { ...limits, signal: over.signal, clock: systemClock() });
+    const opening = openNamedFile(pipe, { silenceMs: 10_000, signal: over.signal, clock: systemClock() });
     over.abort(new Error('over'));
-    await expect(reading).rejects.toThrow('over');
+    await expect((await opening).chunks.next()).rejects.toThrow('over');
   });
 
   test('the built program ends with SIGTERM within two seconds', async () => {

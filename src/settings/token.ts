@@ -105,25 +105,30 @@ async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenRe
 }
 
 function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput): () => Promise<string> {
-  const { clock, signal, settings } = input;
-  const limits = { limitBytes: TOKEN_LIMIT_BYTES, tooLarge: 'it holds more than a token' };
   let kept: string | undefined;
   return async () => {
     if (kept !== undefined) return kept;
-    const { readNamedFile } = await import('../named-file.js');
-    const silenceMs = settings.timeout.value;
-    const read = await readNamedFile(path, { ...limits, clock, signal, silenceMs }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      // What the file system refuses, such as one that is not there, stays as it is.
-      const failure = (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
-      const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
-      throw failure(message, 'check the path in FLEET_TOKEN_FILE', error);
-    });
-    const token = readToken(read.bytes.toString('utf8'), `the file ${path}`, refusalHint, input.secrets);
+    const { bytes, isRegular } = await readTokenFile(path, input);
+    const token = readToken(bytes.toString('utf8'), `the file ${path}`, refusalHint, input.secrets);
     // A pipe (`FLEET_TOKEN_FILE=<(…)`) can be read once.
-    if (!read.isRegular) kept = token;
+    if (!isRegular) kept = token;
     return token;
   };
+}
+
+async function readTokenFile(path: string, { clock, signal, settings }: TokenInput) {
+  const { openNamedFile } = await import('../named-file.js');
+  const { readAll } = await import('../terminal/stdin.js');
+  try {
+    const { isRegular, chunks } = await openNamedFile(path, { clock, signal, silenceMs: settings.timeout.value });
+    return { isRegular, bytes: await readAll(chunks, TOKEN_LIMIT_BYTES, 'it holds more than a token') };
+  } catch (error) {
+    signal.throwIfAborted();
+    // What the file system refuses, such as one that is not there, stays as it is.
+    const failure = (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
+    const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
+    throw failure(message, 'check the path in FLEET_TOKEN_FILE', error);
+  }
 }
 
 function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Promise<StoredToken> {

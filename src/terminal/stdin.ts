@@ -42,7 +42,8 @@ export function readInput(context: InputOptions, path: string): Promise<Buffer> 
   return readAll(chunksOf(context, path), STDIN_LIMIT_BYTES, `${source} holds more than 64 MB`);
 }
 
-async function readAll(chunks: AsyncIterable<Uint8Array>, limitBytes: number, tooMuch: string): Promise<Buffer> {
+/** All of it. Throws a FleetError of kind `usage` in those words for more than the limit. */
+export async function readAll(chunks: AsyncIterable<Uint8Array>, limitBytes: number, tooMuch: string): Promise<Buffer> {
   const gathered: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -83,9 +84,9 @@ async function* chunksOf(context: InputOptions, path: string): AsyncGenerator<Ui
   if (path === '-') return yield* stdinChunks(context);
   const { signal, clock } = context;
   const silenceMs = (await context.settings()).timeout.value;
-  const { readNamedChunks } = await import('../named-file.js');
+  const { openNamedFile } = await import('../named-file.js');
   try {
-    yield* readNamedChunks(path, { signal, clock, silenceMs });
+    yield* (await openNamedFile(path, { signal, clock, silenceMs })).chunks;
   } catch (error) {
     signal.throwIfAborted();
     throw usageError(`${path} cannot be read: ${reasonOf(error)}`, 'give a file, or - for stdin');
