@@ -1,6 +1,6 @@
 // The built program as a process: signals, pipes, a full disk, and exactly the bytes that were asked for.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chownSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -11,10 +11,10 @@ import { environmentOf } from './support/environment.js';
 import { newFolder } from './support/folder.js';
 import { hostile, withHostile } from './support/hostile.js';
 import type { Behaviour } from './support/misbehaving.js';
-import { isLong, mostly, often } from './support/often.js';
+import { mostly, often } from './support/often.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
 import { runFleet } from './support/run.js';
-import { eventually } from './support/running.js';
+import { eventually, isAlive } from './support/running.js';
 import { withSandbox } from './support/sandbox.js';
 import { withServer } from './support/server.js';
 import { hasTool } from './support/tools.js';
@@ -23,8 +23,9 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', ...env };
 }
 
-function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+function start(args: readonly string[], env: NodeJS.ProcessEnv, options: SpawnOptions = {}): ChildProcess {
+  const stdio = ['ignore', 'pipe', 'pipe'] as const;
+  return spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env: environment(env), stdio: [...stdio], ...options });
 }
 
 const SIGNALS = [
@@ -51,21 +52,15 @@ async function ended(child: ChildProcess): Promise<Ended> {
 /** Runs a shell pipeline in which `fleet` is the program. */
 function shell(line: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const script = `fleet() { ${PROGRAM_LINE} "$@"; }; set -o pipefail; ${line}`;
-  return ended(
-    spawn('bash', ['-c', script], {
-      env: environment(env),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    }),
-  );
+  return ended(spawn('bash', ['-c', script], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
-test('--version and --help load the program and no more', async () => {
-  const version = await ended(start(['--version'], {}));
-  expect(version).toMatchObject({ code: 0, stderr: '' });
-  expect(version.stdout.toString()).toMatch(/^\d+\.\d+\.\d+\n$/);
-  const help = await ended(start(['--help'], {}));
-  expect(help).toMatchObject({ code: 0, stderr: '' });
-  expect(help.stdout.toString()).toContain('bicycles');
+test.each([
+  ['--version', /^\d+\.\d+\.\d+\n$/],
+  ['--help', /bicycles/],
+])('%s loads the program and no more', async (flag, words) => {
+  const { code, stdout, stderr } = await ended(start([flag], {}));
+  expect([code, stderr, String(stdout)]).toEqual([0, '', expect.stringMatching(words)]);
 });
 
 test.each(SIGNALS)('%s ends a watch cleanly', async (signal, exitCode) => {
@@ -104,10 +99,8 @@ test('forty --bicycle: Node warns of no leak', async () => {
 
 test('| head -1 ends quietly', async () => {
   await withSandbox({ bicycles: 2000 }, async (sandbox) => {
-    const { code, stdout, stderr } = await shell(
-      'fleet bicycles list --all -o jsonl | head -1',
-      await environmentOf(sandbox),
-    );
+    const line = 'fleet bicycles list --all -o jsonl | head -1';
+    const { code, stdout, stderr } = await shell(line, await environmentOf(sandbox));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.toString().split('\n')).toHaveLength(2);
   });
@@ -146,11 +139,10 @@ test('many MB go through a pipe byte for byte', async () => {
 
 test.runIf(process.platform === 'linux')('a full disk is an error line and exit 10', async () => {
   await withSandbox({ bicycles: 50 }, async (sandbox) => {
-    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'list', '--json'], {
-      env: environment(await environmentOf(sandbox)),
-      stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
-    });
-    const { code, stderr } = await ended(child);
+    const stdio: SpawnOptions['stdio'] = ['ignore', openSync('/dev/full', 'w'), 'pipe'];
+    const { code, stderr } = await ended(
+      start(['bicycles', 'list', '--json'], await environmentOf(sandbox), { stdio }),
+    );
     expect(code).toBe(10);
     expect(JSON.parse(stderr).error).toMatchObject({ kind: 'output' });
   });
@@ -257,15 +249,16 @@ async function errorText(child: ChildProcess): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Sends a signal and waits for the end of a process whose output nobody reads. */
-async function endBy(child: ChildProcess, signal?: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }> {
+/** Holds that a process whose output nobody reads ends in time, with this code: by a signal, or by itself when `forMs` are over. */
+async function endsWith(expected: number, child: ChildProcess, signal: NodeJS.Signals | undefined, forMs = 0) {
   const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const startedAt = performance.now();
   if (signal !== undefined) child.kill(signal);
-  const limit = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const limit = setTimeout(() => child.kill('SIGKILL'), forMs + 20_000);
   const code = await exit;
   clearTimeout(limit);
-  return { code, tookMs: performance.now() - startedAt };
+  expect(code).toBe(expected);
+  expect(performance.now() - startedAt).toBeLessThan(forMs + (forMs === 0 ? 1 : 2) * END_LIMIT_MS);
 }
 
 describe.concurrent('a reader that takes nothing', () => {
@@ -280,11 +273,8 @@ describe.concurrent('a reader that takes nothing', () => {
         const child = start(args, { ...env, FLEET_SSE_URL: url });
         const said = errorText(child);
         await standsStill(child.pid);
-        const { code, tookMs } = await endBy(child, signal);
-        const stderr = await said;
-        expect(code, stderr).toBe(exitCode);
-        expect(tookMs).toBeLessThan(END_LIMIT_MS);
-        expect(stderr).toMatch(/up to \d+ bytes of output were not delivered/);
+        await endsWith(exitCode, child, signal);
+        expect(await said).toMatch(/up to \d+ bytes of output were not delivered/);
       });
     },
   );
@@ -296,9 +286,7 @@ describe.concurrent('a reader that takes nothing', () => {
         env,
       );
       await standsStill(child.pid);
-      const { code, tookMs } = await endBy(child, 'SIGTERM');
-      expect(code).toBe(143);
-      expect(tookMs).toBeLessThan(END_LIMIT_MS);
+      await endsWith(143, child, 'SIGTERM');
     });
   });
 
@@ -320,7 +308,7 @@ describe.concurrent('a reader that takes nothing', () => {
         });
       });
       await isLeftOut;
-      expect(await endBy(child, 'SIGINT')).toMatchObject({ code: 130 });
+      await endsWith(130, child, 'SIGINT');
       expect(stderr.length).toBeLessThan(1_000_000);
       const lines = stderr
         .trim()
@@ -336,11 +324,8 @@ describe.concurrent('a reader that takes nothing', () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--for', `${FOR_MS}ms`], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
-      const { code, tookMs } = await endBy(child);
-      const stderr = await said;
-      expect(code, stderr).toBe(10);
-      expect(tookMs).toBeLessThan(FOR_MS + 2 * END_LIMIT_MS);
-      expect(stderr).toMatch(/up to \d+ bytes of output were not delivered/);
+      await endsWith(10, child, undefined, FOR_MS);
+      expect(await said).toMatch(/up to \d+ bytes of output were not delivered/);
     });
   });
 
@@ -407,62 +392,40 @@ function isRunning(pid: number): boolean {
 }
 
 describe.concurrent('what does not end by itself', () => {
-  const [MAIN, ...OTHERS] = SIGNALS;
-  const EACH_SIGNAL = isLong ? [MAIN, ...OTHERS] : [MAIN];
+  const LIST = ['bicycles', 'list'];
+  const JQ = [...LIST, '--jq', 'def f: f; f'];
+  const viaProxy = (HTTPS_PROXY: string) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY });
+  const tunnel: Behaviour = (socket) => void socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  const secure = (url: string) => url.replace('http:', 'https:');
 
-  test.each(EACH_SIGNAL)('%s ends with %i a jq program that does not end', async (signal, exitCode) => {
-    await withHostile(hostile('honest'), async ({ env, requests }) => {
-      const child = start(['bicycles', 'list', '--jq', 'def f: f; f'], env);
-      while (requests.length === 0) await pause(20);
-      await pause(300);
-      const { code, tookMs } = await endBy(child, signal);
-      expect(code).toBe(exitCode);
-      expect(tookMs).toBeLessThan(END_LIMIT_MS);
-    });
-  });
+  /** What the service, or what stands before it, does, and the environment that leads there. */
+  const STUCK: [what: string, behaviour: Behaviour, args: string[], envOf: (url: string) => NodeJS.ProcessEnv][] = [
+    ['a jq program that does not end', hostile('honest'), JQ, () => ({})],
+    ['a request that is not answered', hostile('silent'), LIST, () => ({})],
+    ['a handshake of TLS', () => {}, LIST, (url) => ({ FLEET_BASE_URL: secure(url) })],
+    ['a proxy', () => {}, LIST, viaProxy],
+    ['a handshake of TLS behind a proxy', tunnel, LIST, viaProxy],
+    ['a handshake with a proxy', () => {}, LIST, (url) => viaProxy(secure(url))],
+  ];
+  const EACH = STUCK.flatMap((row) => SIGNALS.map(([signal, code]) => [signal, ...row, code] as const));
+
+  test.each(mostly(EACH, ([signal]) => signal === 'SIGTERM'))(
+    '%s ends %s',
+    async (signal, _, does, args, envOf, code) => {
+      await withHostile(does, async ({ url, env, requests, sockets }) => {
+        const child = start(args, { ...env, ...envOf(url) });
+        while (requests.length + sockets.size === 0) await pause(20);
+        await pause(300);
+        await endsWith(code, child, signal);
+      });
+    },
+  );
 
   test('jq that wants more memory than it has ends with one error', async () => {
     await withHostile(hostile('honest'), async ({ env }) => {
       const { code, stderr } = await ended(start(['bicycles', 'list', '--jq', 'def f: [f]; f'], env));
       expect(code).toBe(2);
       expect(stderr).toMatch(/^error: --jq: the program needs more than 256 MB\nhint: .*\n$/);
-    });
-  });
-
-  test.each(EACH_SIGNAL)('%s ends with %i a request that is not answered', async (signal, exitCode) => {
-    await withHostile(hostile('silent'), async ({ env, requests }) => {
-      const child = start(['bicycles', 'list', '--json'], env);
-      while (requests.length === 0) await pause(20);
-      const { code, tookMs } = await endBy(child, signal);
-      expect(code).toBe(exitCode);
-      expect(tookMs).toBeLessThan(END_LIMIT_MS);
-    });
-  });
-
-  /** What is silent while a connection is made, and the environment that leads there. */
-  const SILENT_CONNECTIONS: [string, Behaviour, (url: string) => NodeJS.ProcessEnv][] = [
-    ['a handshake of TLS', () => {}, (url) => ({ FLEET_BASE_URL: url.replace('http:', 'https:') })],
-    ['a proxy', () => {}, (url) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY: url })],
-    [
-      'a handshake of TLS behind a proxy',
-      (socket) => void socket.write('HTTP/1.1 200 Connection established\r\n\r\n'),
-      (url) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY: url }),
-    ],
-    [
-      'a handshake with a proxy',
-      () => {},
-      (url) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY: url.replace('http:', 'https:') }),
-    ],
-  ];
-
-  test.each(SILENT_CONNECTIONS)('SIGTERM ends %s that nobody answers', async (_what, behaviour, envOf) => {
-    await withHostile(behaviour, async ({ url, sockets }) => {
-      const child = start(['bicycles', 'list'], { ...envOf(url), FLEET_TOKEN: 'token-of-the-test' });
-      while (sockets.size === 0) await pause(20);
-      await pause(200);
-      const { code, tookMs } = await endBy(child, 'SIGTERM');
-      expect(code).toBe(143);
-      expect(tookMs).toBeLessThan(END_LIMIT_MS);
     });
   });
 
@@ -473,9 +436,7 @@ describe.concurrent('what does not end by itself', () => {
     const child = start(['bicycles', 'list'], env);
     await new Promise((resolve) => child.stderr?.once('data', resolve));
     await pause(1000);
-    const { code, tookMs } = await endBy(child, 'SIGTERM');
-    expect(code).toBe(143);
-    expect(tookMs).toBeLessThan(END_LIMIT_MS);
+    await endsWith(143, child, 'SIGTERM');
   });
 
   test('--for ends a watch whose jq program does not end', async () => {
@@ -489,14 +450,10 @@ describe.concurrent('what does not end by itself', () => {
       );
     };
     await withServer(serve, async ({ url, env }) => {
-      const child = start(
-        ['watch', '--topic', '/t', '--jq', 'def f: f; f', '--for', `${FOR_MS}ms`, '-q', '--resync-pages', '0'],
-        { ...env, FLEET_SSE_URL: url },
-      );
-      const { code, tookMs } = await endBy(child);
+      const flags = ['--jq', 'def f: f; f', '--for', `${FOR_MS}ms`, '-q', '--resync-pages', '0'];
+      const child = start(['watch', '--topic', '/t', ...flags], { ...env, FLEET_SSE_URL: url });
       // What was not delivered is no good end (cli.md section 4, promise 8).
-      expect(code).toBe(10);
-      expect(tookMs).toBeLessThan(FOR_MS + 2 * END_LIMIT_MS);
+      await endsWith(10, child, undefined, FOR_MS);
     });
   });
 });
@@ -528,24 +485,21 @@ describe.skipIf(isExecutable)("Node's own warnings", () => {
     [['-v', '--json'], /^\{"warning":"ExperimentalWarning: from the hook"\}$/m],
   ];
   test.each(mostly(SHOWN, ([flags]) => flags.length !== 1))('%j', async (flags, expected) => {
-    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'list', ...flags], {
-      env: environment(preload(hook)),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    expect((await ended(child)).stderr).toMatch(expected);
+    expect((await ended(start(['config', 'list', ...flags], preload(hook)))).stderr).toMatch(expected);
   });
 });
+
+/** A list whose token comes from a command, which has a second, in a session without a terminal. */
+function listWithCommand(command: string): Promise<Ended> {
+  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN_COMMAND: command };
+  return ended(start(['bicycles', 'list', '--timeout', '1'], env, { detached: true }));
+}
 
 test('without a terminal where it may ask, all that a token command started ends with it', async () => {
   const said = join(newFolder(), 'said');
   const inner = `trap "echo ended > '${said}'; exit" TERM; for i in $(seq 300); do sleep 0.1; done`;
-  const env = environment({ FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN_COMMAND: `(${inner}) & wait` });
-  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'list', '--timeout', '1'], {
-    env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  expect(await ended(child)).toMatchObject({ code: 3, stderr: expect.stringContaining('gave no token within 1 s') });
+  const end = await listWithCommand(`(${inner}) & wait`);
+  expect(end).toMatchObject({ code: 3, stderr: expect.stringContaining('gave no token within 1 s') });
   await eventually(() => existsSync(said));
 });
 
@@ -553,16 +507,6 @@ test('what does not hear the first signal is killed with the rest, also where it
   const pid = join(newFolder(), 'pid');
   // The shell alone ends at the signal; what it started does not.
   const command = `(trap "" TERM; sh -c 'echo $$ > "${pid}"; exec sleep 60') & wait`;
-  const env = environment({ FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN_COMMAND: command });
-  const args = [...PROGRAM_ARGS, 'bicycles', 'list', '--timeout', '1'];
-  const child = spawn(PROGRAM_FILE, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  expect((await ended(child)).code).toBe(3);
-  const isAlive = () => {
-    try {
-      return process.kill(Number(readFileSync(pid, 'utf8')), 0);
-    } catch {
-      return false;
-    }
-  };
-  await eventually(() => !isAlive());
+  expect((await listWithCommand(command)).code).toBe(3);
+  await eventually(() => !isAlive(Number(readFileSync(pid, 'utf8'))));
 });

@@ -31,6 +31,15 @@ export async function eventually(condition: () => boolean, describe: () => strin
   }
 }
 
+/** Whether a process is there. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** Starts `fleet ARGS` in this process. */
 export function startFleet(args: readonly string[], options: RunOptions): Running {
   const signals = new EventEmitter();

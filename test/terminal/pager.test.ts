@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
+import { isAlive } from '../support/running.js';
 import { useSandbox } from '../support/sandbox.js';
 import { type Home, makeHome } from '../support/shell.js';
 import { openTerminal, type Terminal } from '../support/terminal.js';
@@ -110,11 +111,3 @@ describe.runIf(hasTool('script'))('the pager', () => {
     expect(await terminal.until(/code \d+: [\s\S]*ready> $/)).toMatch(new RegExp(`code ${code}:[^]*[^-]icanon`));
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
