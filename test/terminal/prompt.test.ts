@@ -48,35 +48,35 @@ async function type(keys: string): Promise<void> {
 
 const QUESTION = { message: 'Address', instead: 'give --base-url' };
 
+/** What a question comes to while these keys are pressed. */
+async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<Answer> {
+  const [given] = await Promise.all([answer, type(keys)]);
+  return given;
+}
+
 describe('a question', () => {
-  it('is answered by what is typed before Enter', async () => {
-    const answer = askText(openAsking(), QUESTION);
-    await type('https://x\r');
-    expect(await answer).toBe('https://x');
+  it('is answered by what is typed before Enter, without colours where none are wanted', async () => {
+    expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
+    expect(screen).not.toMatch(/\x1b\[\d+m/);
   });
 
   it('is asked again while the answer will not do', async () => {
     const refuse = (answer: string) => (answer === 'good' ? undefined : 'write good');
-    const answer = askText(openAsking(), { ...QUESTION, refuse });
-    await type('go\rgood\r');
-    expect(await answer).toBe('good');
+    expect(await answered(askText(openAsking(), { ...QUESTION, refuse }), 'go\rgood\r')).toBe('good');
     expect(screen).toContain('write good');
   });
 
   it('leaves stderr open', async () => {
     const asking = openAsking();
-    const answer = askText(asking, QUESTION);
-    await type('a\r');
-    await answer;
+    await answered(askText(asking, QUESTION), 'a\r');
     await asking.io.stderr.write('and then');
     expect(screen).toMatch(/and then$/);
   });
 
   it('for a secret shows nothing of it', async () => {
     const answer = askSecret(openAsking(), { message: 'Token', instead: 'use stdin' });
-    await type('xyzzy\r');
-    expect(await answer).toBe('xyzzy');
+    expect(await answered(answer, 'xyzzy\r')).toBe('xyzzy');
     for (const letter of 'xyz') expect(screen.replaceAll('Token', '')).not.toContain(letter);
   });
 
@@ -86,19 +86,20 @@ describe('a question', () => {
     ['n\r', false],
   ])('of yes or no, answered by %j, is %s', async (keys, yes) => {
     const answer = askYesNo(openAsking(), { message: 'Delete it?', instead: 'give --yes' });
-    await type(keys);
-    expect(await answer).toBe(yes);
+    expect(await answered(answer, keys)).toBe(yes);
     expect(screen).toContain('y/N');
   });
 
-  it.each([
-    ['Ctrl-C', '\x03'],
-    ['Ctrl-D', '\x04'],
-  ])('ends the program with %s', async (_name, keys) => {
+  const INTERRUPTED = { kind: 'interrupted', exitCode: 130 };
+  const REASON = new FleetError('terminated', 'terminated');
+  it.each<[what: string, keys: string, then: () => void, error: object]>([
+    ['Ctrl-C', '\x03', () => {}, INTERRUPTED],
+    ['Ctrl-D', '\x04', () => {}, INTERRUPTED],
+    ['the end of stdin', 'half', () => stdin.end(), INTERRUPTED],
+    ['a signal, whose reason it has', 'half', () => abort.abort(REASON), REASON],
+  ])('ends with %s', async (_what, keys, then, error) => {
     const answer = askText(openAsking(), QUESTION);
-    const refused = expect(answer).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
-    await type(keys);
-    await refused;
+    await Promise.all([expect(answer).rejects.toMatchObject(error), type(keys).then(then)]);
   });
 
   it('ends quietly with keys that come together with Ctrl-C, also when they are no answer', async () => {
@@ -107,38 +108,12 @@ describe('a question', () => {
     process.on('unhandledRejection', onLate);
     const refuse = () => 'write good';
     const answer = askText(openAsking(), { ...QUESTION, refuse });
-    const refused = expect(answer).rejects.toMatchObject({ kind: 'interrupted' });
-    await type('go');
-    stdin.write('\x03\r');
-    await refused;
+    const then = () => stdin.write('\x03\r');
+    await Promise.all([expect(answer).rejects.toMatchObject(INTERRUPTED), type('go').then(then)]);
     await new Promise((resolve) => setTimeout(resolve, 20));
     process.off('unhandledRejection', onLate);
     expect(late).toEqual([]);
     expect(screen).not.toContain('write good');
-  });
-
-  it('ends when stdin ends', async () => {
-    const answer = askText(openAsking(), QUESTION);
-    const refused = expect(answer).rejects.toMatchObject({ kind: 'interrupted' });
-    await type('half');
-    stdin.end();
-    await refused;
-  });
-
-  it('ends with the reason of the signal', async () => {
-    const reason = new FleetError('terminated', 'terminated');
-    const answer = askText(openAsking(), QUESTION);
-    const refused = expect(answer).rejects.toBe(reason);
-    await type('half');
-    abort.abort(reason);
-    await refused;
-  });
-
-  it('has no colours where none are wanted', async () => {
-    const answer = askText(openAsking(), QUESTION);
-    await type('a\r');
-    await answer;
-    expect(screen).not.toMatch(/\x1b\[\d+m/);
   });
 });
 
