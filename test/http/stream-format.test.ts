@@ -1,8 +1,8 @@
 // The format cases of the web-platform-tests' eventsource suite, as a table, over a real socket.
 
 import { expect, test } from 'vitest';
-import { STREAM_HEAD, sendStream } from '../support/misbehaving.js';
-import { follow, told, withPush } from '../support/stream.js';
+import { type Behaviour, STREAM_HEAD, sendStream } from '../support/misbehaving.js';
+import { followInTurn, lossesOf, told } from '../support/stream.js';
 
 /** Ends each case, so that what must not be dispatched shows by its absence. */
 const LAST = '\n\ndata: last\n\n';
@@ -38,28 +38,17 @@ const CASES: readonly [name: string, body: string, messages: readonly string[]][
 ];
 
 test.each(CASES)('%s', async (_name, body, messages) => {
-  await withPush(
-    (socket) => sendStream(socket, body + LAST),
-    async (server) => {
-      const got = await follow(server.url, { until: ({ data }) => data.at(-1) === 'last' });
-      expect(got.data).toEqual([...messages, 'last']);
-    },
-  );
+  const sends: Behaviour = (socket) => sendStream(socket, body + LAST);
+  const { data } = await followInTurn(() => [sends], { until: (got) => got.data.at(-1) === 'last' });
+  expect(data).toEqual([...messages, 'last']);
 });
 
 test('format-data-before-final-empty-line: half an event at the end is not dispatched', async () => {
-  await withPush(
-    (socket, { number }) => {
-      sendStream(socket, number === 0 ? 'data:test1\n\nid:test\ndata:test2' : 'data:again\n\n');
-      if (number === 0) socket.end();
-    },
-    async (server) => {
-      const got = await follow(server.url, { until: ({ data }) => data.at(-1) === 'again' });
-      expect(got.data).toEqual(['test1', 'again']);
-      expect(told(got)).toBe('open, message, lost cut-off, open, gap cut-off, message');
-      expect(server.requests[1]?.headers['last-event-id']).toBeUndefined();
-    },
-  );
+  const half: Behaviour = (socket) => socket.end(`${STREAM_HEAD}data:test1\n\nid:test\ndata:test2`);
+  const got = await followInTurn(() => [half]);
+  expect(got.data).toEqual(['test1', 'good']);
+  expect(told(got)).toBe('open, message, lost cut-off, open, gap cut-off, message');
+  expect(got.requests[1]?.headers['last-event-id']).toBeUndefined();
 });
 
 test.each([
@@ -70,16 +59,9 @@ test.each([
   ['sticky', 'id: 1\ndata: x\n\ndata: y', '1'],
   ['one that no header can carry', 'id: a\u0001b\ndata: x', undefined],
 ])('%s: the next request carries it as Last-Event-ID', async (_name, body, header) => {
-  await withPush(
-    (socket, { number }) => {
-      sendStream(socket, `${body}\n\n`);
-      if (number < 2) socket.end();
-    },
-    async (server) => {
-      await follow(server.url, { until: () => server.requests.length === 3 });
-      expect(server.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, header, header]);
-    },
-  );
+  const ends: Behaviour = (socket) => socket.end(`${STREAM_HEAD}${body}\n\n`);
+  const { requests } = await followInTurn(() => [ends, ends]);
+  expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, header, header]);
 });
 
 test.each([
@@ -92,16 +74,7 @@ test.each([
   ['text/event-streams', false],
   ['', false],
 ])('format-mime: %j is a stream: %j', async (type, isStream) => {
-  await withPush(
-    (socket) => {
-      socket.write(STREAM_HEAD.replace('text/event-stream', type));
-      socket.end('data: x\n\n');
-    },
-    async (server) => {
-      const { story } = await follow(server.url, {
-        until: ({ events }) => events.some(({ type: name }) => name === 'lost'),
-      });
-      expect(story.at(-1)).toBe(isStream ? 'lost ended' : 'lost no-stream');
-    },
-  );
+  const ends: Behaviour = (socket) => socket.end(`${STREAM_HEAD.replace('text/event-stream', type)}data: x\n\n`);
+  const [loss] = lossesOf(await followInTurn(() => [ends]));
+  expect(loss?.cause).toBe(isStream ? 'ended' : 'no-stream');
 });

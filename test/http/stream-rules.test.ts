@@ -1,7 +1,9 @@
 // The rules of a live stream as one table: what a connection does, what is told of it, with which pauses; then what a row cannot say.
 
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { FleetError, lastingError } from '../../src/errors.js';
+import { EVENT_LIMIT_BYTES } from '../../src/http/stream/connection.js';
 import type { Tokens } from '../../src/http/types.js';
 import type { FastClock } from '../support/fast-clock.js';
 import { type Behaviour, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
@@ -53,6 +55,11 @@ function tokensInTurn(...calls: readonly (() => Promise<string>)[]): Tokens {
 }
 const token = async () => 'token';
 const noToken = () => Promise.reject(new FleetError('config', 'the token command failed with exit code 1'));
+/** A source that has another token as soon as one is refused. */
+function renewedTokens(): Tokens {
+  let current = 'old';
+  return { get: async () => current, renew: async () => (current = `${current}+`) };
+}
 const noFile = () => Promise.reject(lastingError('no such file'));
 
 /** The first connection stood for a second. */
@@ -85,6 +92,10 @@ const gapLasts =
     expect(atMs - fromWallMs).toBe(durationMs);
     expect(resyncsOf(followed).every(({ atMs: at, sinceWallMs = at }) => sinceWallMs <= at)).toBe(true);
   };
+/** Of the messages, those that end a test apart. */
+const lengthsOf = ({ data }: FollowedInTurn) => data.slice(0, -1).map(({ length }) => length);
+const loginsOf = ({ requests }: FollowedInTurn) => requests.map(({ headers }) => headers['authorization']);
+
 const says =
   (loss: number, words: RegExp | string) =>
   (followed: FollowedInTurn): void =>
@@ -222,6 +233,17 @@ const RULES: readonly Rule[] = [
     'lost status, open, message',
     { options: { giveUpAfterMs: 60_000 } },
   ],
+  [
+    'comments count as life',
+    (clock) => [
+      (socket) => {
+        sendStream(socket, ':\n\n');
+        for (let minute = 1; minute <= 10; minute++) clock.after(minute * 60_000, () => socket.write(':\n'));
+        clock.after(630_000, () => socket.write('\ndata: good\n\n'));
+      },
+    ],
+    'open, message',
+  ],
   // Clocks.
   [
     'the machine slept: the connection that died is found by its silence, and the gap counts the sleep',
@@ -302,6 +324,21 @@ const RULES: readonly Rule[] = [
     'lost status, lost token, open, message',
     { options: { tokens: tokensInTurn(token, noToken, token) } },
   ],
+  [
+    'after a 401 it is renewed once, at once; the second 401 is final',
+    () => [status(401), ends(''), status(401), status(401)],
+    'open, lost ended, closed',
+    {
+      options: untilClosed({ tokens: renewedTokens() }),
+      check: (got) => expect(loginsOf(got)).toEqual(['JWT old', 'JWT old+', 'JWT old+', 'JWT old++']),
+    },
+  ],
+  [
+    'it goes along a redirect within the origin',
+    () => [status(307, { Location: '/moved/' })],
+    'open, message',
+    { check: ({ requests }) => expect(requests.map(({ path }) => path)).toEqual(['/subscribe/topic/', '/moved/']) },
+  ],
   // Refusals.
   ...[400, 404, 410, 412, 422].map(
     (code): Rule => [
@@ -324,6 +361,21 @@ const RULES: readonly Rule[] = [
       `${code} after a healthy minute is tried again, and the stream comes back`,
       (clock) => [standing(clock, 80), status(code), status(code), status(code)],
       `${STOOD}, lost status, lost status, lost status, ${BACK}`,
+    ],
+  ),
+  ...[403, 404].map(
+    (code): Rule => [
+      `${code} after a healthy minute is final when it lasts for a minute`,
+      (clock) => [standing(clock, 80), ...Array.from({ length: 99 }, () => status(code))],
+      `${STOOD}, ${'lost status, '.repeat(6)}closed`,
+      {
+        options: untilClosed(),
+        check(got) {
+          expect(endOf(got)?.error.status).toBe(code);
+          const lastedMs = (endOf(got)?.monotonicMs ?? 0) - (lossesOf(got)[0]?.monotonicMs ?? 0);
+          expect(Math.floor(lastedMs / 10_000)).toBe(6);
+        },
+      },
     ],
   ),
   ...[400, 410].map(
@@ -363,6 +415,30 @@ const RULES: readonly Rule[] = [
     () => [(socket) => void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n{"detail":')],
     'closed',
     { options: untilClosed(), check: (got) => expect(endOf(got)?.error.status).toBe(404) },
+  ],
+  // Bodies.
+  [
+    'gzip is decompressed',
+    () => [
+      (socket) => {
+        socket.write(STREAM_HEAD.replace('Connection', 'Content-Encoding: gzip\r\nConnection'));
+        socket.write(gzipSync('data: zipped\n\ndata: good\n\n'));
+      },
+    ],
+    'open, message, message',
+    { check: ({ data }) => expect(data).toEqual(['zipped', 'good']) },
+  ],
+  [
+    'an event just below the limit arrives whole',
+    () => [sends(`data: ${'x'.repeat(EVENT_LIMIT_BYTES - 100)}\n\ndata: good\n\n`)],
+    'open, message, message',
+    { check: (got) => expect(lengthsOf(got)).toEqual([EVENT_LIMIT_BYTES - 100]) },
+  ],
+  [
+    'one above the limit is passed over and told as a gap',
+    () => [sends(`data: ${'x'.repeat(EVENT_LIMIT_BYTES + 1_000_000)}\n\ndata: good\n\n`)],
+    'open, gap too-big, message',
+    { check: (got) => expect(gapsOf(got)).toMatchObject([{ droppedEvents: 1 }]) },
   ],
   // What was missed.
   ...(

@@ -1,12 +1,11 @@
 // A live stream against a server that misbehaves: what takes more than a row of the rules (stream-rules.test.ts).
 
 import { once } from 'node:events';
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import { openNetwork } from '../../src/http/network.js';
-import { connectOnce, EVENT_LIMIT_BYTES } from '../../src/http/stream/connection.js';
+import { connectOnce } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
@@ -14,7 +13,6 @@ import { openFastClock } from '../support/fast-clock.js';
 import { type Behaviour, inTurn, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
 import { mostly } from '../support/often.js';
 import {
-  endOf,
   follow,
   followInTurn,
   gapsOf,
@@ -28,7 +26,6 @@ import {
   withPush,
 } from '../support/stream.js';
 
-const isClosed = () => false;
 const never = <T>() => new Promise<T>(() => {});
 const noToken = () => Promise.reject(new FleetError('config', 'no token'));
 
@@ -69,20 +66,6 @@ describe('a stream of events that is dropped at every byte', () => {
   }
 });
 
-test('comments count as life', async () => {
-  const clock = openFastClock();
-  const got = await withPush(
-    (socket) => {
-      sendStream(socket, ':\n\n');
-      for (let minute = 1; minute <= 10; minute++) clock.after(minute * 60_000, () => socket.write(':\n'));
-      clock.after(630_000, () => socket.write('\ndata: good\n\n'));
-    },
-    (server) => follow(server.url, { until: isGood, clock }),
-  );
-  clock.stop();
-  expect(told(got)).toBe('open, message');
-});
-
 test('one topic that is gone ends the others', async () => {
   await withPush(
     (socket, { path }) => (path.includes('gone') ? sendStatus(socket, 404) : sendStream(socket, ':\n\n')),
@@ -95,19 +78,6 @@ test('one topic that is gone ends the others', async () => {
       expect(got.events.at(-1)).toMatchObject({ type: 'closed', topic: 'gone' });
     },
   );
-});
-
-test.each([403, 404])('%d after a healthy minute is final when it lasts for a minute', async (status) => {
-  const clock = openFastClock();
-  const got = await withPush(
-    inTurn(standing(clock, 80), (socket) => sendStatus(socket, status)),
-    (server) => follow(server.url, { until: isClosed, clock }),
-  );
-  clock.stop();
-  expect(endOf(got)?.error.status).toBe(status);
-  const lostAt = lossesOf(got)[0]?.monotonicMs ?? 0;
-  expect((endOf(got)?.monotonicMs ?? 0) - lostAt).toBeGreaterThanOrEqual(60_000);
-  expect((endOf(got)?.monotonicMs ?? 0) - lostAt).toBeLessThan(100_000);
 });
 
 test('a service that says nothing after the return: not replayed, and the resync begins with the gap', async () => {
@@ -139,29 +109,6 @@ describe('the token', () => {
     );
   });
 
-  test('after a 401 it is renewed once, at once; the second 401 is final', async () => {
-    const tokens = { get: async () => current, renew: async () => (current = `${current}+`) };
-    let current = 'old';
-    await withPush(
-      inTurn(
-        (socket) => sendStatus(socket, 401),
-        (socket) => socket.end(STREAM_HEAD),
-        (socket) => sendStatus(socket, 401),
-        (socket) => sendStatus(socket, 401),
-      ),
-      async (server) => {
-        const got = await follow(server.url, { until: () => false, tokens });
-        expect(told(got)).toBe('open, lost ended, closed');
-        expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([
-          'JWT old',
-          'JWT old+',
-          'JWT old+',
-          'JWT old++',
-        ]);
-      },
-    );
-  });
-
   test('is not carried along a redirect to another origin', async () => {
     await withPush(good, (other) =>
       withPush(
@@ -174,17 +121,6 @@ describe('the token', () => {
           expect(other.requests).toHaveLength(0);
         },
       ),
-    );
-  });
-
-  test('goes along a redirect within the origin', async () => {
-    await withPush(
-      inTurn((socket) => sendStatus(socket, 307, { Location: '/moved/' }), good),
-      async (server) => {
-        const got = await follow(server.url, { until: isGood });
-        expect(told(got)).toBe('open, message');
-        expect(server.requests.map(({ path }) => path)).toEqual(['/subscribe/topic/', '/moved/']);
-      },
     );
   });
 });
@@ -217,37 +153,6 @@ test('a stored token that somebody renews is picked up at every 401', async () =
   expect(got.requests.map(({ headers }) => headers['authorization'])).toEqual([
     ...['JWT token-1', 'JWT token-1', 'JWT token-2', 'JWT token-2', 'JWT token-3'],
   ]);
-});
-
-describe('odd bodies', () => {
-  test('gzip is decompressed', async () => {
-    const got = await withPush(
-      (socket) => {
-        socket.write(STREAM_HEAD.replace('Connection', 'Content-Encoding: gzip\r\nConnection'));
-        socket.write(gzipSync('data: zipped\n\ndata: good\n\n'));
-      },
-      (server) => follow(server.url, { until: isGood }),
-    );
-    expect(got.data).toEqual(['zipped', 'good']);
-  });
-
-  test('an event just below the limit arrives whole', async () => {
-    const data = 'x'.repeat(EVENT_LIMIT_BYTES - 100);
-    const got = await withPush(
-      (socket) => sendStream(socket, `data: ${data}\n\ndata: good\n\n`),
-      (server) => follow(server.url, { until: isGood }),
-    );
-    expect(got.data.map(({ length }) => length)).toEqual([data.length, 4]);
-  });
-
-  test('one above the limit is passed over and told as a gap', async () => {
-    const got = await withPush(
-      (socket) => sendStream(socket, `data: ${'x'.repeat(EVENT_LIMIT_BYTES + 1_000_000)}\n\ndata: good\n\n`),
-      (server) => follow(server.url, { until: isGood }),
-    );
-    expect(got.data.map(({ length }) => length)).toEqual([4]);
-    expect(gapsOf(got)).toMatchObject([{ cause: 'too-big', droppedEvents: 1 }]);
-  });
 });
 
 describe('a slow reader', () => {
