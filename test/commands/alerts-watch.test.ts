@@ -9,7 +9,7 @@ import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { type Running, startFleet } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { sendJson, sendPage, withServer } from '../support/server.js';
 
 const FAST = ['--every', '100ms'];
 
@@ -164,7 +164,7 @@ describe.concurrent('trouble', () => {
       (response) => {
         times.push(performance.now());
         if (times.length === 2) sendJson(response, 429, { detail: 'slow down' }, { 'retry-after': '2' });
-        else sendJson(response, 200, { count: 0, next: null, previous: null, results: [] });
+        else sendPage(response, []);
       },
       async ({ env }) => {
         const running = startFleet(['alerts', 'watch', ...FAST], { env });

@@ -8,7 +8,7 @@ import { findPlace } from '../../src/settings/folder.js';
 import { saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
-import { sendJson, withServer } from '../support/server.js';
+import { sendJson, sendPage, withServer } from '../support/server.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -164,7 +164,7 @@ describe('auth login checks', () => {
   it('with one request for a page of bicycles, then saves', async () => {
     await fleet(`config set organization ${ORGANIZATION}`);
     await withServer(
-      (response) => sendJson(response, 200, { count: 7, next: null, previous: null, results: [] }),
+      (response) => sendPage(response, [], { count: 7 }),
       async ({ url, asked }) => {
         const run = await login(url, '', answering());
         expect(run.code).toBe(0);

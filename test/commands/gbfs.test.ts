@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ import { anyText, HOSTILE } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { sendJson, sendPage, withServer } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 120 });
 const folder = newFolder();
@@ -176,13 +176,14 @@ test('a folder has the files of one feed: those of another version, and what a k
   expect(Object.keys(documents)).toContain('geofencing_zones');
   for (const name of [`gbfs.json.${process.pid}.draft`, `vehicle_status.json.${randomUUID()}.draft`, 'index.html'])
     writeFileSync(join(out, name), '{');
-  const none = (response: ServerResponse) =>
-    sendJson(response, 200, { count: 0, next: null, previous: null, results: [] });
-  await withServer(none, async ({ url }) => {
-    const flags = ['--version', '2.3', '--no-mirror', '--out', out, '--system', system];
-    const run = await runFleet(['gbfs', ...flags], { env: { ...env, FLEET_BASE_URL: url } });
-    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('published 0 vehicles')]);
-  });
+  await withServer(
+    (response) => sendPage(response, []),
+    async ({ url }) => {
+      const flags = ['--version', '2.3', '--no-mirror', '--out', out, '--system', system];
+      const run = await runFleet(['gbfs', ...flags], { env: { ...env, FLEET_BASE_URL: url } });
+      expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('published 0 vehicles')]);
+    },
+  );
   const expected = [
     'free_bike_status.json',
     'gbfs.json',
@@ -194,19 +195,12 @@ test('a folder has the files of one feed: those of another version, and what a k
 });
 
 test('the types are those of all models, also where no vehicle of one is here now', async () => {
-  const at = { count: 1, next: null, previous: null };
+  const models = [
+    { uuid: randomUUID(), name: 'far', max_range_meters: 80_000 },
+    { uuid: randomUUID(), name: 'nowhere', max_range_meters: 1e308 },
+  ];
   await withServer(
-    (response, { path }) =>
-      sendJson(response, 200, {
-        ...at,
-        results: path.startsWith('/bicycle_models/')
-          ? [
-              { uuid: randomUUID(), name: 'far', max_range_meters: 80_000 },
-              { uuid: randomUUID(), name: 'nowhere', max_range_meters: 1e308 },
-            ]
-          : [],
-        count: path.startsWith('/bicycle_models/') ? 2 : 0,
-      }),
+    (response, { path }) => sendPage(response, path.startsWith('/bicycle_models/') ? models : []),
     async ({ url }) => {
       const { documents } = await publish(['--range', '60km'], { FLEET_BASE_URL: url });
       const types = documents['vehicle_types'].data.vehicle_types as { max_range_meters: number }[];
@@ -234,22 +228,8 @@ test.skipIf(process.platform === 'win32')('--check of a pipe that nobody writes 
   expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('there is no feed in')]);
 });
 
-const page = (results: object[], next: string | null = null, count = results.length) => ({
-  count,
-  next,
-  previous: null,
-  results,
-});
-
 test('a list of zones that breaks off is not taken for whole, and one outline that cannot be read leaves none', async () => {
-  const box = [
-    [
-      [1, 1],
-      [2, 1],
-      [2, 2],
-      [1, 1],
-    ],
-  ];
+  const box = JSON.parse('[[[1, 1], [2, 1], [2, 2], [1, 1]]]');
   const zone = (coordinates: unknown) => ({
     uuid: randomUUID(),
     type: 'service',
@@ -259,10 +239,10 @@ test('a list of zones that breaks off is not taken for whole, and one outline th
   let isBroken = true;
   await withServer(
     (response, { path }) => {
-      if (!path.startsWith('/zones/')) return sendJson(response, 200, page([]));
-      if (!isBroken) return sendJson(response, 200, page(zones));
+      if (!path.startsWith('/zones/')) return sendPage(response, []);
+      if (!isBroken) return sendPage(response, zones);
       if (path.includes('page=2')) return sendJson(response, 404, { detail: 'Invalid page.' });
-      return sendJson(response, 200, page(zones.slice(0, 1), 'http://x/zones/?page=2', 2));
+      return sendPage(response, zones.slice(0, 1), { next: 'http://x/zones/?page=2', count: 2 });
     },
     async ({ url }) => {
       const broken = await publish([], { FLEET_BASE_URL: url });
@@ -396,12 +376,11 @@ async function withService(
     modified: at,
   }));
   const service = { isShort: false, refusal: 0, bicycles };
-  const answer = (results: object[], count = results.length) => ({ count, next: null, previous: null, results });
   await withServer(
     (response, { path }) => {
       if (!path.startsWith('/bicycles/')) return sendJson(response, 404, { detail: 'Not found.' });
       if (service.refusal !== 0) return sendJson(response, service.refusal, { detail: `not now ${service.refusal}` });
-      return sendJson(response, 200, answer(service.bicycles, service.isShort ? 9 : undefined));
+      return sendPage(response, service.bicycles, service.isShort ? { count: 9 } : {});
     },
     ({ url }) => use(url, service),
   );
@@ -500,29 +479,19 @@ test('--serve needs no folder, and tells where the files are', () =>
 test('a list that stays short, or cannot be read, is not published: the old feed stays, and its age is said', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
-  await withServer(
-    (response, { path }) =>
-      path.startsWith('/bicycles/')
-        ? sendJson(response, 200, {
-            count: 9,
-            next: null,
-            previous: null,
-            results: [{ uuid: 'a', state: 'available' }],
-          })
-        : sendJson(response, 200, { count: 0, next: null, previous: null, results: [] }),
-    async ({ url }) => {
-      const args = ['gbfs', '--out', out, '--system', system, '--retries', '0'];
-      const short = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
-      expect(short.code).toBe(9);
-      expect(short.stderr).toMatch(
-        /the feed was not published: .*missing.*; the old one stays, \d+ m?s old \(ttl 1 min\)/,
-      );
-      const nobody = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:1' };
-      expect((await runFleet(args, { env: nobody })).code).toBe(8);
-      const later = { env: nobody, now: () => Date.now() + 71_000 };
-      expect((await runFleet(args, later)).code).toBe(9);
-    },
-  );
+  await withService(async (url, service) => {
+    service.isShort = true;
+    const args = ['gbfs', '--out', out, '--system', system, '--retries', '0'];
+    const short = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
+    expect(short.code).toBe(9);
+    expect(short.stderr).toMatch(
+      /the feed was not published: .*missing.*; the old one stays, \d+ m?s old \(ttl 1 min\)/,
+    );
+    const nobody = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:1' };
+    expect((await runFleet(args, { env: nobody })).code).toBe(8);
+    const later = { env: nobody, now: () => Date.now() + 71_000 };
+    expect((await runFleet(args, later)).code).toBe(9);
+  });
   expect(readFileSync(join(out, 'gbfs.json'), 'utf8')).toBe(old);
   expect(readdirSync(out).filter((name) => !name.endsWith('.json'))).toEqual([]);
   const check = (now: () => number) => runFleet(['gbfs', '--check', '--out', out], { env, now });

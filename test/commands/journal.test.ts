@@ -12,7 +12,7 @@ import { environmentOf } from '../support/environment.js';
 import { DEAD_RUN, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { sendJson, sendPage, withServer } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -275,10 +275,8 @@ describe.concurrent('a rerun', () => {
           }
           if (path.includes('/transitions/')) {
             if (!hasHistory) return sendJson(response, 405, { detail: 'Method not allowed' });
-            const results = [
-              { timestamp: new Date().toISOString(), state: 'rented', transition: 'rent', by: 'me@x.org' },
-            ];
-            return sendJson(response, 200, { count: 1, next: null, previous: null, results });
+            const by = { transition: 'rent', by: 'me@x.org' };
+            return sendPage(response, [{ timestamp: new Date().toISOString(), state: 'rented', ...by }]);
           }
           if (path === '/me/') return sendJson(response, 200, { id: 5, email: 'me@x.org' });
           if (!path.startsWith('/bicycles/?ordering=-modified'))

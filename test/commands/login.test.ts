@@ -13,7 +13,7 @@ import { newFolder } from '../support/folder.js';
 import { readText } from '../support/guides.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { sendJson, sendPage, withServer } from '../support/server.js';
 
 let folder: string;
 let nowMs: number;
@@ -205,7 +205,7 @@ describe('a service that lies about tokens', () => {
       (response, { path }) =>
         path.startsWith('/jwt/')
           ? sendJson(response, 200, { token: tokenOf(path.includes('refresh')) })
-          : sendJson(response, 200, { count: 0, next: null, previous: null, results: [] }),
+          : sendPage(response, []),
       async ({ url, asked }) => use(url, () => asked.filter(({ path }) => path.includes('refresh')).length),
     );
 

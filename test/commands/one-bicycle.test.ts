@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
-import { type Answer, type Asked, sendJson, withServer } from '../support/server.js';
+import { type Answer, type Asked, sendJson, sendPage, withServer } from '../support/server.js';
 
 type Bicycle = { [field: string]: unknown };
 
@@ -61,12 +61,8 @@ function service({ isObserved, bicycles: count = 30, edit }: Service): Answer {
     const page = Number(url.searchParams.get('page') ?? 1);
     const isLast = page * size >= chosen.length;
     url.searchParams.set('page', String(page + 1));
-    sendJson(response, 200, {
-      count: chosen.length,
-      next: isLast ? null : url.href,
-      previous: null,
-      results: chosen.slice((page - 1) * size, page * size),
-    });
+    const results = chosen.slice((page - 1) * size, page * size);
+    sendPage(response, results, { count: chosen.length, ...(isLast ? {} : { next: url.href }) });
   };
 }
 

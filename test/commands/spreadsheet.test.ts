@@ -10,7 +10,7 @@ import writeXlsxFile from 'write-excel-file/node';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { sendJson, sendPage, withServer } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 30 });
 let folder: string;
@@ -333,7 +333,7 @@ describe('rows that name their bicycles', () => {
         pages += 1;
         const uuid = (index: number) => `00000000-0000-4000-8000-${String(pages * 100 + index).padStart(12, '0')}`;
         const results = Array.from({ length: 100 }, (_, index) => ({ uuid: uuid(index), name: `Ada ${pages}` }));
-        sendJson(response, 200, { count: 100, next: `http://x/bicycles/?page=${pages + 1}`, previous: null, results });
+        sendPage(response, results, { next: `http://x/bicycles/?page=${pages + 1}` });
       },
       async ({ env }) => {
         const words = ['put_in_maintenance', '--yes'];

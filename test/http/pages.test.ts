@@ -8,7 +8,7 @@ import type { Page } from '../../src/http/types.js';
 import { propertyStart, splitArray, squeeze } from '../../src/json/text.js';
 import { openTestClient } from '../support/client.js';
 import { isLong } from '../support/often.js';
-import { type Answer, sendJson, startServer, type TestServer } from '../support/server.js';
+import { type Answer, sendJson, sendPage, startServer, type TestServer } from '../support/server.js';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -50,12 +50,7 @@ function paged(
       page * 2,
     );
     if (items.length === 0) return sendJson(response, 404, { detail: 'Invalid page.' });
-    sendJson(response, 200, {
-      count: total,
-      next: page * 2 < total ? link(page + 1) : null,
-      previous: null,
-      results: items,
-    });
+    sendPage(response, items, { count: total, ...(page * 2 < total ? { next: link(page + 1) } : {}) });
   };
 }
 

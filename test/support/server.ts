@@ -84,6 +84,11 @@ export function sendJson(
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
+/** Answers with a page of a list (section 2.6), the only one where no other is named. */
+export function sendPage(response: ServerResponse, results: object[], more: { count?: number; next?: string } = {}) {
+  sendJson(response, 200, { count: results.length, next: null, previous: null, results, ...more });
+}
+
 export const TRACE_HEADERS = {
   'X-Service-From': 'eu-west',
   'X-Service-RequestId': 'request-1',
