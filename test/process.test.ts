@@ -16,7 +16,7 @@ import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from 
 import { runFleet } from './support/run.js';
 import { eventually, isAlive } from './support/running.js';
 import { withSandbox } from './support/sandbox.js';
-import { withServer } from './support/server.js';
+import { type Answer, withServer } from './support/server.js';
 import { hasTool } from './support/tools.js';
 
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -118,8 +118,7 @@ test('many MB go through a pipe byte for byte', async () => {
       }),
     );
   await withServer(
-    (response, { path }) => {
-      const number = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    (response, { page: number }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(
         `{"count":${pages * 100},"next":${number < pages ? `"http://x/?page=${number + 1}"` : 'null'},"results":[${page(number).join(',')}]}`,
@@ -183,8 +182,7 @@ const END_LIMIT_MS = 10_000;
 const FOR_MS = 8000;
 
 /** An endless list of pages of 100 kB. */
-function endlessList(response: ServerResponse, path: string): void {
-  const number = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+function endlessList(response: ServerResponse, number: number): void {
   const results = Array.from({ length: 100 }, (_, index) => ({ uuid: `${number}-${index}`, note: 'x'.repeat(1000) }));
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ count: 1e9, next: `http://x/?page=${number + 1}`, results }));
@@ -220,10 +218,10 @@ async function withEndless(use: (server: EndlessServer) => Promise<void>): Promi
     moves++;
     socket.on('drain', () => moves++);
   };
-  const serve = (response: ServerResponse, { path }: { path: string }, socket: Socket) => {
+  const serve: Answer = (response, { path, page }, socket) => {
     taken(socket);
     if (path.startsWith('/subscribe/')) endlessStream(response);
-    else endlessList(response, path);
+    else endlessList(response, page);
   };
   await withServer(serve, ({ url, env }) =>
     use({

@@ -4,10 +4,11 @@ import { execFile, execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createServer as createProxy } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newFolder } from './support/folder.js';
+import { listenOn } from './support/listen.js';
 import { mostly } from './support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { hasTool } from './support/tools.js';
@@ -35,8 +36,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
       response.setHeader('content-type', 'application/json');
       response.end(`[{"uuid":"${UUID}"}]`);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    port = (server.address() as AddressInfo).port;
+    port = await listenOn(server);
   });
   afterAll(async () => {
     server.closeAllConnections();
@@ -72,19 +72,13 @@ describe.runIf(hasTool('openssl'))('https', () => {
     },
   );
 
-  test('a certificate that nobody vouches for is refused, and the hint names the variable', async () => {
-    const { code, stderr } = await list('localhost');
-    expect([code, stderr]).toEqual([8, expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/s)]);
-  });
-
-  test('one of the authority that the variable names is taken', async () => {
-    const ended = await list('localhost', { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
-    expect(ended).toEqual({ code: 0, stdout: `${UUID}\n`, stderr: '' });
-  });
-
-  test('for another name it is not', async () => {
-    const { code, stderr } = await list('127.0.0.1', { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
-    expect([code, stderr]).toEqual([8, expect.stringContaining('certificate')]);
+  test('of an authority that the variable names a certificate is taken, for its own names', async () => {
+    const NODE_EXTRA_CA_CERTS = join(folder, 'ca.pem');
+    expect(await list('localhost', { NODE_EXTRA_CA_CERTS })).toEqual({ code: 0, stdout: `${UUID}\n`, stderr: '' });
+    const refused = { code: 8, stderr: expect.stringContaining('certificate') };
+    expect(await list('127.0.0.1', { NODE_EXTRA_CA_CERTS })).toMatchObject(refused);
+    const hinted = { ...refused, stderr: expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/s) };
+    expect(await list('localhost')).toMatchObject(hinted);
   });
 
   test('through the tunnel of a proxy as well', async () => {
@@ -97,8 +91,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
       });
       for (const end of [socket, upstream]) end.on('error', () => {});
     });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    const HTTPS_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const HTTPS_PROXY = `http://127.0.0.1:${await listenOn(proxy)}`;
     try {
       const trusted = await list('fleet.test', { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
       expect([trusted, asked]).toEqual([{ code: 0, stdout: `${UUID}\n`, stderr: '' }, [`fleet.test:${port}`]]);

@@ -7,7 +7,13 @@ import type { ClientOptions } from '../../src/http/client.js';
 import type { HttpRequest } from '../../src/http/types.js';
 import { openTestClient } from '../support/client.js';
 import { type HostileName, type HostileOptions, hostile } from '../support/hostile.js';
-import { type Behaviour, inTurn, type MisbehavingServer, startMisbehaving } from '../support/misbehaving.js';
+import {
+  type Behaviour,
+  inTurn,
+  type MisbehavingServer,
+  sendStatus,
+  startMisbehaving,
+} from '../support/misbehaving.js';
 import { runFleet } from '../support/run.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -98,13 +104,11 @@ describe('size', () => {
 });
 
 describe('depth', () => {
-  const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
-
   test.each(['json', 'jsonl', 'yaml', 'table', 'csv', 'tsv', 'geojson', 'uuid'])(
     'an answer of 10,000 brackets as %s is one line and exit 7',
     async (format) => {
-      const { url } = await serve(hostile('nested', { bytes: 10_000 }));
-      const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '-o', format], { env: env(url) });
+      const { env } = await serve(hostile('nested', { bytes: 10_000 }));
+      const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '-o', format], { env });
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
       expect(stderr).toContain('nested deeper than 500 levels');
       expect(stderr).not.toMatch(/\n\s+at /);
@@ -112,8 +116,8 @@ describe('depth', () => {
   );
 
   test.each(['json', 'yaml', 'table', 'csv'])('an answer of 499 levels comes out as %s', async (format) => {
-    const { url } = await serve(hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }));
-    const { code, stderr } = await runFleet(['api', '/x/', '-o', format], { env: env(url) });
+    const { env } = await serve(hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }));
+    const { code, stderr } = await runFleet(['api', '/x/', '-o', format], { env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
@@ -122,8 +126,8 @@ describe('depth', () => {
     [404, 5],
     [500, 7],
   ])('an error %i of 10,000 brackets keeps its code, and its text is the detail', async (status, code) => {
-    const { url } = await serve(hostile('nested', { status, bytes: 10_000 }));
-    const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env: env(url) });
+    const { env } = await serve(hostile('nested', { status, bytes: 10_000 }));
+    const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
     expect(run.code).toBe(code);
     const { error } = JSON.parse(run.stderr);
     expect(error).toMatchObject({ status, detail: '['.repeat(2000) });
@@ -150,8 +154,7 @@ describe('time', () => {
   });
 
   test('--deadline is a flag in seconds', async () => {
-    const { url } = await serve(hostile('slowBody', { everyMs: 50 }));
-    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' };
+    const { env } = await serve(hostile('slowBody', { everyMs: 50 }));
     const { code, stderr } = await runFleet(['bicycles', 'list', '--deadline', '0.3'], { env });
     expect(code).toBe(8);
     expect(stderr).toContain('--deadline');
@@ -172,9 +175,9 @@ describe('an answer that is odd on the wire', () => {
     ['silent', {}, 8],
   ])('of a service that is %s, %j, ends a command with %i', async (name, options, exitCode) => {
     const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
-    const { url } = await serve(hostile(name, { body, ...options }));
+    const { env } = await serve(hostile(name, { body, ...options }));
     const line = `bicycles list --json -q --retries 0 --timeout ${exitCode === 0 ? 30 : 1}`;
-    const run = await runFleet(line.split(' '), { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' } });
+    const run = await runFleet(line.split(' '), { env });
     expect(run.code, run.stderr).toBe(exitCode);
     if (exitCode === 0) expect(JSON.parse(run.stdout)).toHaveLength(1);
     else expect(JSON.parse(run.stderr).error.message).not.toBe('');
@@ -190,10 +193,15 @@ describe('an answer that is odd on the wire', () => {
     expect((await ask(hostile('bigHeader', { bytes: 20_000 }), change)).status).toBe(200);
   });
 
-  test('headers above 64 kB are named', async () => {
-    const { error } = await ask(hostile('bigHeader', { bytes: 100_000 }));
-    expect(error?.kind).toBe('network');
-    expect(error?.message).toContain('the headers of the answer are larger than 64 kB');
+  test.each<[what: string, behaviour: Behaviour, words: string, requests: number]>([
+    ['headers above 64 kB', hostile('bigHeader', { bytes: 100_000 }), 'headers of the answer are larger than 64 kB', 1],
+    ['headers that do not come in time', hostile('silent'), 'no answer in time', 2],
+    ['a body that stops', hostile('silentBody'), 'the answer stopped coming', 2],
+    ['something that is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'), 'not HTTP', 1],
+  ])('%s is named; of two tries it gets %4$i', async (_what, behaviour, words, requests) => {
+    const { error, server } = await ask(behaviour, {}, { retries: 1, timeoutMs: 200 });
+    expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining(words)]);
+    expect(server.requests).toHaveLength(requests);
   });
 
   test.each<[number, Partial<HttpRequest>]>([
@@ -236,12 +244,6 @@ test.each([
   [{ 'x-acme-requestid': 'r', 'X-SERVICE-RequestID': 's' }, { requestId: 's' }],
   [{ 'X-Request-Id': 'r', 'X-Version': 'v' }, {}],
 ])('the trace headers %j', async (headers, trace) => {
-  const { error } = await ask((socket) =>
-    socket.end(
-      `HTTP/1.1 400 Bad\r\n${Object.entries(headers)
-        .map(([name, value]) => `${name}: ${value}\r\n`)
-        .join('')}Content-Length: 0\r\n\r\n`,
-    ),
-  );
+  const { error } = await ask((socket) => sendStatus(socket, 400, headers as { [name: string]: string }));
   expect(error?.trace).toEqual(trace);
 });

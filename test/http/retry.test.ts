@@ -19,6 +19,7 @@ test.each<[what: string, end: TryEnd, state: typeof GET, decision: RetryDecision
   ['unavailable', answered(503), GET, again(250)],
   ['gateway timeout', answered(504), GET, again(250)],
   ['a bug of the service', answered(500), GET, END],
+  ['nothing that the service does', answered(501), GET, END],
   ['a refusal', answered(400), GET, END],
   ['not found', answered(404), GET, END],
   ['a conflict', answered(409), POST, END],

@@ -1,9 +1,8 @@
 // The page of `fleet map` in a real browser: from a disk and served, and that it asks nobody else and runs nothing of the service's text.
 
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
@@ -11,6 +10,7 @@ import type { StatsRow } from '../../src/views/stats.js';
 import { type OpenedPage, openPage, type startBrowser, useBrowser } from '../support/browser.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
+import { listenOn } from '../support/listen.js';
 import { isLong, mostly } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
@@ -298,9 +298,8 @@ describe('from a disk', () => {
 
   test('--tiles opens the policy for that server alone, and names whom the tiles are owed to', async (context) => {
     const asked: string[] = [];
-    const tiles = await serveTiles(asked);
-    const origin = `http://127.0.0.1:${(tiles.address() as AddressInfo).port}`;
-    onTestFinished(() => void tiles.close());
+    const { origin, close } = await serveTiles(asked);
+    onTestFinished(() => void close());
     const flags = ['--tiles', `${origin}/{z}/{x}/{y}.png`, '--attribution', '© <b>Somebody</b>'];
     const opened = await openPage(chromium(context), await draw('tiles.html', ...flags));
     const { page } = opened;
@@ -315,15 +314,14 @@ describe('from a disk', () => {
 });
 
 /** A picture of one pixel for every tile. */
-async function serveTiles(asked: string[]): Promise<Server> {
+async function serveTiles(asked: string[]) {
   const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     response.writeHead(200, { 'Content-Type': 'image/png', 'Access-Control-Allow-Origin': '*' });
     response.end(Buffer.from(pixel, 'base64'));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
+  return { origin: `http://127.0.0.1:${await listenOn(server)}`, close: () => server.close() };
 }
 
 /** Without a window every tab is seen: what a browser says of one behind another is said by hand. */

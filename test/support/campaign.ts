@@ -3,12 +3,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { createRandom } from '../../src/sandbox/random.js';
 import { environmentOf } from './environment.js';
 import { withJournal } from './journal.js';
+import { listenOn } from './listen.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { withSandbox } from './sandbox.js';
 
@@ -109,13 +109,9 @@ async function withGateway<T>(sandbox: Sandbox, random: Random, use: (gateway: G
       forwarded.on('error', reject);
       forwarded.end(body);
     });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${await listenOn(server)}`;
   try {
-    return await use({
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      posts: () => posts,
-      carriedOut,
-    });
+    return await use({ url, posts: () => posts, carriedOut });
   } finally {
     server.closeAllConnections();
     server.close();

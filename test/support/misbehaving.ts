@@ -1,6 +1,7 @@
 // A server over bare sockets: what a behaviour writes is exactly what goes over the wire. The behaviours of a table are in hostile.ts.
 
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { listenOn } from './listen.js';
 
 /** A request as it came. */
 export interface PushRequest {
@@ -60,8 +61,7 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
       return { method, path, headers, body, number: requests.length };
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listenOn(server)}`;
   return {
     url,
     env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },

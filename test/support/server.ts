@@ -1,12 +1,15 @@
 // A small HTTP server on loopback that answers as a test says, and remembers what it was asked.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listenOn } from './listen.js';
 
 export interface Asked {
   method: string;
   /** Path and query as they came on the wire. */
   path: string;
+  /** The page of a list that is asked for. */
+  page: number;
   headers: IncomingMessage['headers'];
   body: string;
 }
@@ -32,10 +35,10 @@ export async function startServer(answer: Answer, port = 0): Promise<TestServer>
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      const { method = '', url: path = '', headers } = request;
       const one: Asked = {
-        method: request.method ?? '',
-        path: request.url ?? '',
-        headers: request.headers,
+        ...{ method, path, headers },
+        page: Number(new URL(path, 'http://x').searchParams.get('page') ?? 1),
         body: Buffer.concat(chunks).toString(),
       };
       asked.push(one);
@@ -48,8 +51,7 @@ export async function startServer(answer: Answer, port = 0): Promise<TestServer>
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listenOn(server, port)}`;
   return {
     url,
     env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
