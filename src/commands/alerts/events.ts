@@ -2,10 +2,9 @@
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
-import type { StreamEvent } from '../../http/stream/events.js';
 import type { Page, Query } from '../../http/types.js';
-import type { EndOptions, Stop } from '../shared/follow/ending.js';
-import type { End } from '../shared/follow/loop.js';
+import type { EndOptions } from '../shared/follow/ending.js';
+import type { CommonEffect, CommonEvent } from '../shared/follow/loop.js';
 import type { AlertItem, Version } from './known.js';
 import type { Marks } from './memory.js';
 import type { Webhook } from './receiver.js';
@@ -31,10 +30,8 @@ export type AlertsEvent =
   | { readonly type: 'page'; readonly page: Page<Alert>; readonly serviceMs: number }
   | { readonly type: 'failed'; readonly error: FleetError; readonly askedMs: number | undefined }
   | { readonly type: 'webhook'; readonly webhook: Webhook }
-  /** What the push channel says, where a topic is followed. */
-  | StreamEvent
-  | { readonly type: 'tick' }
-  | Stop;
+  /** What the push channel says, where a topic is followed, among others. */
+  | CommonEvent;
 
 export interface Show {
   readonly type: 'show';
@@ -54,7 +51,6 @@ export type AlertsEffect =
   | { readonly type: 'cursor'; readonly marks: Marks }
   /** Answered by one `page` or `failed`; there is one at a time. */
   | { readonly type: 'read-page'; readonly query: Query }
-  | { readonly type: 'wake'; readonly inMs: number }
   | {
       readonly type: 'unread';
       readonly error: FleetError;
@@ -68,6 +64,4 @@ export type AlertsEffect =
   | { readonly type: 'bound'; readonly items: number }
   /** A webhook was taken in; it is answered when what stands before this was delivered. */
   | { readonly type: 'accepted'; readonly webhook: Webhook; readonly isNews: boolean }
-  | { readonly type: 'stream'; readonly event: StreamEvent }
-  | { readonly type: 'detail'; readonly text: string }
-  | End;
+  | CommonEffect;

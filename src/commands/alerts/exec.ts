@@ -28,15 +28,11 @@ export async function runCommand(command: string, input: string, options: ExecOp
     left -= line.length;
     say(left < 0 ? `more than ${OUTPUT_LIMIT_CHARACTERS / 1024} kB: the rest of the output was left out` : line);
   };
-  const onOutput = (...streams: Parameters<Parameters<typeof runShell>[1]['onOutput']>) => {
-    for (const stream of streams) readShellLines(stream, LINE_LIMIT_CHARACTERS, take);
-  };
   const end = await runShell(command, {
-    ...rest,
-    limitMs: EXEC_LIMIT_MS,
-    input: `${input}\n`,
-    mayAsk: false,
-    onOutput,
+    ...{ ...rest, limitMs: EXEC_LIMIT_MS, input: `${input}\n`, mayAsk: false },
+    onOutput(...streams) {
+      for (const stream of streams) readShellLines(stream, LINE_LIMIT_CHARACTERS, take);
+    },
   });
   if (end.why === 'late') return `it did not end within ${EXEC_LIMIT_MS / 1000} s`;
   if (end.why === 'stopped') return 'it was stopped at the end';

@@ -16,7 +16,7 @@ import { scopeOf } from '../shared/organization.js';
 import type { AlertsEvent } from './events.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
-import { type Memory, openMemory } from './memory.js';
+import { type Forwarded, type Memory, openMemory } from './memory.js';
 import { openReceiver, type Webhook } from './receiver.js';
 
 export interface ListenOptions extends EndOptions {
@@ -73,10 +73,9 @@ async function statePath(context: Context, { host, port, path }: ListenOptions, 
   await makeFolder(folder, OWN_FOLDER_MODE).catch((error) => {
     throw configError(`${folder} cannot be made: ${reasonOf(error)}`, hint, error);
   });
-  const digest = createHash('sha256')
-    .update(JSON.stringify([base, host, port, path]))
-    .digest('hex');
-  return join(folder, `listen-${port}-${digest.slice(0, 12)}.state`);
+  const place = JSON.stringify([base, host, port, path]);
+  const digest = createHash('sha256').update(place).digest('hex').slice(0, 12);
+  return join(folder, `listen-${port}-${digest}.state`);
 }
 
 /** Takes webhooks from now on. */
@@ -135,10 +134,8 @@ async function receive(
 
 /** The body as it came, with what tells its receiver what it is and whose. */
 function forwardedOf({ body, headers: all }: Webhook, signatureHeader: string) {
-  const headers: { [name: string]: string } = {};
-  for (const name of ['content-type', 'user-agent', signatureHeader.toLowerCase()]) {
-    const value = all[name];
-    if (typeof value === 'string') headers[name] = value;
-  }
-  return { body, headers };
+  const names = ['content-type', 'user-agent', signatureHeader.toLowerCase()];
+  // Node gives each of them as one text.
+  const headers = Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
+  return { body, headers: headers as Forwarded['headers'] };
 }
