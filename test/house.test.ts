@@ -218,7 +218,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/terminal': 1_798,
   'src/views/*.ts': 1_330,
   'src/views/map': 876,
-  'src/commands/alerts': 1_610,
+  'src/commands/alerts': 1_596,
   'src/commands/api': 300,
   'src/commands/auth': 529,
   'src/commands/bicycles': 1_586,
