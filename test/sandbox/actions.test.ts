@@ -1,17 +1,14 @@
 // Creation and transitions against interface.md sections 3.1, 4.2 and 4.3: every cell of the table, every role, every refusal.
 import { expect, test } from 'vitest';
+import { BICYCLE_STATES } from '../../src/api/bicycle.js';
 import type { SandboxState, ServedBicycle, ServedTransition, TokenOptions } from '../../src/sandbox/index.js';
 import { useSandbox } from '../support/sandbox.js';
-import { actOn, ask, bicycleIn } from './ask.js';
+import { actOn, ask, bicycleIn, linkOf, UNKNOWN } from './ask.js';
 
 const sandbox = useSandbox({ service: 'interface', bicycles: 60 });
 
 const act = (uuid: string, type: unknown, token: TokenOptions = {}) => actOn(sandbox(), uuid, { type }, { token });
 const create = (body: object, token: TokenOptions = {}) => ask(sandbox(), '/bicycles/', { body, token });
-
-const STATES: SandboxState[] = [
-  ...(['available', 'in_maintenance', 'rented', 'lost', 'unrecoverable', 'retired', 'reserved'] as const),
-];
 
 // The table of the sandbox, written down a second time so that one slip of the pen shows.
 const TABLE: [ServedTransition, SandboxState[], SandboxState][] = [
@@ -33,7 +30,7 @@ const AUTOMATIC: ServedTransition[] = ['expire_rental_session', 'expire_reservat
 const RENTERS: ServedTransition[] = ['rent', 'return', 'reserve', 'cancel_reservation'];
 
 test.each(TABLE)('%s from each state', async (transition, sources, target) => {
-  for (const state of STATES) {
+  for (const state of BICYCLE_STATES) {
     const uuid = bicycleIn(sandbox(), state);
     const before = sandbox().bicycle(uuid) as ServedBicycle;
     const count = sandbox().actionCount(uuid);
@@ -94,13 +91,13 @@ test.each<[string, unknown, number]>([
 ])('an action with %s is refused', async (_, body, status) => {
   const uuid = bicycleIn(sandbox(), 'available');
   expect((await actOn(sandbox(), uuid, body as object)).status).toBe(status);
-  expect((await act('00000000-0000-4000-8000-000000000000', 'rent')).status).toBe(404);
+  expect((await act(UNKNOWN, 'rent')).status).toBe(404);
   const asForm = await actOn(sandbox(), uuid, { type: 'rent' }, { headers: { 'Content-Type': 'text/plain' } });
   expect([asForm.status, sandbox().bicycle(uuid)?.state]).toEqual([415, 'available']);
 });
 
 const link = (collection: string, uuid: string | undefined) => `${sandbox().baseUrl}/${collection}/${uuid}/`;
-const organizationLink = () => link('organizations', sandbox().organizations[0]?.uuid);
+const organizationLink = () => linkOf(sandbox());
 
 test('creation with everything: 201, the bicycle, last in the list and in maintenance', async () => {
   const lock = link('locks', '01234567-89ab-4cde-8f01-23456789abcd');
@@ -113,8 +110,6 @@ test('creation with everything: 201, the bicycle, last in the list and in mainte
   expect(body).not.toHaveProperty('colour');
   expect(sandbox().bicycles(sandbox().organizations[0]?.uuid).at(-1)).toEqual(body);
 });
-
-const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 test.each<[string, () => { [field: string]: unknown }, { [field: string]: string }]>([
   ['nothing', () => ({ name: null }), { name: 'required', organization: 'required' }],

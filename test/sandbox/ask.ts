@@ -47,6 +47,12 @@ export function actOn(own: Sandbox, uuid: string, body: object, asking: Asking =
   return ask(own, `/bicycles/${uuid}/actions/`, { ...asking, body });
 }
 
+/** The link of an organization, the main one first. */
+export const linkOf = (own: Sandbox, index = 0) => `${own.baseUrl}/organizations/${own.organizations[index]?.uuid}/`;
+
+/** No bicycle, and nothing else, is called so. */
+export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
 /** A bicycle of the main organization, put into a state, whatever the transitions say. */
 export function bicycleIn(own: Sandbox, state: string): string {
   const uuid = own.bicycles(own.organizations[0]?.uuid)[0]?.uuid ?? '';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type Fault, parseFault, type Sandbox } from '../../src/sandbox/index.js';
 import { headersFor, withSandbox } from '../support/sandbox.js';
-import { actOn, bicycleIn } from './ask.js';
+import { actOn, ask, bicycleIn } from './ask.js';
 import { openStream } from './stream.js';
 
 test.each<[string, Fault]>([
@@ -31,24 +31,13 @@ test.each(
   expect(() => parseFault(text)).toThrow(`"${text}"; faults: latency=200ms, error=503:5%`);
 });
 
-async function list(own: Sandbox): Promise<Response> {
-  return fetch(`${own.baseUrl}/bicycles/`, { headers: await headersFor(own) });
-}
-
-async function rent(own: Sandbox, uuid: string): Promise<Response> {
-  return fetch(`${own.baseUrl}/bicycles/${uuid}/actions/`, {
-    method: 'POST',
-    headers: { ...(await headersFor(own)), 'Content-Type': 'application/json' },
-    body: '{"type":"rent"}',
-  });
-}
+const list = (own: Sandbox) => ask(own, '/bicycles/');
+const rent = (own: Sandbox, uuid: string) => actOn(own, uuid, { type: 'rent' });
 
 async function subscribe(own: Sandbox) {
   const path = `/subscribe/%2F${own.organizations[0]?.uuid}%2Fadmin%2Fbicycles%2F%2A/`;
   return openStream(own.sseUrl, path, await headersFor(own));
 }
-
-const available = (own: Sandbox) => own.bicycles().find(({ state }) => state === 'available')?.uuid ?? '';
 
 test('latency delays every answer, on both ports', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('latency=150ms')] }, async (own) => {
@@ -61,11 +50,11 @@ test('latency delays every answer, on both ports', () =>
 
 test('an error has the shape of errors and the trace headers; 429 says when to come again', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('error=429:1x'), parseFault('error=503:1x')] }, async (own) => {
-    const uuid = available(own);
+    const uuid = bicycleIn(own, 'available');
     const throttled = await rent(own, uuid);
     expect([throttled.status, throttled.headers.get('Retry-After')]).toEqual([429, '1']);
     expect(throttled.headers.get('X-Service-RequestId')).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await throttled.json()).toEqual({ detail: [{ message: expect.any(String), code: 'throttled' }] });
+    expect(throttled.body).toEqual({ detail: [{ message: expect.any(String), code: 'throttled' }] });
     const broken = await rent(own, uuid);
     expect([broken.status, broken.headers.get('Retry-After')]).toEqual([503, null]);
     expect(own.actionCount(uuid)).toBe(0);
@@ -75,7 +64,7 @@ test('an error has the shape of errors and the trace headers; 429 says when to c
 
 test('a cut performs the request and then destroys the socket', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
-    const uuid = available(own);
+    const uuid = bicycleIn(own, 'available');
     own.setFaults([parseFault('cut=1x')]);
     await expect(rent(own, uuid)).rejects.toThrow();
     expect([own.actionCount(uuid), own.bicycle(uuid)?.state]).toEqual([1, 'rented']);
@@ -103,7 +92,7 @@ test('stall silences a subscription, heartbeat included, and leaves it open', ()
       length = stalled.comments.length;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    own.changeBicycle(available(own), { description: 'unheard' });
+    own.changeBicycle(bicycleIn(own, 'available'), { description: 'unheard' });
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect([stalled.comments.length, stalled.events.length, own.streamCount()]).toEqual([length, 0, 1]);
     own.setFaults([]);
@@ -113,13 +102,11 @@ test('stall silences a subscription, heartbeat included, and leaves it open', ()
 test('expire shortens the life of tokens; a new token works', () => {
   let now = Date.UTC(2026, 0, 1);
   return withSandbox({ bicycles: 10, now: () => now, faults: [parseFault('expire=60s')] }, async (own) => {
-    const status = async (headers: { [name: string]: string }) =>
-      (await fetch(`${own.baseUrl}/bicycles/`, { headers })).status;
-    const old = await headersFor(own);
-    expect(await status(old)).toBe(200);
+    const headers = await headersFor(own);
+    expect((await ask(own, '/bicycles/', { headers })).status).toBe(200);
     now += 60_000;
-    expect(await status(old)).toBe(401);
-    expect(await status(await headersFor(own))).toBe(200);
+    expect((await ask(own, '/bicycles/', { headers })).status).toBe(401);
+    expect((await list(own)).status).toBe(200);
   });
 });
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Role } from '../../src/sandbox/index.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
-import { type Answer, ask, askAll, type Item, uuidsOf } from './ask.js';
+import { type Answer, ask, askAll, type Item, linkOf, UNKNOWN, uuidsOf } from './ask.js';
 
 const sandbox = useSandbox({ service: 'interface' });
 /** Where order counts and pages do not. */
@@ -45,11 +45,11 @@ test('organization, asked for or in the token', async () => {
   const token = { organization: organization(1) };
   expect(uuidsOf(await askAll(sandbox(), `/bicycles/?organization=${organization(1).toUpperCase()}`))).toEqual(own);
   expect(uuidsOf(await askAll(sandbox(), '/bicycles/', { token }))).toEqual(own);
-  for (const wanted of [organization(0), '00000000-0000-4000-8000-000000000000'])
+  for (const wanted of [organization(0), UNKNOWN])
     expect(await askAll(sandbox(), `/bicycles/?organization=${wanted}`, { token })).toEqual([]);
   for (const asking of [{ token }, {}])
     for (const alert of await askAll(sandbox(), `/alerts/?organization=${organization(1)}`, asking))
-      expect(alert['organization']).toBe(`${sandbox().baseUrl}/organizations/${organization(1)}/`);
+      expect(alert['organization']).toBe(linkOf(sandbox(), 1));
 });
 
 test('zone: the bicycles inside, of the same organization; filters hold together', async () => {
@@ -104,8 +104,7 @@ test('an order that has been asked for follows changes and creations', () =>
     const last = (await byName()).at(-1) ?? '';
     still.changeBicycle(last, { name: '!first' });
     expect((await byName())[0]).toBe(last);
-    const link = `${still.baseUrl}/organizations/${still.organizations[0]?.uuid}/`;
-    const { uuid } = (await ask(still, '/bicycles/', { body: { name: '!!', organization: link } })).body;
+    const { uuid } = (await ask(still, '/bicycles/', { body: { name: '!!', organization: linkOf(still) } })).body;
     expect((await byName()).slice(0, 2)).toEqual([uuid, last]);
   }));
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ServedBicycle, TokenOptions } from '../../src/sandbox/index.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
-import { type Asking, actOn, ask, bicycleIn, type Item, uuidsOf } from './ask.js';
+import { type Asking, actOn, ask, bicycleIn, type Item, linkOf, UNKNOWN, uuidsOf } from './ask.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
 
@@ -14,9 +14,8 @@ test('one bicycle at its own address', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const { status, body } = await ask(sandbox(), `/bicycles/${uuid.toUpperCase()}/`);
   expect([status, body]).toEqual([200, sandbox().bicycle(uuid)]);
-  const organization = `${sandbox().baseUrl}/organizations/${sandbox().organizations[0]?.uuid}/`;
-  expect(body).toMatchObject({ short_id: uuid.slice(0, 8), organization });
-  const missing = await ask(sandbox(), '/bicycles/00000000-0000-4000-8000-000000000000/');
+  expect(body).toMatchObject({ short_id: uuid.slice(0, 8), organization: linkOf(sandbox()) });
+  const missing = await ask(sandbox(), `/bicycles/${UNKNOWN}/`);
   const detail = [{ message: 'No Bicycle matches the given query.', code: 'not_found' }];
   expect([missing.status, missing.body]).toEqual([404, { detail }]);
 });
@@ -76,7 +75,7 @@ test('a bicycle can move to another organization, and be deleted', () =>
     const counts = () =>
       Promise.all([first, second].map(async (one) => (await ask(own, `/bicycles/?organization=${one}`)).body['count']));
     const [a, b] = (await counts()).map(Number) as [number, number];
-    const organization = `${own.baseUrl}/organizations/${second}/`;
+    const organization = linkOf(own, 1);
     const moved = await ask(own, `/bicycles/${uuid}/`, { method: 'PATCH', body: { organization } });
     expect([moved.body['organization'], await counts()]).toEqual([organization, [a - 1, b + 1]]);
     expect((await ask(own, `/bicycles/${uuid}/`, { method: 'DELETE' })).status).toBe(204);
@@ -121,8 +120,7 @@ test('pages: a size up to 100 that is cut silently, the newest first', () =>
       const created = items.map((item) => String(item['created']));
       expect(created).toEqual([...created].sort().reverse());
     }
-    const organization = `${own.baseUrl}/organizations/${own.organizations[0]?.uuid}/`;
-    const made = await ask(own, '/bicycles/', { body: { name: 'Newest', organization } });
+    const made = await ask(own, '/bicycles/', { body: { name: 'Newest', organization: linkOf(own) } });
     expect((await results('/bicycles/', own))[0]?.uuid).toBe(made.body['uuid']);
   }));
 
@@ -178,8 +176,7 @@ test('only who rents may return, one reservation or rental a renter', () =>
   }));
 
 test('creation: an empty name, 128 characters at most, a name once in an organization', async () => {
-  const organization = `${sandbox().baseUrl}/organizations/${sandbox().organizations[0]?.uuid}/`;
-  const create = (name: string) => ask(sandbox(), '/bicycles/', { body: { name, organization } });
+  const create = (name: string) => ask(sandbox(), '/bicycles/', { body: { name, organization: linkOf(sandbox()) } });
   for (const name of ['', '', '🚲'.repeat(128), 'Twin']) expect((await create(name)).status).toBe(201);
   expect((await create('x'.repeat(129))).body).toMatchObject({ detail: { name: [{ code: 'max_length' }] } });
   expect((await create('Twin')).body).toMatchObject({ detail: [{ code: 'unique' }] });
@@ -197,8 +194,8 @@ test('a version in Accept is needed; a POST without its slash is sent on; unknow
 test('tokens: log in, refresh, and the affiliations in the claims', async () => {
   const claims = (token: unknown) => JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());
   const [first = '', second = ''] = uuidsOf(sandbox().organizations);
-  const logIn = (password: string) =>
-    ask(sandbox(), '/jwt/login/', { body: { email: 'operator@example.com', password } });
+  const email = 'operator@example.com';
+  const logIn = (password: string) => ask(sandbox(), '/jwt/login/', { body: { email, password } });
   const { token } = (await logIn('x')).body;
   const payload = claims(token);
   expect(payload.affs).toEqual({ [first]: ['fleet_operator'], [second]: ['fleet_operator'] });
@@ -218,7 +215,7 @@ test.each(['organizations', 'zones', 'bicycle_models', 'locks', 'users'])('/%s/ 
   const [item] = items;
   expect((await ask(sandbox(), `/${name}/${item?.uuid}/`)).body).toEqual(item);
   expect((await ask(sandbox(), String(item?.['url']))).body).toEqual(item);
-  expect((await ask(sandbox(), `/${name}/00000000-0000-4000-8000-000000000000/`)).status).toBe(404);
+  expect((await ask(sandbox(), `/${name}/${UNKNOWN}/`)).status).toBe(404);
 });
 
 test.each<[string, string[]]>([

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Sandbox, SandboxOptions, ServedTransition, TokenOptions } from '../../src/sandbox/index.js';
 import { headersFor, useSandbox, withSandbox } from '../support/sandbox.js';
-import { ask, bicycleIn } from './ask.js';
+import { ask, bicycleIn, linkOf, UNKNOWN } from './ask.js';
 import { openStream, type Stream } from './stream.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
@@ -13,10 +13,8 @@ const pathOf = (topic: string) => `/subscribe/${encodeURIComponent(topic).replac
 
 async function subscribe(own: Sandbox, topic: string, token?: TokenOptions, last?: string): Promise<Stream> {
   const headers = { ...(await headersFor(own, token)), Accept: 'text/event-stream, application/json;version=1.0' };
-  return openStream(own.sseUrl, pathOf(topic), {
-    ...headers,
-    ...(last === undefined ? {} : { 'Last-Event-ID': last }),
-  });
+  const again = last === undefined ? {} : { 'Last-Event-ID': last };
+  return openStream(own.sseUrl, pathOf(topic), { ...headers, ...again });
 }
 
 /** What the messages say in a field, in order. */
@@ -70,8 +68,7 @@ test.each<[ServedTransition, string, boolean]>([
 
 test('what a client creates is pushed; any message can be published as it is', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
-  const link = `${sandbox().baseUrl}/organizations/${organization(sandbox())}/`;
-  const made = await ask(sandbox(), '/bicycles/', { body: { name: 'New', organization: link } });
+  const made = await ask(sandbox(), '/bicycles/', { body: { name: 'New', organization: linkOf(sandbox()) } });
   const id = sandbox().publish(all(sandbox()), 'feedback', { stars: 5 });
   await stream.until(() => stream.events.length === 2);
   expect(heard(stream, 'uuid')[0]).toBe(made.body['uuid']);
@@ -122,7 +119,6 @@ test('the bicycles of a child come on a topic of their own', async () => {
 });
 
 const one = (uuid: string) => pathOf(`/${organization(sandbox())}/admin/bicycles/${uuid}/`);
-const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 test.each<[string, (path: string) => string]>([
   ['nothing encoded', () => `/subscribe/${all(sandbox())}/`],

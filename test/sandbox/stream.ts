@@ -1,5 +1,6 @@
 // A subscription over node:http that shows what really came: status, headers, events and comments.
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { eventually } from '../support/running.js';
 
 export interface StreamEvent {
   id: number;
@@ -11,7 +12,7 @@ export interface Stream {
   headers: IncomingHttpHeaders;
   events: StreamEvent[];
   comments: string[];
-  /** Waits until the condition holds; the test's own limit is the only clock. */
+  /** Waits until the condition holds. */
   until: (condition: () => boolean) => Promise<void>;
   /** Resolves with `end` after a clean end and `cut` after any other. */
   ended: Promise<'end' | 'cut'>;
@@ -32,7 +33,6 @@ export function openStream(url: string, path: string, headers: { [name: string]:
 function readStream(response: IncomingMessage, close: () => void): Stream {
   const events: StreamEvent[] = [];
   const comments: string[] = [];
-  const waiting = new Set<() => void>();
   let rest = '';
   response.setEncoding('utf8');
   response.on('data', (chunk: string) => {
@@ -45,7 +45,6 @@ function readStream(response: IncomingMessage, close: () => void): Stream {
         events.push({ id: Number(id), data: JSON.parse(data ?? 'null') });
       }
     }
-    for (const check of waiting) check();
   });
   const ended = new Promise<'end' | 'cut'>((resolve) => {
     response.on('close', () => resolve(response.complete ? 'end' : 'cut'));
@@ -58,15 +57,6 @@ function readStream(response: IncomingMessage, close: () => void): Stream {
     comments,
     ended,
     close,
-    until: (condition) =>
-      new Promise((resolve) => {
-        const check = () => {
-          if (!condition()) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
+    until: (condition) => eventually(condition, () => JSON.stringify({ events, comments })),
   };
 }

@@ -5,60 +5,57 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { parseWebhookUrl } from '../../src/sandbox/webhook.js';
 import { eventually } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
-import { startServer, withServer } from '../support/server.js';
+import { type Answer, startServer, type TestServer, withServer } from '../support/server.js';
 
-const subject = (own: Sandbox) => own.bicycles()[0]?.uuid ?? '';
+const taking: Answer = (response) => void response.writeHead(204).end();
+
+/** A sandbox with such a receiver, on whose first bicycle alerts are raised. */
+const withReceiver = (
+  answer: Answer,
+  hook: { path?: string; secret?: string },
+  use: (receiver: TestServer, own: Sandbox, uuid: string) => Promise<void>,
+) =>
+  withServer(answer, (receiver) => {
+    const { path = '', ...secret } = hook;
+    return withSandbox({ bicycles: 10, webhook: { url: receiver.url + path, ...secret } }, (own) =>
+      use(receiver, own, own.bicycles()[0]?.uuid ?? ''),
+    );
+  });
 
 test('raised and changed alerts arrive in order, as the list has them, signed', () =>
-  withServer(
-    (response) => void response.writeHead(204).end(),
-    (receiver) =>
-      withSandbox({ bicycles: 10, webhook: { url: `${receiver.url}/hook`, secret: 's3cret' } }, async (own) => {
-        const first = own.raiseAlert(subject(own), 'lock.shutdown', { message: 'Δ 🚲' });
-        const second = own.raiseAlert(subject(own), 'bicycle.bike_stolen');
-        const changed = own.changeAlert(first.uuid, { state: 'resolved' });
-        await eventually(() => own.webhookCounts().delivered === 3);
-        expect(receiver.asked.map(({ body }) => JSON.parse(body))).toEqual([first, second, changed]);
-        for (const { method, path, headers, body } of receiver.asked) {
-          const signature = `sha256=${createHmac('sha256', 's3cret').update(body).digest('hex')}`;
-          expect([method, path, headers['x-fleet-signature'], headers['content-type']]).toEqual([
-            'POST',
-            '/hook',
-            signature,
-            'application/json',
-          ]);
-        }
-      }),
-  ));
+  withReceiver(taking, { path: '/hook', secret: 's3cret' }, async (receiver, own, uuid) => {
+    const first = own.raiseAlert(uuid, 'lock.shutdown', { message: 'Δ 🚲' });
+    const second = own.raiseAlert(uuid, 'bicycle.bike_stolen');
+    const changed = own.changeAlert(first.uuid, { state: 'resolved' });
+    await eventually(() => own.webhookCounts().delivered === 3);
+    expect(receiver.asked.map(({ body }) => JSON.parse(body))).toEqual([first, second, changed]);
+    for (const { method, path, headers, body } of receiver.asked) {
+      const signature = `sha256=${createHmac('sha256', 's3cret').update(body).digest('hex')}`;
+      expect([method, path, headers['x-fleet-signature']]).toEqual(['POST', '/hook', signature]);
+      expect(headers['content-type']).toBe('application/json');
+    }
+  }));
 
 test('without a secret there is no signature', () =>
-  withServer(
-    (response) => void response.writeHead(200).end('ok'),
-    (receiver) =>
-      withSandbox({ bicycles: 10, webhook: { url: receiver.url } }, async (own) => {
-        own.raiseAlert(subject(own), 'lock.shutdown');
-        await eventually(() => receiver.asked.length === 1);
-        expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
-      }),
-  ));
+  withReceiver(taking, {}, async (receiver, own, uuid) => {
+    own.raiseAlert(uuid, 'lock.shutdown');
+    await eventually(() => receiver.asked.length === 1);
+    expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
+  }));
 
-test('500, a broken connection, 429 and 408 are tried again, in order; 400 is given up', async () => {
+test('500, a broken connection, 429 and 408 are tried again, in order; 400 is given up', () => {
   const answers = [500, 0, 429, 408, 204, 400, 204];
-  await withServer(
-    (response, _, socket) => {
-      const status = answers.shift() ?? 204;
-      if (status === 0) socket.destroy();
-      else response.writeHead(status).end();
-    },
-    (receiver) =>
-      withSandbox({ bicycles: 10, webhook: { url: receiver.url } }, async (own) => {
-        const alerts = [1, 2, 3].map(() => own.raiseAlert(subject(own), 'lock.shutdown').uuid);
-        await eventually(() => own.webhookCounts().waiting === 0);
-        expect(own.webhookCounts()).toEqual({ delivered: 2, waiting: 0, lost: 1 });
-        const [a, b, c] = alerts;
-        expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual([a, a, a, a, a, b, c]);
-      }),
-  );
+  const inTurn: Answer = (response, _, socket) => {
+    const status = answers.shift() ?? 204;
+    if (status === 0) socket.destroy();
+    else response.writeHead(status).end();
+  };
+  return withReceiver(inTurn, {}, async (receiver, own, uuid) => {
+    const [a, b, c] = [1, 2, 3].map(() => own.raiseAlert(uuid, 'lock.shutdown').uuid);
+    await eventually(() => own.webhookCounts().waiting === 0);
+    expect(own.webhookCounts()).toEqual({ delivered: 2, waiting: 0, lost: 1 });
+    expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual([a, a, a, a, a, b, c]);
+  });
 });
 
 test('a receiver that was down gets what waited', async () => {
@@ -66,9 +63,9 @@ test('a receiver that was down gets what waited', async () => {
   const { url } = probe;
   await probe.close();
   await withSandbox({ bicycles: 10, webhook: { url } }, async (own) => {
-    const uuids = [1, 2].map(() => own.raiseAlert(subject(own), 'lock.shutdown').uuid);
+    const uuids = [1, 2].map(() => own.raiseAlert(own.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    const receiver = await startServer((response) => void response.writeHead(204).end(), Number(new URL(url).port));
+    const receiver = await startServer(taking, Number(new URL(url).port));
     await eventually(() => own.webhookCounts().delivered === 2);
     expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(uuids);
     await receiver.close();
