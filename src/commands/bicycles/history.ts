@@ -39,20 +39,9 @@ const MOST_PAGES = 500;
 
 /** Prints what the service lists and what the mirror recorded of one bicycle, the oldest first. */
 export async function showHistory(context: Context, text: string, options: HistoryOptions): Promise<void> {
-  const mirror = await openIfThere(context, options.to);
-  try {
-    await print(context, mirror, text, options);
-  } finally {
-    await mirror?.close().catch(() => undefined);
-  }
-}
-
-async function print(
-  context: Context,
-  mirror: Mirror | undefined,
-  text: string,
-  { since: typed, field: fields = [] }: HistoryOptions,
-): Promise<void> {
+  const { since: typed, field: fields = [], to } = options;
+  const mirror = await openIfThere(context, to);
+  context.atEnd(async () => mirror?.close().catch(() => undefined));
   const sinceMs = typed === undefined ? undefined : readSince(typed, context.clock.wallMs());
   const since = sinceMs === undefined ? undefined : new Date(sinceMs).toISOString();
   const { uuid, item } = await findOne(context, mirror, text);
