@@ -1,23 +1,17 @@
 // Files that an operator names: pipes that nobody writes to, devices without an end, in every command that reads one.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.js';
 import { openNamedFile } from '../src/named-file.js';
 import { newFolder } from './support/folder.js';
-import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { runFleet } from './support/run.js';
+import { startFleet, startProgram } from './support/running.js';
 
-let folder: string;
-let pipe: string;
-
-beforeAll(() => {
-  folder = newFolder();
-  pipe = join(folder, 'pipe');
-  execFileSync('mkfifo', [pipe]);
-});
+const folder = newFolder();
+const pipe = join(folder, 'pipe');
+execFileSync('mkfifo', [pipe]);
 
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' };
 const ORGANIZATION = ['--organization', 'aaaaaaaa-0000-4000-8000-000000000001'];
@@ -31,21 +25,16 @@ const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
 ];
 
 describe('a named pipe that nobody writes to', () => {
-  test.each(readers('PIPE'))('%s: ends with --timeout', async (_case, args, env) => {
-    const at = <T extends string>(text: T) => text.replace('PIPE', pipe);
-    const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, at(value ?? '')]));
-    const { code, stderr } = await runFleet([...args.map(at), '--timeout', '1'], { env: own });
+  test.each(readers(pipe))('%s: ends with --timeout', async (_case, args, env) => {
+    const { code, stderr } = await runFleet([...args, '--timeout', '1'], { env });
     expect(stderr).toContain('cannot be read: nothing came from it for 1 s (--timeout)');
     expect(code).toBe('FLEET_TOKEN_FILE' in env ? 3 : 2);
   });
 
-  test.each(readers('PIPE'))('%s: ends with Ctrl-C', async (_case, args, env) => {
-    const at = (text: string) => text.replace('PIPE', pipe);
-    const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, at(value ?? '')]));
-    const signals = new EventEmitter();
-    const running = runFleet(args.map(at), { env: own, signals });
-    setTimeout(() => signals.emit('SIGINT'), 300);
-    expect((await running).code).toBe(130);
+  test.each(readers(pipe))('%s: ends with Ctrl-C', async (_case, args, env) => {
+    const running = startFleet(args, { env });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await running.stop()).code).toBe(130);
   });
 
   test('a signal that comes while the pipe is opened ends the reading', async () => {
@@ -56,19 +45,12 @@ describe('a named pipe that nobody writes to', () => {
   });
 
   test('the built program ends with SIGTERM within two seconds', async () => {
-    const env = {
-      ...process.env,
-      FLEET_BASE_URL: ENV.FLEET_BASE_URL,
-      FLEET_TOKEN_FILE: pipe,
-      FLEET_CONFIG_DIR: folder,
-    };
-    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'list'], { env, stdio: 'ignore' });
-    const ended = new Promise((resolve) => child.once('close', resolve));
+    const { FLEET_BASE_URL } = ENV;
+    const env = { ...process.env, FLEET_BASE_URL, FLEET_TOKEN_FILE: pipe, FLEET_CONFIG_DIR: folder };
+    const running = startProgram(['bicycles', 'list'], env);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const startedAt = performance.now();
-    child.kill('SIGTERM');
-    const code = await ended;
-    expect(code).toBe(143);
+    expect((await running.stop('SIGTERM')).code).toBe(143);
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 });

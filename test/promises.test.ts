@@ -1,6 +1,7 @@
 // The promises of cli.md section 4 that no other test holds: where the token goes, and where it never shows.
 
 import { describe, expect, test } from 'vitest';
+import type { Clock } from '../src/clock.js';
 import { openFastClock } from './support/fast-clock.js';
 import { isLong } from './support/often.js';
 import { ENCODINGS, windowsLeft } from './support/quoting.js';
@@ -9,17 +10,18 @@ import { sendJson, startServer, withServer } from './support/server.js';
 
 const SECRET = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2VjcmV0LXNpZ25hdHVyZQ';
 
+/** Runs a line with the secret as its token. */
+const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: Clock) =>
+  runFleet(line.split(' '), { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET, ...env }, ...(clock && { clock }) });
+
 describe('promise 2: the token stays home', () => {
   test.each([301, 302, 307, 308])('not along a redirect (%i) to another origin', async (status) => {
     const stranger = await startServer((response) => sendJson(response, 200, []));
     await withServer(
       (response) => sendJson(response, status, '', { location: `${stranger.url}/bicycles/` }),
       async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET };
-        expect((await runFleet(['bicycles', 'list'], { env })).code).toBe(7);
-        expect(
-          (await runFleet(['bicycles', 'act', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd', 'rent'], { env })).code,
-        ).toBe(7);
+        for (const line of ['list', 'act a087eaf3-00b3-49c9-8706-c4ebfb2627fd rent'])
+          expect((await runAt(url, `bicycles ${line}`)).code).toBe(7);
       },
     );
     expect(stranger.asked).toEqual([]);
@@ -36,8 +38,7 @@ describe('promise 2: the token stays home', () => {
           results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
         }),
       async ({ url, asked }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET };
-        const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+        const { code, stdout } = await runAt(url, 'bicycles list --all -o uuid');
         expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\n' });
         expect(asked).toHaveLength(2);
       },
@@ -47,18 +48,16 @@ describe('promise 2: the token stays home', () => {
   });
 
   test.each([
-    ['a trace', 200, ['--trace']],
-    ['a verbose log', 200, ['--verbose']],
-    ['an error that quotes it', 400, ['--verbose', '--trace']],
-    ['a JSON error that quotes it', 400, ['--json']],
+    ['a trace', 200, '--trace'],
+    ['a verbose log', 200, '--verbose'],
+    ['an error that quotes it', 400, '--verbose --trace'],
+    ['a JSON error that quotes it', 400, '--json'],
   ])('not into %s', async (_case, status, flags) => {
     await withServer(
       (response, { headers }) =>
         sendJson(response, status, status === 200 ? [] : { detail: `bad header: ${headers.authorization}` }),
       async ({ url }) => {
-        const { stdout, stderr } = await runFleet(['bicycles', 'list', ...flags], {
-          env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET },
-        });
+        const { stdout, stderr } = await runAt(url, `bicycles list ${flags}`);
         expect(stdout + stderr).not.toContain(SECRET);
         expect(stderr).not.toBe('');
       },
@@ -74,11 +73,9 @@ describe('promise 2: the token stays home', () => {
     await withServer(
       (response) => sendJson(response, 200, {}, { ...headers, 'X-Service-RequestId': SECRET, connection: 'close' }),
       async ({ url }) => {
-        const uuids = ['a087eaf3-00b3-49c9-8706-c4ebfb2627fd', '3cbf2500-27cf-4651-a3e0-130b9c9b2b9d'];
-        const flags = ['--yes', '-o', format, '--trace', '--timeout', '1'];
-        const { stdout, stderr, code } = await runFleet(['bicycles', 'act', ...uuids, 'rent', ...flags], {
-          env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET },
-        });
+        const uuids = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d';
+        const line = `bicycles act ${uuids} rent --yes -o ${format} --trace --timeout 1`;
+        const { stdout, stderr, code } = await runAt(url, line);
         expect(code).toBe(expected);
         expect(stdout + stderr).not.toContain(SECRET);
       },
@@ -88,9 +85,7 @@ describe('promise 2: the token stays home', () => {
   test.each(['http://bikes.example.com', 'http://192.0.2.7:8000/api'])(
     'plain %s is refused beyond loopback',
     async (url) => {
-      const { code, stderr } = await runFleet(['bicycles', 'list'], {
-        env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET },
-      });
+      const { code, stderr } = await runAt(url, 'bicycles list');
       expect(code).toBe(3);
       expect(stderr).toContain('http');
     },
@@ -107,7 +102,7 @@ test('hostile text in an error never reaches the terminal raw', async () => {
         { 'x-service-requestid': 'r\u001b[1m'.replace('\u001b', '') },
       ),
     async ({ url }) => {
-      const { stderr } = await runFleet(['bicycles', 'list'], { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET } });
+      const { stderr } = await runAt(url, 'bicycles list');
       expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
       expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
     },
@@ -159,8 +154,7 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
             answer = { headers: {}, ...PLACES[place]?.(encode(SECRET)) } as typeof answer;
             // Each with two of the four, as a text and as JSON.
             for (const flags of isLong ? FLAGS : FLAGS.filter((_, way) => way >> 1 === index % 2)) {
-              const line = `bicycles list --retries 1 ${flags}`.trim().split(' ');
-              const run = await runFleet(line, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET }, clock });
+              const run = await runAt(url, `bicycles list --retries 1 ${flags}`.trim(), {}, clock);
               expect([name, flags, run.code === 0, windowsLeft(run.stdout + run.stderr, SECRET)]).toEqual([
                 name,
                 flags,
@@ -198,8 +192,7 @@ test.each(['watch 0f8fad5b-d9cb-469f-a165-70867728950e', 'doctor', 'doctor --jso
         sendJson(response, status, { detail }, { 'X-Service-RequestId': SECRET });
       },
       async ({ url }) => {
-        const env = { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: SECRET };
-        const run = await runFleet(line.split(' '), { env });
+        const run = await runAt(url, line, { FLEET_SSE_URL: url });
         expect(run.code).not.toBe(0);
         expect(windowsLeft(run.stdout + run.stderr, SECRET)).toEqual([]);
         if (line.startsWith('watch'))

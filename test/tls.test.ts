@@ -1,6 +1,6 @@
 // https from the built program: a private certificate authority, names that do not match, and a proxy in between.
 
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createServer as createProxy } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -10,7 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newFolder } from './support/folder.js';
 import { listenOn } from './support/listen.js';
 import { mostly } from './support/often.js';
-import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
+import type { RunResult } from './support/run.js';
+import { startProgram } from './support/running.js';
 import { hasTool } from './support/tools.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-000000000001';
@@ -43,11 +44,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  function list(
-    host: string,
-    more: NodeJS.ProcessEnv = {},
-    flags: readonly string[] = [],
-  ): Promise<{ code: number; stdout: string; stderr: string }> {
+  function list(host: string, more: NodeJS.ProcessEnv = {}, flags: readonly string[] = []): Promise<RunResult> {
     const env = {
       PATH: process.env['PATH'],
       FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
@@ -55,12 +52,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
       FLEET_TOKEN: 'token-of-the-test',
       ...more,
     };
-    const args = [...PROGRAM_ARGS, 'bicycles', 'list', '-o', 'uuid', '--retries', '0', ...flags];
-    return new Promise((resolve) => {
-      execFile(PROGRAM_FILE, args, { env }, (error, stdout, stderr) =>
-        resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-      );
-    });
+    return startProgram(['bicycles', 'list', '-o', 'uuid', '--retries', '0', ...flags], env).ended;
   }
 
   test.each(mostly([[['-q']], [[]]], (_, index) => index === 0))(

@@ -10,6 +10,7 @@ import type { StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
 import { openFastClock } from '../support/fast-clock.js';
+import { withHostile } from '../support/hostile.js';
 import { type Behaviour, inTurn, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
 import { mostly } from '../support/often.js';
 import {
@@ -23,7 +24,6 @@ import {
   standing,
   streamOptions,
   told,
-  withPush,
 } from '../support/stream.js';
 
 const never = <T>() => new Promise<T>(() => {});
@@ -49,7 +49,7 @@ describe('a stream of events that is dropped at every byte', () => {
   for (const [name, drop] of mostly(DROPS, (_, index) => index === 1)) {
     test(`${name}: with a replay each event arrives once, in order`, async () => {
       for (let at = 0; at <= body.length; at++) {
-        const got = await withPush(
+        const got = await withHostile(
           inTurn(
             (socket) => {
               socket.write(STREAM_HEAD);
@@ -67,7 +67,7 @@ describe('a stream of events that is dropped at every byte', () => {
 });
 
 test('one topic that is gone ends the others', async () => {
-  await withPush(
+  await withHostile(
     (socket, { path }) => (path.includes('gone') ? sendStatus(socket, 404) : sendStream(socket, ':\n\n')),
     async (server) => {
       const subscriptions = ['here', 'gone'].map((topic) => ({
@@ -93,7 +93,7 @@ test('a service that says nothing after the return: not replayed, and the resync
 describe('the token', () => {
   test('is fetched anew for each connection, and the version is asked for', async () => {
     let number = 0;
-    await withPush(
+    await withHostile(
       inTurn((socket) => sendStatus(socket, 503), good),
       async (server) => {
         await follow(server.url, {
@@ -110,8 +110,8 @@ describe('the token', () => {
   });
 
   test('is not carried along a redirect to another origin', async () => {
-    await withPush(good, (other) =>
-      withPush(
+    await withHostile(good, (other) =>
+      withHostile(
         inTurn((socket) => sendStatus(socket, 307, { Location: `${other.url}/subscribe/topic/` }), good),
         async (server) => {
           const got = await follow(server.url, { until: isGood });
@@ -186,7 +186,7 @@ describe('a slow reader', () => {
         release();
       });
     };
-    const got = await withPush(inTurn(flood, good), (server) => follow(server.url, { until: isGood, clock, room }));
+    const got = await withHostile(inTurn(flood, good), (server) => follow(server.url, { until: isGood, clock, room }));
     await whenFull;
     clock.stop();
     // What the kernel keeps for both sides of a socket, and nothing of ours on top.
@@ -196,7 +196,7 @@ describe('a slow reader', () => {
 });
 
 test('EventSource itself never connects again, and leaves no timer behind that would hold the program', async () => {
-  await withPush(
+  await withHostile(
     (socket) => socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),
     async (server) => {
       const network = await openNetwork({}, 10_000);
@@ -234,7 +234,7 @@ describe('the end comes at once', () => {
     ['while the stream stands', {}],
   ];
   test.each(CASES)('%s', async (_name, { url, ...options }) => {
-    await withPush(good, async (server) => {
+    await withHostile(good, async (server) => {
       const network = await openNetwork({}, 10_000);
       const stop = new AbortController();
       const events: StreamEvent[] = [];

@@ -95,12 +95,6 @@ describe('readExact', () => {
     );
   });
 
-  it('takes `__proto__` for a name like any other', () => {
-    const json = '{"__proto__":{"a":1.50},"b":1}';
-    expect(Object.keys(readExact(json) as object)).toEqual(['__proto__', 'b']);
-    expect(writeJson(readExact(json))).toBe(json);
-  });
-
   it('reads what JSON.parse reads', () => {
     fc.assert(
       fc.property(anyJson(), (value) => {
@@ -116,6 +110,7 @@ describe('readExact', () => {
   it('takes __proto__ for a name like any other, and the last of two equal names', () => {
     const read = readExact('{"__proto__":{"polluted":1.0},"a":1,"a":2}');
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+    expect(Object.keys(read as object)).toEqual(['__proto__', 'a']);
     expect(writeJson(read)).toBe('{"__proto__":{"polluted":1.0},"a":2}');
   });
 

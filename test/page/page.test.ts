@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import type { StatsRow } from '../../src/views/stats.js';
-import { type OpenedPage, openPage, type startBrowser, useBrowser } from '../support/browser.js';
+import { type OpenedPage, openPage, useBrowser } from '../support/browser.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { listenOn } from '../support/listen.js';
@@ -25,19 +25,12 @@ const HOSTILE = [
 ];
 
 const sandbox = useSandbox({ bicycles: 80 });
-const browser = useBrowser();
+const chromium = useBrowser();
 const folder = newFolder();
 
 /** What must hold in a moment; the machine may be busy. */
 function soon<T>(value: () => T) {
   return expect.poll(value, { timeout: 20_000 });
-}
-
-/** The browser, or the test is skipped; why was said when it did not start. */
-function chromium(context: TestContext): NonNullable<Awaited<ReturnType<typeof startBrowser>>> {
-  const found = browser();
-  if (found === undefined) return context.skip('Chromium does not start here');
-  return found;
 }
 
 async function environment(): Promise<NodeJS.ProcessEnv> {
@@ -52,9 +45,8 @@ function bicycles() {
 
 async function draw(name: string, ...flags: string[]): Promise<string> {
   const path = join(folder, name);
-  const { code, stderr } = await runFleet(['map', '-o', 'html', '--file', path, ...flags], {
-    env: await environment(),
-  });
+  const args = ['map', '-o', 'html', '--file', path, ...flags];
+  const { code, stderr } = await runFleet(args, { env: await environment() });
   expect({ code, stderr }).toMatchObject({ code: 0 });
   return `file://${path}`;
 }
@@ -109,20 +101,22 @@ describe('from a disk', () => {
     return shared;
   };
   afterAll(() => shared?.context.close());
+  /** A test on that page, which complains of nothing and asks nobody. */
+  const testPage = (name: string, use: (page: Page) => Promise<void>) =>
+    test(name, async (context) => {
+      const opened = await open(context);
+      await use(opened.page);
+      expectQuiet(opened);
+    });
 
-  test('its numbers are those of bicycles stats, and it asks nobody for anything', async (context) => {
-    const opened = await open(context);
-    const { page } = opened;
+  testPage('its numbers are those of bicycles stats, and it asks nobody for anything', async (page) => {
     expect(comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
     expect(await page.locator('#total').textContent()).toBe(String(bicycles().length));
     const unplaced = bicycles().filter(({ latitude }) => latitude === null).length;
     expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
-    expectQuiet(opened);
   });
 
-  test('filters by state, charge, silence and text; the table follows map and filter', async (context) => {
-    const opened = await open(context);
-    const { page } = opened;
+  testPage('filters by state, charge, silence and text; the table follows map and filter', async (page) => {
     await page.locator('#follows').uncheck();
     const count = async () => Number(await page.locator('#count-bicycles').textContent());
     const all = bicycles();
@@ -155,12 +149,9 @@ describe('from a disk', () => {
     await soon(count).toBeLessThan(all.length / 2);
     await page.locator('#fit').click();
     await soon(count).toBeGreaterThan(all.length / 2);
-    expectQuiet(opened);
   });
 
-  test('a search finds serial number, bleid and what is not on the map; Enter opens it', async (context) => {
-    const opened = await open(context);
-    const { page } = opened;
+  testPage('a search finds serial number, bleid and what is not on the map; Enter opens it', async (page) => {
     const lost = bicycles().find(({ latitude, serial_number: serial }) => latitude === null && serial);
     const search = page.locator('#search');
     for (const text of [lost?.serial_number, lost?.bleid, lost?.uuid]) {
@@ -189,7 +180,6 @@ describe('from a disk', () => {
     await page.keyboard.press('Escape');
     await page.locator('.reset').click();
     await page.locator('#fit').click();
-    expectQuiet(opened);
   });
 
   const SCREENS = [
@@ -235,33 +225,31 @@ describe('from a disk', () => {
     },
   );
 
-  test('a card by the keyboard alone: every field as it was sent, and back to where it was opened', async (context) => {
-    const opened = await open(context);
-    const { page } = opened;
-    await page.locator('.table').focus();
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Enter');
-    const name = await page.locator('#card-title').textContent();
-    const bicycle = bicycles().find((one) => one.name === name);
-    const fields = page.locator('.card .fields');
-    await soon(() => fields.textContent()).toContain(String(bicycle?.serial_number));
-    for (const text of [
-      bicycle?.uuid,
-      bicycle?.bleid,
-      bicycle?.latest_gps_timestamp,
-      bicycle?.created,
-      bicycle?.lock?.split('/').at(-2),
-    ])
-      if (text !== null) expect(await fields.textContent()).toContain(text);
-    await page.keyboard.press('Escape');
-    expect(await page.locator('#card').isHidden()).toBe(true);
-    expect(await page.evaluate('document.activeElement.className')).toBe('table');
-    expectQuiet(opened);
-  });
+  testPage(
+    'a card by the keyboard alone: every field as it was sent, and back to where it was opened',
+    async (page) => {
+      await page.locator('.table').focus();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      const name = await page.locator('#card-title').textContent();
+      const bicycle = bicycles().find((one) => one.name === name);
+      const fields = page.locator('.card .fields');
+      await soon(() => fields.textContent()).toContain(String(bicycle?.serial_number));
+      for (const text of [
+        bicycle?.uuid,
+        bicycle?.bleid,
+        bicycle?.latest_gps_timestamp,
+        bicycle?.created,
+        bicycle?.lock?.split('/').at(-2),
+      ])
+        if (text !== null) expect(await fields.textContent()).toContain(text);
+      await page.keyboard.press('Escape');
+      expect(await page.locator('#card').isHidden()).toBe(true);
+      expect(await page.evaluate('document.activeElement.className')).toBe('table');
+    },
+  );
 
-  test('text of the service stays text, whatever it says', async (context) => {
-    const opened = await open(context);
-    const { page } = opened;
+  testPage('text of the service stays text, whatever it says', async (page) => {
     await page.locator('.bar[data-word="0-9"]').click();
     await soon(() => rowNames(page)).toEqual(expect.arrayContaining([...HOSTILE]));
     const names = await rowNames(page);
@@ -277,12 +265,9 @@ describe('from a disk', () => {
     for (const name of HOSTILE) expect(await page.locator('#alerts').textContent()).toContain(name);
     expect(await page.evaluate('typeof window.hacked')).toBe('undefined');
     await page.locator('#tab-bicycles').click();
-    expectQuiet(opened);
   });
 
-  test('towns are named where neither a cluster nor another name is', async (context) => {
-    const opened = await open(context);
-    const { page } = opened;
+  testPage('towns are named where neither a cluster nor another name is', async (page) => {
     const boxes = (selector: string) =>
       `[...document.querySelectorAll('${selector}')].map((one) => one.getBoundingClientRect())`;
     await soon(() => page.locator('.town').count()).toBeGreaterThan(3);
@@ -293,7 +278,6 @@ describe('from a disk', () => {
     })()`;
     expect(await page.evaluate(meeting)).toBe(0);
     expect(await page.locator('#attribution').textContent()).toContain('towns: Natural Earth');
-    expectQuiet(opened);
   });
 
   test('--tiles opens the policy for that server alone, and names whom the tiles are owed to', async (context) => {

@@ -35,12 +35,17 @@ const ADDRESS = 'http://127.0.0.1:1';
 const STRANGER_UID = 54_321;
 
 let root: string;
+/** Where the settings lie that are used, and what leads there. */
+let folder: string;
+let env: NodeJS.ProcessEnv;
 
 const home = process.cwd();
 
 // In the current directory lie settings that nobody may take for the operator's.
 beforeEach(() => {
   root = newFolder();
+  folder = join(root, 'settings');
+  env = { FLEET_CONFIG_DIR: folder };
   process.chdir(root);
 });
 
@@ -57,9 +62,9 @@ function fleet(line: string, env: NodeJS.ProcessEnv, input = ''): Promise<RunRes
 }
 
 /** Settings whose token command leaves a mark, so that a run of it shows. */
-function writeSettings(folder: string): { config: string; mark: string } {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const config = join(folder, 'config.json');
+function writeSettings(place = folder): { config: string; mark: string } {
+  mkdirSync(place, { recursive: true, mode: 0o700 });
+  const config = join(place, 'config.json');
   const mark = join(root, 'mark');
   const profile = { base_url: ADDRESS, retries: 0, token_command: `touch ${mark}; echo token-of-the-command` };
   writeFileSync(config, JSON.stringify({ profiles: { default: profile } }), { mode: 0o600 });
@@ -112,9 +117,7 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     ['folder', 0o707],
     ['folder', 0o1777],
   ])('a %s of mode %i', async (what, mode) => {
-    const folder = join(root, 'settings');
-    const { config, mark } = writeSettings(folder);
-    const env = { FLEET_CONFIG_DIR: folder };
+    const { config, mark } = writeSettings();
     expect(await fleet('auth token', env)).toMatchObject({ code: 0, stdout: 'token-of-the-command\n' });
     rmSync(mark);
     const path = what === 'file' ? config : folder;
@@ -132,19 +135,16 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
   });
 
   it('stored tokens that others may write', async () => {
-    const folder = join(root, 'settings');
-    const env = { FLEET_CONFIG_DIR: folder };
     expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(0);
     chmodSync(join(folder, 'credentials.json'), 0o666);
     expect(await fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
   });
 
   it.runIf(hasTool('root'))('a file and a folder of another user', async () => {
-    const folder = join(root, 'settings');
-    const { config, mark } = writeSettings(folder);
+    const { config, mark } = writeSettings();
     for (const path of [config, folder]) {
       chownSync(path, STRANGER_UID, STRANGER_UID);
-      const run = await fleet('auth token', { FLEET_CONFIG_DIR: folder });
+      const run = await fleet('auth token', env);
       expect(run).toMatchObject({ code: 3, stdout: '' });
       expect(run.stderr).toContain(`error: ${path} belongs to another user (uid ${STRANGER_UID}), and is not used`);
       expect(run.stderr).toContain(`run: sudo chown root ${path}\n`);
@@ -154,12 +154,10 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
   });
 
   it('a symbolic link is judged by its target and the folders of both', async () => {
-    const folder = join(root, 'settings');
     const elsewhere = join(root, 'elsewhere');
     const { config } = writeSettings(elsewhere);
     mkdirSync(folder, { mode: 0o700 });
     symlinkSync(config, join(folder, 'config.json'));
-    const env = { FLEET_CONFIG_DIR: folder };
     expect((await fleet('auth token', env)).code).toBe(0);
     for (const path of [config, elsewhere, folder]) {
       const { mode } = statSync(path);
@@ -174,7 +172,7 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
   });
 
   it.each(['000', '277'])('new ones are for the owner alone with umask %s', (umask) => {
-    const folder = join(root, 'a', 'b', 'fleet');
+    folder = join(root, 'a', 'b', 'fleet');
     const line = `umask ${umask} && exec ${PROGRAM_LINE} auth login --with-token --no-check --base-url ${ADDRESS}`;
     const run = spawnSync('sh', ['-c', line], { env: { FLEET_CONFIG_DIR: folder }, input: 'a-token-to-keep' });
     expect(run.status).toBe(0);
@@ -183,7 +181,7 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
   });
 
   /** Runs `config set` where the system writes half of a text and reports how much that was, and what `after` adds. */
-  function writeHalf(folder: string, after = '') {
+  function writeHalf(after = '') {
     const short = join(root, 'short.cjs');
     writeFileSync(
       short,
@@ -192,15 +190,14 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
        fs.writeSync = (file, text) => writeSync(file, text.slice(0, text.length / 2));
        ${after}`,
     );
-    const env = { FLEET_CONFIG_DIR: folder, ...preload(short) };
-    return spawnSync(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'], { env, encoding: 'utf8' });
+    const args = [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'];
+    return spawnSync(PROGRAM_FILE, args, { env: { ...env, ...preload(short) }, encoding: 'utf8' });
   }
 
   it('a disk that is full from the middle of a write on leaves them as they were', () => {
-    const folder = join(root, 'settings');
-    const { config } = writeSettings(folder);
+    const { config } = writeSettings();
     const whole = readFileSync(config, 'utf8');
-    const run = writeHalf(folder);
+    const run = writeHalf();
     expect(run).toMatchObject({ status: 3, stdout: '' });
     expect(run.stderr).toContain(`error: ${config} could not be written: no space left on the device\n`);
     expect(readFileSync(config, 'utf8')).toBe(whole);
@@ -208,38 +205,32 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
   });
 
   it('a run that is killed on a full disk leaves them as they were, and the next one tidies up', async () => {
-    const folder = join(root, 'settings');
-    const { config } = writeSettings(folder);
+    const { config } = writeSettings();
     const whole = readFileSync(config, 'utf8');
     const killed = `fs.renameSync = (...names) => { renameSync(...names); process.kill(process.pid, 'SIGKILL'); };`;
-    expect(writeHalf(folder, killed).signal).toBe('SIGKILL');
+    expect(writeHalf(killed).signal).toBe('SIGKILL');
     expect(readFileSync(config, 'utf8')).toBe(whole);
-    expect((await fleet('config set retries 4', { FLEET_CONFIG_DIR: folder })).code).toBe(0);
+    expect((await fleet('config set retries 4', env)).code).toBe(0);
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.default.retries).toBe(4);
     expect(readdirSync(folder)).toEqual(['config.json']);
   });
 
   it('of several writers at once none loses what another one wrote', async () => {
-    const place = findPlace({ FLEET_CONFIG_DIR: join(root, 'settings') });
+    const place = findPlace(env);
     const names = Array.from({ length: 8 }, (_, number) => `profile-${number}`);
     await Promise.all(names.flatMap((name) => [saveProfile(place, name, {}), saveToken(place, name, `of-${name}`)]));
-    await Promise.all([
-      deleteProfile(place, 'profile-0'),
-      useProfile(place, 'profile-1'),
-      deleteToken(place, 'profile-2'),
-    ]);
-    const stored = await loadStored({ FLEET_CONFIG_DIR: place.folder });
+    const [first = '', second = '', third = ''] = names;
+    await Promise.all([deleteProfile(place, first), useProfile(place, second), deleteToken(place, third)]);
+    const stored = await loadStored(env);
     expect([...stored.profiles.keys()].sort()).toEqual(names.slice(1));
     expect(stored.active).toBe('profile-1');
-    const kept = names.filter((name) => name !== 'profile-0' && name !== 'profile-2');
-    expect([...(await loadTokens(place)).keys()].sort()).toEqual(kept);
+    expect([...(await loadTokens(place)).keys()].sort()).toEqual([second, ...names.slice(3)]);
     expect(readdirSync(place.folder).sort()).toEqual(['config.json', 'credentials.json']);
   });
 
   it('a named pipe in their place does not hang the program', async () => {
-    const folder = join(root, 'settings');
     mkdirSync(folder, { mode: 0o700 });
     execFileSync('mkfifo', ['-m', '600', join(folder, 'config.json')]);
-    expect((await fleet('config list', { FLEET_CONFIG_DIR: folder })).stderr).toContain('it is not a regular file');
+    expect((await fleet('config list', env)).stderr).toContain('it is not a regular file');
   });
 });

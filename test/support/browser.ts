@@ -1,7 +1,7 @@
 // Chromium for tests of the page: one for all tests of a file, and everything that it complains about.
 
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, type TestContext } from 'vitest';
 import { reportSkip } from './tools.js';
 
 /** Its own protections stay on: without them a page may do what a real browser refuses. One process would end with its first context. */
@@ -53,14 +53,14 @@ export async function startBrowser(flags: readonly string[] = THRIFTY): Promise<
   }
 }
 
-/** One browser for all tests of the file. Call the result inside tests only; undefined: skip. */
-export function useBrowser(flags?: readonly string[]): () => Browser | undefined {
+/** One browser for all tests of the file; a test that asks for it where it did not start is skipped. */
+export function useBrowser(flags?: readonly string[]): (context: TestContext) => Browser {
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await startBrowser(flags);
   }, 60_000);
   afterAll(() => browser?.close());
-  return () => browser;
+  return (context) => browser ?? context.skip('Chromium does not start here');
 }
 
 /** Opens the page and waits until the bicycles are drawn. */

@@ -7,7 +7,8 @@ import { followStream, type StreamOptions } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
 import { NO_SECRETS } from '../../src/secrets.js';
 import { type FastClock, openFastClock } from './fast-clock.js';
-import { type Behaviour, inTurn, type MisbehavingServer, sendStream, startMisbehaving } from './misbehaving.js';
+import { withHostile } from './hostile.js';
+import { type Behaviour, inTurn, type MisbehavingServer, sendStream } from './misbehaving.js';
 
 export interface Followed {
   events: StreamEvent[];
@@ -78,15 +79,6 @@ export async function follow(url: string, { until, ...options }: FollowOptions):
   return followed;
 }
 
-export async function withPush<T>(behave: Behaviour, use: (server: MisbehavingServer) => Promise<T>): Promise<T> {
-  const server = await startMisbehaving(behave);
-  try {
-    return await use(server);
-  } finally {
-    await server.close();
-  }
-}
-
 export const good: Behaviour = (socket) => sendStream(socket, 'data: good\n\n');
 export const isGood = ({ data }: Followed) => data.at(-1) === 'good';
 
@@ -99,7 +91,7 @@ export async function followInTurn(
 ): Promise<FollowedInTurn> {
   const clock = { ...openFastClock(), random: () => 1 };
   try {
-    return await withPush(inTurn(...behaviours(clock), good), async (server) => {
+    return await withHostile(inTurn(...behaviours(clock), good), async (server) => {
       const followed = await follow(server.url, { until: isGood, clock, ...options });
       return { ...followed, requests: server.requests };
     });
