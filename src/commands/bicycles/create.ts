@@ -96,7 +96,6 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
       resource: BICYCLE,
       verb: 'create',
       command: 'create',
-      isCreation: true,
       isGrave: false,
       isDryRun: false,
       lookUp: lookUpCreations,

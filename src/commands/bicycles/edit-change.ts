@@ -52,7 +52,6 @@ export function changeFor(context: Context, editOf: (task: Task) => Edit, asked:
     resource: BICYCLE,
     verb: 'edit',
     command: 'edit',
-    isCreation: false,
     isGrave: false,
     isDryRun: false,
     isAlwaysAsked: true,
@@ -140,8 +139,7 @@ async function lookUpEdits(
     );
     const before = entry.sending.before?.version ?? null;
     if (before !== null && before === version) decided.set(task, { kind: 'untouched' });
-    else if (isSame)
-      decided.set(task, { kind: 'done', uuid: null, state, how: 'state', why: 'it has these values now' });
+    else if (isSame) decided.set(task, { kind: 'done', state, how: 'state', why: 'it has these values now' });
     else decided.set(task, { kind: 'unknown', state, why: 'it was saved since, and does not have these values' });
   }
   return () => decided;

@@ -5,14 +5,13 @@ import type { Resource } from '../../../api/resource.js';
 import { nearest, unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
-import type { Client } from '../../../http/client.js';
 import type { Item } from '../../../http/types.js';
 import { textOrNull } from '../../../json/parse.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
 import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
 import { describeBefore, lookUpActions } from './evidence.js';
-import type { BulkChange, ChangeOptions, Doubt, Task } from './plan.js';
+import type { BulkChange, BulkPlan, ChangeOptions, Task } from './plan.js';
 import { readTargets } from './targets.js';
 
 export interface ActOptions extends ChangeOptions {
@@ -24,7 +23,9 @@ export interface ActOptions extends ChangeOptions {
 export type ActionFields = { readonly [name: string]: string | boolean };
 
 /** What is to be done; `verb` is the `type` of the request. */
-export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'target' | 'explain' | 'lookAt'> {
+export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'explain' | 'lookAt'> {
+  /** The state that it leads to, where that is known before any answer has shown it. */
+  target: string | undefined;
   fields: ActionFields;
   /** What names the things to act on; undefined when they stand on stdin. */
   texts: readonly string[] | undefined;
@@ -41,14 +42,13 @@ export async function runAction(context: Context, action: Action, options: ActOp
   const { tasks, repeated } =
     texts === undefined ? await readTargets(context, resource) : await findTargets(context, action, texts);
   const isSingle = texts !== undefined && tasks.length === 1 && repeated === 0;
-  const plan = {
+  const plan: BulkPlan = {
     change: {
       ...action,
       command: 'act',
-      isCreation: false,
       isDryRun,
-      lookUp: (client: Client, doubts: readonly Doubt[]) => lookUpActions(client, doubts, action),
-      requestOf: ({ key: uuid }: Task) => ({
+      lookUp: (client, doubts) => lookUpActions(client, doubts, action),
+      requestOf: ({ key: uuid }) => ({
         method: 'POST',
         path: `${resource.path(uuid)}actions/`,
         body,

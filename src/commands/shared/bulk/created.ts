@@ -60,16 +60,8 @@ export function decideCreations(
       const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
       if (found !== undefined) {
         left.splice(left.indexOf(found), 1);
-        return [
-          task,
-          {
-            kind: 'done',
-            uuid: textOf(found.uuid) ?? null,
-            state: found.state ?? null,
-            how: 'list',
-            why: 'the list shows it',
-          },
-        ];
+        const [uuid, state] = [textOf(found.uuid) ?? null, found.state ?? null];
+        return [task, { kind: 'done', uuid, state, how: 'list', why: 'the list shows it' }];
       }
       if (isWhole && fitting.length === 0) return [task, { kind: 'untouched' }];
       const why = isWhole ? 'one like it came as the run began' : 'the list is too long';

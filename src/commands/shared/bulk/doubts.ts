@@ -46,7 +46,7 @@ export function decideAction(
   const { now, history } = evidence ?? {};
   const state = now?.state ?? null;
   if (history?.some((entry) => showsAction(entry, sending, transition.name))) {
-    return { kind: 'done', uuid: null, state, how: 'history', why: "the service's history shows it" };
+    return { kind: 'done', state, how: 'history', why: "the service's history shows it" };
   }
   if (now === undefined) return { kind: 'unknown', state, why: 'the service does not show the bicycle' };
   if (isUntouched(now, sending)) return { kind: 'untouched' };
@@ -56,7 +56,7 @@ export function decideAction(
   if (before === state) return { kind: 'unknown', state, why: `it was ${before} before` };
   if (!transition.targets.has(state))
     return { kind: 'unknown', state, why: `it was ${before} before, and changed since` };
-  return { kind: 'done', uuid: null, state, how: 'state', why: `it was ${before} before and is ${state} now` };
+  return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
 function showsAction(entry: HistoryEntry, { start, afterMs }: Sending, name: string): boolean {

@@ -32,8 +32,8 @@ const LIST_PAGES = 500;
  * What the service says of itself as a run begins: the newest `modified` or `created` of its list and its own date; and who sends. Assumed:
  * bicycles carry `modified`, since section 4.1 orders by it.
  */
-export async function readStart(context: Context, { resource, isCreation }: BulkChange): Promise<Start> {
-  const field = isCreation ? 'created' : 'modified';
+export async function readStart(context: Context, { resource, command }: BulkChange): Promise<Start> {
+  const field = command === 'create' ? 'created' : 'modified';
   const client = await context.client();
   const user = await readUser(context, client);
   // Who may act but not list goes without; a service that is down is reported before anything is sent.
@@ -71,13 +71,9 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
 export async function lookUpActions(
   client: Client,
   doubts: readonly Doubt[],
-  { resource, verb, target }: Pick<BulkChange, 'resource' | 'verb' | 'target'>,
+  { resource, verb, target }: Pick<BulkChange, 'resource' | 'verb'> & { target: string | undefined },
 ): Promise<Decide> {
-  const evidence = await gatherEvidence(
-    client,
-    resource,
-    doubts.map(({ task }) => task.key),
-  );
+  const evidence = await gatherEvidence(client, resource, doubts);
   return ({ reached }) => {
     const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
     const decide = ({ task, entry }: Doubt) =>
@@ -89,10 +85,10 @@ export async function lookUpActions(
 async function gatherEvidence(
   client: Client,
   resource: Resource,
-  uuids: readonly string[],
+  doubts: readonly Doubt[],
 ): Promise<Map<string, Evidence>> {
   const evidence = new Map<string, Evidence>();
-  const left = [...uuids];
+  const left = doubts.map(({ task }) => task.key);
   const work = async () => {
     for (let uuid = left.shift(); uuid !== undefined; uuid = left.shift()) {
       const [now, history] = [await readNow(client, resource, uuid), await readHistory(client, resource, uuid)];

@@ -34,55 +34,19 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
   });
 }
 
-/** The UUIDs of each name of a field. */
-type Wanted = Map<string, Set<string>>;
-
 const keyOf = ({ field, text }: Name) => `${field} ${text}`;
 
-/** Looks the rows up in a current mirror; undefined where there is none, or it does not know exactly one for each: the service decides then. */
-async function remember(
-  context: Context,
-  rows: readonly NamedRow[],
-  organization: string | undefined,
-): Promise<Map<NamedRow, string> | undefined> {
-  return withCurrentMirror(context, async (mirror) => {
-    if (!(await holdsAll(mirror, organization, async () => (await context.token()).get()))) return undefined;
-    const remembered = new Map<NamedRow, string>();
-    const isScoped = organization !== undefined && mirror.organizations.length > 1;
-    for (const row of rows) {
-      const isNamed = row.names.map(({ field }) => `${field} = ?`).join(' AND ');
-      const sql = `SELECT uuid FROM bicycles WHERE ${isNamed} AND gone IS NULL${isScoped ? ' AND followed = ?' : ''}`;
-      const texts = row.names.map(({ text }) => text);
-      const found = await mirror.database.all(sql, isScoped ? [...texts, organization] : texts);
-      if (found.length !== 1) return undefined;
-      remembered.set(row, String(found[0]?.['uuid']).toLowerCase());
-    }
-    return remembered;
-  });
-}
-
-async function readFromList(context: Context, rows: readonly NamedRow[]): Promise<Wanted> {
-  const wanted: Wanted = new Map(rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set()])));
-  const list = { path: BICYCLE.listPath, query: await scopeOf(context), subject: 'the list of bicycles' };
-  for await (const { items } of (await context.client()).pages<Bicycle>(list))
-    for (const { value } of items) {
-      const uuid = bicycleUuid(value);
+/** The UUID of each row, and what is wrong with those that mean no bicycle of these, or several. */
+async function findAmong(bicycles: AsyncIterable<readonly Partial<Bicycle>[]>, rows: readonly NamedRow[]) {
+  const wanted = new Map(rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set<string>()])));
+  for await (const batch of bicycles)
+    for (const bicycle of batch)
       for (const field of NAMING_FIELDS) {
-        const name = value[field];
+        const [uuid, name] = [bicycleUuid(bicycle), bicycle[field]];
         // A row that says "null" does not mean the one without a name.
         const isName = typeof name === 'string' || typeof name === 'number';
         if (uuid !== undefined && isName) wanted.get(keyOf({ field, text: String(name) }))?.add(uuid);
       }
-    }
-  return wanted;
-}
-
-/** The UUID of each row. Throws a FleetError of kind `usage` that lists every row that means no bicycle, or several. */
-export async function findNamedRows(context: Context, rows: readonly NamedRow[]): Promise<Map<NamedRow, string>> {
-  const organization = await chosenOrganization(context);
-  const remembered = await remember(context, rows, organization);
-  if (remembered !== undefined) return remembered;
-  const wanted = await readFromList(context, rows);
   const found = new Map<NamedRow, string>();
   const wrong: string[] = [];
   for (const row of rows) {
@@ -91,6 +55,30 @@ export async function findNamedRows(context: Context, rows: readonly NamedRow[])
     if (uuid !== undefined && others.length === 0) found.set(row, uuid);
     else wrong.push(`line ${row.line}: ${describeNames(row.names, meant)}`);
   }
+  return { found, wrong };
+}
+
+/** Looks the rows up in a current mirror; undefined where there is none, or it does not know exactly one for each: the service decides then. */
+async function findInMirror(context: Context, rows: readonly NamedRow[], organization: string | undefined) {
+  return withCurrentMirror(context, async (mirror) => {
+    if (!(await holdsAll(mirror, organization, async () => (await context.token()).get()))) return undefined;
+    const scope = organization === undefined ? [] : [organization];
+    const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles WHERE gone IS NULL${scope.length > 0 ? ' AND followed = ?' : ''}`;
+    const { found, wrong } = await findAmong(mirror.database.each(sql, scope), rows);
+    return wrong.length === 0 ? { found, wrong } : undefined;
+  });
+}
+
+async function* listed(context: Context): AsyncGenerator<readonly Bicycle[], void, undefined> {
+  const list = { path: BICYCLE.listPath, query: await scopeOf(context), subject: 'the list of bicycles' };
+  for await (const { items } of (await context.client()).pages<Bicycle>(list)) yield items.map(({ value }) => value);
+}
+
+/** The UUID of each row. Throws a FleetError of kind `usage` that lists every row that means no bicycle, or several. */
+export async function findNamedRows(context: Context, rows: readonly NamedRow[]): Promise<Map<NamedRow, string>> {
+  const organization = await chosenOrganization(context);
+  const { found, wrong } =
+    (await findInMirror(context, rows, organization)) ?? (await findAmong(listed(context), rows));
   if (wrong.length === 0) return found;
   const more = wrong.length > MOST_LISTED ? `, and ${wrong.length - MOST_LISTED} more` : '';
   throw usageError(

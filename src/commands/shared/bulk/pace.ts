@@ -73,5 +73,7 @@ export function openGate({ most, first }: { most: number; first: number }, clock
       return enter();
     },
     inFlight: () => inFlight,
+    /** Whether everybody waits. */
+    isHeld: () => notBeforeMs > clock.monotonicMs(),
   };
 }

@@ -49,15 +49,12 @@ interface ChangeKind {
   resource: Resource;
   /** `retire`, `create`. */
   verb: string;
-  /** `create`, `act`, `edit`: a journal belongs to one of them. */
-  command: string;
-  isCreation: boolean;
+  /** A journal belongs to one of them. */
+  command: 'create' | 'act' | 'edit';
   /** Whether it asks before one too, and twice for many. */
   isGrave: boolean;
   /** Whether the service is only asked whether each would be allowed (`dry_run`). */
   isDryRun: boolean;
-  /** The state that it leads to, where that is known before any answer has shown it. */
-  target?: string | undefined;
   /** Whether it asks before one too, where somebody can be asked. */
   isAlwaysAsked?: boolean;
 }
@@ -125,7 +122,7 @@ export type TaskDecision =
   /** Nothing has happened to the bicycle since: it may be sent. */
   | { kind: 'untouched' }
   /** There is evidence of the action itself; `why` says which. */
-  | { kind: 'done'; uuid: string | null; state: string | null; how: How; why: string }
+  | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
   /** Neither is certain; the state is what it is now, null when not even that is known. */
   | { kind: 'unknown'; state: string | null; why: string };
 

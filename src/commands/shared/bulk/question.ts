@@ -12,6 +12,9 @@ import type { BulkChange, BulkPlan, Task } from './plan.js';
 /** As many names or UUIDs as one line holds beside the rest. */
 export const EXAMPLES_SHOWN = 3;
 
+/** How a question begins. */
+const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
+
 /**
  * Asks whether so many shall be changed, of which the first are given; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
  * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
@@ -22,7 +25,7 @@ export async function askBefore(
   count: number,
   first: readonly Task[],
 ): Promise<void> {
-  const { resource, verb, isCreation, isGrave, isDryRun } = change;
+  const { resource, verb, command, isGrave, isDryRun } = change;
   const { one, many } = resource;
   const { profile, baseUrl, protected: isProtected } = await context.settings();
   const labels = await Promise.all(first.map((task) => labelOf(context, change, task)));
@@ -31,7 +34,7 @@ export async function askBefore(
   const details = isGraveOne && first[0]?.uuid != null ? await detailsOf(context, change, first[0].uuid, examples) : '';
   const what = count === 1 ? `${one} ${examples}${details}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
-  const question = clean(`${isCreation ? 'Create' : verb === 'edit' ? 'Edit' : `Run ${verb} on`} ${what} ${where}?`);
+  const question = clean(`${ASKED[command] ?? `Run ${verb} on`} ${what} ${where}?`);
   const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdin, async (asking) => {
     if (!isGrave || isDryRun) return askYesNo(asking, { message: question, instead });

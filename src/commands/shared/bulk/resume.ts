@@ -2,18 +2,12 @@
 
 import { sleep } from '../../../clock.js';
 import { count } from '../../../views/stream.js';
-import type { Decide, Doubt, UnknownChoice } from './plan.js';
+import type { Doubt, Task, TaskDecision, UnknownChoice } from './plan.js';
 import { askAgain, labelOf } from './question.js';
-import type { How } from './records.js';
 import { type BulkRun, failureOf, send, take } from './run.js';
 
-/** A doubt that no evidence decided. */
-interface Undecided {
-  doubt: Doubt;
-  /** What the bicycle is now, where that is known. */
-  state: string | null;
-  why: string;
-}
+/** A doubt that no evidence decided: why, and what the bicycle is now, where that is known. */
+type Undecided = Doubt & { state: string | null; why: string };
 
 /**
  * Decides the doubts that openTasks found, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
@@ -22,11 +16,11 @@ interface Undecided {
 export async function settleDoubts(run: BulkRun, startedMs: number): Promise<void> {
   const { doubts, known, options, over } = run;
   if (doubts.length === 0) return;
-  let unknown: Undecided[] = doubts.map((doubt) => ({ doubt, state: null, why: 'the run was stopped' }));
+  let unknown: Undecided[] = doubts.map((doubt) => ({ ...doubt, state: null, why: 'the run was stopped' }));
   try {
     over.throwIfAborted();
     await waitUntilSettled(run, startedMs + options.settle * 1000);
-    const decide = await lookUp(run);
+    const decide = await run.plan.change.lookUp(await run.context.client(), doubts);
     const first = decide(known);
     const isUntouched = ({ task }: Doubt) => first.get(task)?.kind === 'untouched';
     const untouched = doubts.filter(isUntouched).map(({ task }) => task);
@@ -36,9 +30,9 @@ export async function settleDoubts(run: BulkRun, startedMs: number): Promise<voi
     unknown = [];
     for (const doubt of doubts.filter((one) => !isUntouched(one))) {
       const decision = decisions.get(doubt.task);
-      if (decision?.kind === 'done') await settle(run, doubt, decision);
-      else if (decision?.kind === 'unknown') unknown.push({ doubt, ...decision });
-      else unknown.push({ doubt, state: null, why: 'nothing is known about it' });
+      if (decision?.kind === 'done') await settle(run, doubt.task, decision);
+      else if (decision?.kind === 'unknown') unknown.push({ ...doubt, ...decision });
+      else unknown.push({ ...doubt, state: null, why: 'nothing is known about it' });
     }
     const doneCount = doubts.length - untouched.length - unknown.length;
     run.reporter.say(
@@ -48,12 +42,14 @@ export async function settleDoubts(run: BulkRun, startedMs: number): Promise<voi
     const choice = options.unknown ?? (await askForChoice(run, unknown));
     if (choice === 'leave') return;
     const chosen = unknown.splice(0);
-    if (choice === 'resend') {
-      const tasks = chosen.map(({ doubt }) => doubt.task);
-      await send(run, tasks);
-    } else
-      for (const { doubt, state } of chosen)
-        await settle(run, doubt, { state, how: 'operator', why: '--unknown done was given' });
+    if (choice === 'resend')
+      await send(
+        run,
+        chosen.map(({ task }) => task),
+      );
+    else
+      for (const { task, state } of chosen)
+        await settle(run, task, { state, how: 'operator', why: '--unknown done was given' });
   } catch (error) {
     run.stop(error);
   } finally {
@@ -73,18 +69,12 @@ async function waitUntilSettled({ context, reporter, doubts, over }: BulkRun, un
   reporter.settling(undefined);
 }
 
-async function lookUp({ context, plan, doubts }: BulkRun): Promise<Decide> {
-  const client = await context.client();
-  return plan.change.lookUp(client, doubts);
-}
-
 /** Records and reports a doubt as done. Never rejects: what fails stops the run. */
 function settle(
   run: BulkRun,
-  { task }: Doubt,
-  by: { uuid?: string | null; state: string | null; how: How; why: string },
+  task: Task,
+  { uuid = null, state, how, why }: Omit<Extract<TaskDecision, { kind: 'done' }>, 'kind'>,
 ): Promise<void> {
-  const { uuid = null, state, how, why } = by;
   const message = `no answer came, but it was carried out: ${why}`;
   const result = { outcome: 'done', status: null, state, request_id: null, milliseconds: null, message } as const;
   return take(run, task, { result, uuid, how }, true).catch(run.stop);
@@ -92,15 +82,14 @@ function settle(
 
 async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undecided[]): Promise<UnknownChoice> {
   const [first] = unknown;
-  const label = first === undefined ? '' : await labelOf(context, plan.change, first.doubt.task);
+  const label = first === undefined ? '' : await labelOf(context, plan.change, first.task);
   const state = first?.state == null ? '' : ` is ${first.state}`;
   const more = unknown.length > 1 ? ', …' : '';
   const question = `${unknown.length} may or may not have been done before (${label}${state}${more}); ${plan.change.verb} them again?`;
   return (await askAgain(context, question, plan.isStdin)) ? 'resend' : 'leave';
 }
 
-async function leaveUnknown(run: BulkRun, { doubt, state, why }: Undecided): Promise<void> {
-  const { task, entry } = doubt;
+async function leaveUnknown(run: BulkRun, { task, entry, state, why }: Undecided): Promise<void> {
   const { status = null, request_id = null } = entry.result ?? {};
   const now = state === null ? '' : `; it is ${state} now`;
   const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;

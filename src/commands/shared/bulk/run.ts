@@ -4,7 +4,6 @@ import { setMaxListeners } from 'node:events';
 import { sleep } from '../../../clock.js';
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
-import type { Client } from '../../../http/client.js';
 import { kindOfStatus } from '../../../http/failure.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import { ReaderLeft } from '../../../terminal/delivery.js';
@@ -29,7 +28,7 @@ export interface BulkOptions {
 }
 
 /** A run in its course. */
-export type BulkRun = ReturnType<typeof newRun> & { client: Client };
+export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
 const BULK_PATIENCE = 8;
@@ -41,16 +40,9 @@ const CONCURRENT_EDIT_PAUSE_MS = 250;
 const REST_LIMIT_MS = 500;
 
 /** Opens a run, which knows what the journal knows. */
-export async function openRun(options: BulkOptions): Promise<BulkRun> {
-  const { context, journal } = options;
-  const begun = newRun(options, (await context.settings()).retries.value);
-  const run = { ...begun, client: await context.client({ signal: begun.givenUp }) };
-  for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
-  return run;
-}
-
-function newRun(options: BulkOptions, retries: number) {
+export async function openRun(options: BulkOptions) {
   const { context, plan, journal, reporter } = options;
+  const retries = (await context.settings()).retries.value;
   const { clock, signal } = context;
   const stopped = new AbortController();
   const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
@@ -64,8 +56,9 @@ function newRun(options: BulkOptions, retries: number) {
   });
   // Every worker listens, and there can be 64: no leak that Node should warn of.
   setMaxListeners(0, over, givenUp);
-  return {
+  const run = {
     ...options,
+    client: await context.client({ signal: givenUp }),
     gate,
     /** Aborted when nothing more may be sent; its reason is what stopped the run. */
     over,
@@ -84,13 +77,13 @@ function newRun(options: BulkOptions, retries: number) {
     lastError: undefined as FleetError | undefined,
     /** False when a stop left no time to report all that was not sent. */
     isWhole: true,
-    /** A pause stops many at once, and is reported once. */
-    silentUntilMs: 0,
   };
+  for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
+  return run;
 }
 
 function learn(
-  { known, plan, hasDoubts }: BulkRun,
+  { known, plan, hasDoubts }: Pick<BulkRun, 'known' | 'plan' | 'hasDoubts'>,
   { outcome, status, state }: ChangeResult,
   uuid: string | null,
 ): void {
@@ -98,7 +91,7 @@ function learn(
   // A state that no answer shows, but evidence, may have come later.
   if (state !== null && status !== null) known.reached.add(state);
   // They are asked for only where something is in doubt.
-  if (uuid !== null && plan.change.isCreation && hasDoubts) known.made.add(uuid);
+  if (uuid !== null && plan.change.command === 'create' && hasDoubts) known.made.add(uuid);
 }
 
 /** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
@@ -148,7 +141,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd, isRecorded
   const { change } = plan;
   const { result, uuid = null, name = null, how = 'answered', error, answer } = ending;
   const { key, creation } = task;
-  const about = { uuid: change.isCreation ? uuid : null, name: task.name ?? name, how };
+  const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
   learn(run, result, uuid);
   try {
@@ -218,6 +211,7 @@ async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; was
   const { change } = run.plan;
   let hasLeave = await gate.enter();
   let sentAtMs: number | undefined;
+  /** Writes into the journal that the task is about to be sent, and finds out whether this run still holds it. */
   const announce = async () => {
     await journal?.announce(task.key, { name: task.name, before: await run.beforeOf(task) });
     sentAtMs = clock.monotonicMs();
@@ -226,7 +220,8 @@ async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; was
     // A conflict is one bicycle's own: nobody else waits for it.
     if (failure.status === 409) await sleep(clock, milliseconds, NEVER);
     else {
-      sayPause(run, milliseconds, failure);
+      // A pause stops many at once, and is reported once.
+      if (!gate.isHeld()) reporter.say(describePause(milliseconds, failure));
       hasLeave = await gate.pause(milliseconds);
       if (!hasLeave) throw failure;
     }
@@ -237,7 +232,7 @@ async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; was
   if (hasLeave) {
     try {
       await announce();
-      verdict = judgeAnswer(await exchange(run, task, { announce, pause }), task, change);
+      verdict = judgeAnswer(await exchange(run, task, announce, pause), task, change);
     } catch (thrown) {
       const error = asFleetError(thrown);
       if (!hasLeave || sentAtMs === undefined) verdict = verdictOf('not-sent', { error }, false, hasLeave);
@@ -263,18 +258,17 @@ const NEVER = new AbortController().signal;
 /** What an exchange throws whose request was held back because nobody knows whether the journal is still this run's. */
 const HELD_BACK = new FleetError('output', 'the journal could not be written in time, and nothing was sent');
 
-interface Steps {
-  /** Writes into the journal that the task is about to be sent, and finds out whether this run still holds it. */
-  announce(): Promise<void>;
-  pause(milliseconds: number, failure: FleetError): Promise<void>;
-}
-
 /**
  * Sends the request of a task; once more after a concurrent edit, with which nothing was carried out. A process can be stopped at any
  * moment, by Ctrl-Z or a laptop's sleep, and the journal be taken over: right before the bytes leave, the journal is looked at again
  * unless that was a moment ago.
  */
-async function exchange(run: BulkRun, task: Task, { announce, pause }: Steps): Promise<HttpAnswer> {
+async function exchange(
+  run: BulkRun,
+  task: Task,
+  announce: () => Promise<void>,
+  pause: (milliseconds: number, failure: FleetError) => Promise<void>,
+): Promise<HttpAnswer> {
   const { client, plan, patience, journal, reporter, over } = run;
   const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
   const { change } = plan;
@@ -298,10 +292,6 @@ async function exchange(run: BulkRun, task: Task, { announce, pause }: Steps): P
   }
 }
 
-function sayPause(run: BulkRun, milliseconds: number, failure: FleetError): void {
-  const now = run.context.clock.monotonicMs();
-  if (now < run.silentUntilMs) return;
-  run.silentUntilMs = now + milliseconds;
-  const why = failure.status === 429 ? 'the service asks to slow down' : failure.message;
-  run.reporter.say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
+function describePause(milliseconds: number, { status, message }: FleetError): string {
+  return `${status === 429 ? 'the service asks to slow down' : message}; waiting ${(milliseconds / 1000).toFixed(1)} s`;
 }
