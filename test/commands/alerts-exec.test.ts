@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { runCommand } from '../../src/commands/alerts/exec.js';
-import { openQuickClock } from '../support/journal.js';
+import { openQuickClock } from '../support/fast-clock.js';
 
 async function run(command: string, input = '{}', { hurry = 1, signal = new AbortController().signal } = {}) {
   const lines: string[] = [];

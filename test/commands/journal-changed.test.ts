@@ -5,7 +5,8 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
-import { BINDING, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
+import { openQuickClock } from '../support/fast-clock.js';
+import { BINDING, leaveJournal, numbered, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';
 

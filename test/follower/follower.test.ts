@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import type { Moment } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
-import type { FollowerOutput } from '../../src/follower/events.js';
+import type { FollowerEvent, FollowerOutput } from '../../src/follower/events.js';
 import { Follower } from '../../src/follower/follower.js';
 import { MemoryStore } from '../../src/follower/store.js';
 
@@ -16,109 +16,94 @@ const bicycle = (state: string, seconds: number): Bicycle => ({
   state,
   modified: new Date(START_MS + seconds * 1000).toISOString(),
 });
-const itemOf = (value: Bicycle) => ({ json: JSON.stringify(value), value });
+const named = (uuid: string): Bicycle => ({ ...bicycle('available', -60), uuid });
 
-test.each([
-  ['a topic that is refused at first', ['t']],
-  ['the second of two topics, which is slow', ['u', 't']],
-])('what changed between the first reading and the connection of %s is looked up', (_what, topics) => {
+/** A follower of these topics that the test steers, and what it puts out. */
+function openFollower(topics: readonly string[], organizations: readonly string[] = ['o']) {
   const log: FollowerOutput[] = [];
-  const options = { topics: new Map(topics.map((topic) => [topic, ''])), organizations: ['o'], bicycles: undefined };
+  const followed = { topics: new Map(topics.map((topic) => [topic, 'o'])), organizations, bicycles: undefined };
   const onOutput = (output: FollowerOutput) => void log.push(output);
-  const follower = new Follower({ ...options, mostPages: 5, isWhole: true }, new MemoryStore(), at(0), onOutput);
+  const follower = new Follower({ ...followed, mostPages: 5, isWhole: true }, new MemoryStore(), at(0), onOutput);
+  const take = (event: FollowerEvent, seconds: number) => follower.take(event, at(seconds));
   const happened = (topic: string, seconds: number) => ({
     topic,
     atMs: at(seconds).wallMs,
     monotonicMs: seconds * 1000,
   });
-  const connect = (topic: string, seconds: number) => {
-    follower.take({ type: 'open', ...happened(topic, seconds), isReturn: false, trace: {} }, at(seconds));
-    follower.take({ type: 'resync', ...happened(topic, seconds + 1), sinceWallMs: undefined }, at(seconds + 1));
+  const requests = () => log.filter((output) => output.type === 'read-page' || output.type === 'read-whole');
+  /** Answers the last request of a kind. */
+  const answer = (type: 'read-page' | 'read-whole', values: readonly Bicycle[]) => ({
+    id: requests().findLast((request) => request.type === type)?.id ?? 0,
+    count: values.length,
+    items: values.map((value) => ({ json: JSON.stringify(value), value })),
+  });
+  return {
+    ...{ follower, log, happened, take },
+    connect(topic: string, seconds: number, sinceWallMs?: number) {
+      take({ type: 'open', ...happened(topic, seconds), isReturn: false, trace: {} }, seconds);
+      take({ type: 'resync', ...happened(topic, seconds + 1), sinceWallMs }, seconds + 1);
+    },
+    page(seconds: number, ...values: readonly Bicycle[]) {
+      const { id, ...page } = answer('read-page', values);
+      take({ type: 'page', id, page: { ...page, next: undefined, trace: {} } }, seconds);
+    },
+    wholePage: (seconds: number, ...values: readonly Bicycle[]) =>
+      take({ type: 'whole-page', ...answer('read-whole', values), isLast: true, askedAt: 0 }, seconds),
+    state: () => follower.known.get('a')?.state,
+    reports: () => log.flatMap((output) => (output.type === 'read' ? [output.report] : [])),
+    gone: () => log.flatMap((output) => (output.type === 'gone' ? [output.uuid] : [])),
   };
+}
+
+test.each([
+  ['a topic that is refused at first', ['t']],
+  ['the second of two topics, which is slow', ['u', 't']],
+])('what changed between the first reading and the connection of %s is looked up', (_what, topics) => {
+  const { log, happened, take, connect, page, wholePage, state, reports } = openFollower(topics);
   if (topics.length > 1) connect('u', 0);
   else {
-    const failed = {
-      cause: 'network',
-      lastLifeWallMs: undefined,
-      blindMs: 0,
-      attempt: 1,
-      retryInMs: 1000,
-    } as const;
+    const failed = { cause: 'network', lastLifeWallMs: undefined, blindMs: 0, attempt: 1, retryInMs: 1000 } as const;
     const error = new FleetError('network', 'connection refused');
-    follower.take({ type: 'lost', ...happened('t', 1), ...failed, error }, at(1));
+    take({ type: 'lost', ...happened('t', 1), ...failed, error }, 1);
   }
   expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
-  const page = { items: [itemOf(bicycle('available', -60))], count: 1, isLast: true, askedAt: 0 };
-  follower.take({ type: 'whole-page', id: 1, ...page }, at(2));
-  expect(follower.known.get('a')?.state).toBe('available');
+  wholePage(2, bicycle('available', -60));
+  expect(state()).toBe('available');
   // Rented at 5, while the topic is not connected.
   connect('t', 9);
   expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
-  const answer = { count: 1, items: [itemOf(bicycle('rented', 5))], next: undefined, trace: {} };
-  follower.take({ type: 'page', id: 1, page: answer }, at(11));
-  expect(follower.known.get('a')?.state).toBe('rented');
-  expect(log.find(({ type }) => type === 'read')).toMatchObject({ report: { changes: 1, isComplete: true } });
+  page(11, bicycle('rented', 5));
+  expect([state(), reports()]).toEqual(['rented', [expect.objectContaining({ changes: 1, isComplete: true })]]);
 });
 
 test('what the first list did not show yet, and nobody pushed since, is found by the next comparison', () => {
-  const log: FollowerOutput[] = [];
-  const options = {
-    topics: new Map([['t', '']]),
-    organizations: ['o'],
-    bicycles: undefined,
-    mostPages: 5,
-    isWhole: true,
-  };
-  const follower = new Follower(options, new MemoryStore(), at(0), (output) => void log.push(output));
-  const open = { type: 'open', topic: 't', atMs: at(0).wallMs, monotonicMs: 0, isReturn: false, trace: {} } as const;
-  follower.take(open, at(0));
+  const { log, happened, take, page, wholePage, state } = openFollower(['t']);
+  take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   // Rented two seconds before the connection: the replica that answers is three seconds behind.
-  const page = { items: [itemOf(bicycle('available', -60))], count: 1, isLast: true, askedAt: 0 };
-  follower.take({ type: 'whole-page', id: 1, ...page }, at(1));
-  follower.take({ type: 'tick' }, at(299));
+  wholePage(1, bicycle('available', -60));
+  take({ type: 'tick' }, 299);
   expect(log.at(-1)?.type).toBe('counted');
-  follower.take({ type: 'tick' }, at(300));
+  take({ type: 'tick' }, 300);
   expect(log.at(-1)).toEqual({ type: 'read-page', id: 1, organization: 'o', next: undefined });
-  const answer = { count: 1, items: [itemOf(bicycle('rented', -2))], next: undefined, trace: {} };
-  follower.take({ type: 'page', id: 1, page: answer }, at(301));
-  expect(follower.known.get('a')?.state).toBe('rented');
+  page(301, bicycle('rented', -2));
+  expect(state()).toBe('rented');
   expect(log.at(-1)).toMatchObject({ type: 'read', report: { changes: 1, isComplete: true } });
 });
 
 /** A follower that knows these bicycles of `o` and `p`, was cut off for a while, and has asked for what changed. */
 function openAfterGap(uuids: readonly string[]) {
-  const log: FollowerOutput[] = [];
-  const options = { topics: new Map([['t', 'o']]), organizations: ['o', 'p'], bicycles: undefined };
-  const onOutput = (output: FollowerOutput) => void log.push(output);
-  const follower = new Follower({ ...options, mostPages: 5, isWhole: true }, new MemoryStore(), at(0), onOutput);
-  const named = (uuid: string, seconds = -60) => itemOf({ ...bicycle('available', seconds), uuid });
-  follower.remember(
-    uuids.map((uuid) => named(uuid).value),
-    0,
-    at(0),
-  );
-  const happened = (seconds: number) => ({ topic: 't', atMs: at(seconds).wallMs, monotonicMs: seconds * 1000 });
-  follower.take({ type: 'open', ...happened(1), isReturn: false, trace: {} }, at(1));
-  follower.take({ type: 'resync', ...happened(2), sinceWallMs: at(0).wallMs }, at(2));
-  let id = 0;
-  const page = (seconds: number, ...items: readonly string[]) => {
-    const asked = log.findLast((output) => output.type === 'read-page');
-    id = asked?.id ?? id;
-    const answer = { count: items.length, items: items.map((uuid) => named(uuid)), next: undefined, trace: {} };
-    follower.take({ type: 'page', id, page: answer }, at(seconds));
+  const opened = openFollower(['t'], ['o', 'p']);
+  opened.follower.remember(uuids.map(named), 0, at(0));
+  opened.connect('t', 1, at(0).wallMs);
+  return {
+    ...opened,
+    page: (seconds: number, ...items: readonly string[]) => opened.page(seconds, ...items.map(named)),
+    wholePage: (seconds: number, ...items: readonly string[]) => opened.wholePage(seconds, ...items.map(named)),
   };
-  const wholePage = (seconds: number, ...items: readonly string[]) => {
-    const asked = log.findLast((output) => output.type === 'read-whole');
-    const answer = { items: items.map((uuid) => named(uuid)), count: items.length, isLast: true, askedAt: 0 };
-    follower.take({ type: 'whole-page', id: asked?.id ?? 0, ...answer }, at(seconds));
-  };
-  const reports = () => log.flatMap((output) => (output.type === 'read' ? [output.report] : []));
-  const gone = () => log.flatMap((output) => (output.type === 'gone' ? [output.uuid] : []));
-  return { follower, page, wholePage, reports, gone };
 }
 
 test('a bicycle that two organizations list, since it moved between them meanwhile, does not stand for one that left', () => {
-  const { follower, page, wholePage, reports, gone } = openAfterGap(['a', 'b']);
+  const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b']);
   // `b` has left; `a` moved from `o` to `p` between the two pages: both count one.
   page(3, 'a');
   page(4, 'a');
@@ -126,7 +111,7 @@ test('a bicycle that two organizations list, since it moved between them meanwhi
   page(5);
   page(5, 'a');
   expect(reports()).toEqual([]);
-  follower.take({ type: 'tick' }, at(7));
+  take({ type: 'tick' }, 7);
   for (const seconds of [7, 8]) {
     page(seconds);
     page(seconds, 'a');

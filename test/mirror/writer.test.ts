@@ -20,12 +20,6 @@ const PAGE_ITEMS = 2;
 const TOPIC = '/o/admin/bicycles/*';
 const baseUrl = new URL('https://service.test/');
 const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'] };
-const LOST = {
-  cause: 'network',
-  error: new FleetError('network', 'other side closed'),
-  attempt: 1,
-  retryInMs: 0,
-};
 const [sqlite] = useEngines();
 
 const at = (seconds: number): Moment => ({ monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 });
@@ -83,10 +77,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     if (follower.isConnected) heardMs = at(seconds).wallMs;
     const { gap, comparedToMs, known } = follower;
     const writes = ledger.take();
-    const reached = {
-      ...{ heardMs, checkedMs: comparedToMs, isWhole: known.isWhole },
-      proven: undefined,
-    };
+    const reached = { heardMs, checkedMs: comparedToMs, isWhole: known.isWhole, proven: undefined };
     const state = { ...reached, ...writer, batch: ++batch, behindMs: 0 };
     const rows = { writes, gap, isSameGap: gap === gapBefore, state, nowMs: at(seconds).wallMs, beats: false };
     await commit(database, writer, rows, false);
@@ -101,10 +92,8 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   };
   const step = async (event: FollowerEvent, seconds: number): Promise<void> => {
     const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
-    await ledger.load(
-      database,
-      items.map(({ value }) => String(value.uuid)),
-    );
+    const uuids = items.map(({ value }) => String(value.uuid));
+    await ledger.load(database, uuids);
     follower.take(event, at(seconds));
     await write(seconds);
   };
@@ -128,11 +117,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     }
     if (asked.length > 0) await answer(ask(), seconds);
   };
-  const happened = (seconds: number) => ({
-    topic: TOPIC,
-    atMs: at(seconds).wallMs,
-    monotonicMs: at(seconds).monotonicMs,
-  });
+  const happened = (seconds: number) => ({ topic: TOPIC, atMs: at(seconds).wallMs, monotonicMs: seconds * 1000 });
   const hear = async (message: Bicycle, seconds: number) => {
     const uuid = String(message.uuid);
     await ledger.load(database, [uuid]);
@@ -161,25 +146,16 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     open,
     resync,
     tick: (seconds: number) => step({ type: 'tick' }, seconds),
-    lose: (seconds: number) =>
-      step(
-        {
-          type: 'lost',
-          ...happened(seconds),
-          ...LOST,
-          lastLifeWallMs: at(seconds).wallMs,
-          blindMs: 0,
-        } as FollowerEvent,
-        seconds,
-      ),
+    lose(seconds: number) {
+      const error = new FleetError('network', 'other side closed');
+      const times = { lastLifeWallMs: at(seconds).wallMs, blindMs: 0, attempt: 1, retryInMs: 0 };
+      return step({ type: 'lost', ...happened(seconds), cause: 'network', error, ...times }, seconds);
+    },
     /** The connection stands again, and what was sent meanwhile was not sent again. */
     async findGap(fromSeconds: number, seconds: number) {
       const gap = { cause: 'network', message: 'other side closed', replayed: false, droppedEvents: 0 } as const;
-      const durationMs = (seconds - fromSeconds) * 1000;
-      await step(
-        { type: 'gap', ...happened(seconds), ...gap, fromWallMs: at(fromSeconds).wallMs, durationMs },
-        seconds,
-      );
+      const times = { fromWallMs: at(fromSeconds).wallMs, durationMs: (seconds - fromSeconds) * 1000 };
+      await step({ type: 'gap', ...happened(seconds), ...gap, ...times }, seconds);
       await resync(seconds, fromSeconds);
     },
   };

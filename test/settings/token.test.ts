@@ -18,6 +18,7 @@ import {
   type TokenSource,
 } from '../../src/settings/token.js';
 import { newFolder } from '../support/folder.js';
+import { refusal } from '../support/refusal.js';
 
 const NOW_S = 1_700_000_000;
 
@@ -35,9 +36,9 @@ beforeEach(() => {
   abort = new AbortController();
 });
 
-async function open(profile?: string, flags: SettingFlags = {}): Promise<TokenSource> {
+async function open(flags: SettingFlags = {}): Promise<TokenSource> {
   const stored = await loadStored(env);
-  const settings = resolveSettings({ flags: profile === undefined ? flags : { ...flags, profile }, env, stored });
+  const settings = resolveSettings({ flags, env, stored });
   return findToken({
     env,
     stored,
@@ -48,6 +49,11 @@ async function open(profile?: string, flags: SettingFlags = {}): Promise<TokenSo
     secrets: NO_SECRETS,
     anonymous: () => Promise.reject(new Error('no login is renewed here')),
   });
+}
+
+function openCommand(command: string, flags?: SettingFlags): Promise<TokenSource> {
+  env['FLEET_TOKEN_COMMAND'] = command;
+  return open(flags);
 }
 
 function jwt(claims: object): string {
@@ -135,25 +141,19 @@ describe('the source of the token', () => {
 
   it('reads no more of a file than a token may have', async () => {
     env['FLEET_TOKEN_FILE'] = '/dev/zero';
-    await expect((await open()).get()).rejects.toMatchObject({
-      kind: 'config',
-      message: expect.stringMatching(/holds more than a token/),
-    });
+    await expect((await open()).get()).rejects.toMatchObject(refusal('config', /holds more than a token/));
   });
 
   it('says which file cannot be read', async () => {
     env['FLEET_TOKEN_FILE'] = join(folder, 'missing');
-    await expect((await open()).get()).rejects.toMatchObject({
-      kind: 'config',
-      message: `the token file ${folder}/missing cannot be read: no such file or directory`,
-    });
+    const message = `the token file ${folder}/missing cannot be read: no such file or directory`;
+    await expect((await open()).get()).rejects.toMatchObject({ kind: 'config', message });
   });
 });
 
 describe('a token command', () => {
   it('runs once for all workers that were refused, and not for one that comes late', async () => {
-    env['FLEET_TOKEN_COMMAND'] = await countingCommand();
-    const source = await open();
+    const source = await openCommand(await countingCommand());
     await source.get();
     const workers = Array.from({ length: 8 }, () => source.renew('token-1'));
     expect(new Set(await Promise.all(workers))).toEqual(new Set(['token-2']));
@@ -164,8 +164,9 @@ describe('a token command', () => {
 
   it('runs again when the token ends within a minute', async () => {
     const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
-    env['FLEET_TOKEN_COMMAND'] = await countingCommand(`if [ $n = 1 ]; then echo ${first}; else echo ${second}; fi`);
-    const source = await open();
+    const source = await openCommand(
+      await countingCommand(`if [ $n = 1 ]; then echo ${first}; else echo ${second}; fi`),
+    );
     expect(await source.get()).toBe(first);
     clockMs = (NOW_S + 1739) * 1000;
     expect(await source.get()).toBe(first);
@@ -176,8 +177,7 @@ describe('a token command', () => {
   });
 
   it('does not run for every request when its tokens live less than a minute', async () => {
-    env['FLEET_TOKEN_COMMAND'] = await countingCommand(`echo ${jwt({ exp: NOW_S + 40 })}`);
-    const source = await open();
+    const source = await openCommand(await countingCommand(`echo ${jwt({ exp: NOW_S + 40 })}`));
     await source.get();
     clockMs += 19_000;
     await source.get();
@@ -199,37 +199,30 @@ describe('a token command', () => {
     ['printf "secret\\033[31m"', 'has characters that no token has'],
     ['head -c 100000 /dev/zero | tr "\\0" s', 'printed more than a token'],
   ])('is reported without its output: %s', async (command, message) => {
-    env['FLEET_TOKEN_COMMAND'] = command;
-    const source = await open();
-    const error: unknown = await source.get().catch((thrown) => thrown);
-    expect(error).toBeInstanceOf(FleetError);
-    if (!(error instanceof FleetError)) return;
-    expect(error.kind).toBe('config');
-    expect(error.message).toContain(message);
+    const source = await openCommand(command);
+    const error = (await source.get().catch((thrown) => thrown)) as FleetError;
+    expect(error).toMatchObject({ kind: 'config', message: expect.stringContaining(message) });
     expect(error.message + error.hint + notices.join()).not.toContain('secret');
   });
 
   it('passes on what it says on stderr, and reads nothing', async () => {
-    env['FLEET_TOKEN_COMMAND'] = 'echo "open https://login.example.com" >&2; cat; echo token';
-    expect(await (await open()).get()).toBe('token');
+    const source = await openCommand('echo "open https://login.example.com" >&2; cat; echo token');
+    expect(await source.get()).toBe('token');
     expect(notices).toEqual(['open https://login.example.com']);
   });
 
   it('may take as long as a request, and is asked again after that', async () => {
-    env['FLEET_TOKEN_COMMAND'] = await countingCommand('if [ $n = 1 ]; then sleep 20; fi; echo token');
-    const source = await open(undefined, { timeout: 1 });
-    await expect(source.get()).rejects.toMatchObject({
-      kind: 'config',
-      message: 'the token command (FLEET_TOKEN_COMMAND) gave no token within 1 s (--timeout)',
-    });
+    const command = await countingCommand('if [ $n = 1 ]; then sleep 20; fi; echo token');
+    const source = await openCommand(command, { timeout: 1 });
+    const message = 'the token command (FLEET_TOKEN_COMMAND) gave no token within 1 s (--timeout)';
+    await expect(source.get()).rejects.toMatchObject({ kind: 'config', message });
     expect(await source.get()).toBe('token');
   });
 
   it('that fails ahead of the end of its last token leaves that in use, and is asked again', async () => {
     const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
     const command = `case $n in 1) echo ${first};; 2|4) exit 1;; *) echo ${second};; esac`;
-    env['FLEET_TOKEN_COMMAND'] = await countingCommand(command);
-    const source = await open();
+    const source = await openCommand(await countingCommand(command));
     expect(await source.get()).toBe(first);
     clockMs = (NOW_S + 1741) * 1000;
     expect([await source.get(), await source.get()]).toEqual([first, first]);
@@ -253,8 +246,7 @@ describe('a token command', () => {
   });
 
   it('is stopped by the signal', async () => {
-    env['FLEET_TOKEN_COMMAND'] = 'sleep 20; echo late';
-    const source = await open();
+    const source = await openCommand('sleep 20; echo late');
     const waiting = source.get();
     const reason = new FleetError('interrupted', 'interrupted');
     setTimeout(() => abort.abort(reason), 50);
@@ -263,8 +255,8 @@ describe('a token command', () => {
   });
 
   it('that calls fleet with itself is refused', async () => {
-    env['FLEET_TOKEN_COMMAND'] = 'echo inner=$FLEET_INSIDE_TOKEN_COMMAND | tr -d " "';
-    expect(await (await open()).get()).toMatch(/^inner=echo/);
+    const source = await openCommand('echo inner=$FLEET_INSIDE_TOKEN_COMMAND | tr -d " "');
+    expect(await source.get()).toMatch(/^inner=echo/);
     env['FLEET_INSIDE_TOKEN_COMMAND'] = env['FLEET_TOKEN_COMMAND'];
     await expect((await open()).get()).rejects.toThrow('runs fleet, which would run the same command again');
   });

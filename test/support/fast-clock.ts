@@ -11,8 +11,11 @@ export interface FastClock extends Clock {
   stop(): void;
 }
 
-/** A real clock that goes `speed` times as fast; `wallMs` is its date, which stays that of the machine without it. */
-export function openQuickClock(speed: number, wallMs?: () => number): Clock {
+/**
+ * A real clock that goes `speed` times as fast, so that `--settle` and the watching of a dead run take less, and sockets get their time in
+ * full; `wallMs` is its date, which stays that of the machine without it.
+ */
+export function openQuickClock(speed = 40, wallMs?: () => number): Clock {
   const real = systemClock(wallMs);
   return {
     ...real,

@@ -2,23 +2,12 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../../src/clock.js';
 import { lineOf } from '../../src/commands/shared/bulk/records.js';
 import { newFolder } from './folder.js';
 
 /** Runs `use` with the path of a journal that is not there yet. */
 export function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
   return use(join(newFolder(), 'j.jsonl'));
-}
-
-/** A clock on which `--settle` and the watching of a dead run take so many times less; sockets get their time in full. */
-export function openQuickClock(hurry = 40): Clock {
-  const clock = systemClock();
-  return {
-    ...clock,
-    monotonicMs: () => clock.monotonicMs() * hurry,
-    after: (milliseconds, action) => clock.after(milliseconds / hurry, action),
-  };
 }
 
 /** What binds a journal to its run. */

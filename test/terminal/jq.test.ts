@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
 import { type JqOptions, openJq as openForGood } from '../../src/terminal/jq/open.js';
 import type { Jq, JqResult } from '../../src/terminal/jq/results.js';
-import { openQuickClock } from '../support/journal.js';
+import { openQuickClock } from '../support/fast-clock.js';
 import { keepJq } from '../support/jq.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
 import { isLong, mostly } from '../support/often.js';

@@ -215,33 +215,20 @@ test('in colour, cut or not, it shows the same, and what is not known yet is gra
 });
 
 describe('the footer: keys, and the connection', () => {
-  const lost = {
-    state: 'lost',
-    sinceMs: 3_988_000,
-    message: 'connection refused',
-    retryAtMs: 4_003_000,
-  } as const;
-  const open = { state: 'open', sinceMs: 3_960_000 } as const;
-  test.each([
-    ['standing', {}, '● connected for 40 s'],
-    [
-      'connecting',
-      { connections: new Map([[TOPIC, { state: 'connecting', sinceMs: 3_998_000 }]]) },
-      '○ connecting for 2 s',
-    ],
-    ['lost', { connections: new Map([[TOPIC, lost]]) }, '○ lost for 12 s, again in 3 s: connection refused'],
-    [
-      'one of two lost',
-      { connections: new Map<string, BoardConnection>([...INPUT.connections, ['b', lost]]) },
-      '○ 1 of 2 topics connected; lost for 12 s, again in 3 s: connection refused',
-    ],
-    [
-      'all of two',
-      { connections: new Map<string, BoardConnection>([...INPUT.connections, ['b', open]]) },
-      '● connected on all 2 topics for 40 s',
-    ],
-  ] satisfies [string, Partial<BoardInput>, string][])('%s', (_name, input, text) => {
-    const footer = draw(160, 24, input).at(-1) ?? '';
+  const connecting: BoardConnection = { state: 'connecting', sinceMs: 3_998_000 };
+  const open: BoardConnection = { state: 'open', sinceMs: 3_960_000 };
+  const failure = { message: 'connection refused', retryAtMs: 4_003_000 };
+  const lost: BoardConnection = { state: 'lost', sinceMs: 3_988_000, ...failure };
+  const again = 'lost for 12 s, again in 3 s: connection refused';
+  test.each<[name: string, topics: BoardConnection[], text: string]>([
+    ['standing', [open], '● connected for 40 s'],
+    ['connecting', [connecting], '○ connecting for 2 s'],
+    ['lost', [lost], `○ ${again}`],
+    ['one of two lost', [open, lost], `○ 1 of 2 topics connected; ${again}`],
+    ['all of two', [open, open], '● connected on all 2 topics for 40 s'],
+  ])('%s', (_name, topics, text) => {
+    const connections = new Map(topics.map((connection, index) => [`${TOPIC}${index}`, connection]));
+    const footer = draw(160, 24, { connections }).at(-1) ?? '';
     expect(footer).toMatch(/^q quit {2}\? help {2}\/ filter {2}Enter open {2}s sort {2}m map {2}↑↓ scroll {2,}/);
     expect(footer.endsWith(text)).toBe(true);
   });
@@ -250,29 +237,17 @@ describe('the footer: keys, and the connection', () => {
 test('fits every terminal: as many lines as it is high, none wider than it is', () => {
   for (let height = 1; height <= 60; height += isLong || height < 24 ? 1 : 4) {
     for (const width of [20, 33, 49, 50, 60, 80, 109, 110, 140, 250]) {
-      const lines = draw(width, height, {
-        fleet: { ...INPUT.fleet, rows: INPUT.fleet.rows.slice(0, bicycleRows(height)) },
-      });
-      expect({ width, height, lines: lines.length }).toEqual({ width, height, lines: height });
-      expect({ width, height, wide: lines.filter((line) => widthOf(line) > width) }).toEqual({
-        width,
-        height,
-        wide: [],
-      });
+      const rows = INPUT.fleet.rows.slice(0, bicycleRows(height));
+      const lines = draw(width, height, { fleet: { ...INPUT.fleet, rows } });
+      const wide = lines.filter((line) => widthOf(line) > width);
+      expect({ width, height, lines: lines.length, wide }).toEqual({ width, height, lines: height, wide: [] });
     }
   }
 });
 
 test('nothing known yet', () => {
-  const fleet = {
-    ...INPUT.fleet,
-    counts: new Map(),
-    known: 0,
-    total: undefined,
-    isWhole: false,
-    rows: [],
-    matching: 0,
-  };
+  const empty = { counts: new Map(), known: 0, total: undefined, isWhole: false, rows: [], matching: 0 };
+  const fleet = { ...INPUT.fleet, ...empty };
   const traffic = { messages: 0, lastMessageMs: undefined, perSecond: 0, gapCount: 0, blindMs: 0 };
   expect(draw(80, 24, { fleet, traffic, alerts: [], changes: [] }).slice(1, 5)).toMatchInlineSnapshot(`
     [
@@ -297,14 +272,11 @@ describe('the list of bicycles', () => {
     ['charge<20 state=lost Ada', undefined],
     ['charge<', undefined],
   ])('says what is wrong with the filter %j', (text, problem) => {
-    const filter = readFilter(text);
-    const { view } = INPUT;
-    const filterProblem = filter.findProblem(BICYCLES);
+    const filterProblem = readFilter(text).findProblem(BICYCLES);
     if (problem === undefined) return expect(filterProblem).toBeUndefined();
     expect(filterProblem).toContain(problem);
-    expect(
-      draw(160, 24, { view: { ...view, filter: text }, fleet: { ...INPUT.fleet, filterProblem } }).join('\n'),
-    ).toContain(problem.slice(0, 30));
+    const input = { view: { ...VIEW, filter: text }, fleet: { ...INPUT.fleet, filterProblem } };
+    expect(screen(160, 24, input)).toContain(problem.slice(0, 30));
   });
   test('is sorted, filtered and scrolled', () => {
     expect(names('charge')).toEqual(['Emmy 0197', 'فاطمة الز', '王小明 271']);

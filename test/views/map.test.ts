@@ -177,6 +177,12 @@ function inputOf(bicycles: readonly Bicycle[], more: Partial<TerminalInput> = {}
   return { ...sceneOf(bicycles), title: `${bicycles.length} bicycles`, moment: '14:03', coast: COAST, ...more };
 }
 
+/** A map as it is drawn, and as text; without colours where none are asked for. */
+function drawText(input: TerminalInput, look: Partial<Look> & { width: number; height: number }) {
+  const drawn = drawMap(input, { hasColor: false, hasUnicode: true, ...look });
+  return { ...drawn, text: canvasLines(drawn.canvas, NO_PAINT).join('\n') };
+}
+
 /** The sandbox's manner: some cities far apart. */
 function cities(count: number): Bicycle[] {
   const middles = [
@@ -199,11 +205,10 @@ function cities(count: number): Bicycle[] {
 
 test('towns are named where there is room, the larger first, and give way to bicycles', () => {
   const towns = readTowns(JSON.parse(readFileSync(new URL('../../dist/towns.json', import.meta.url), 'utf8')));
-  const look = { width: 100, height: 30, hasColor: false, hasUnicode: true };
   const input = inputOf(cities(400));
-  const draw = (named: readonly Town[]) => drawMap({ ...input, towns: named }, look);
+  const draw = (named: readonly Town[]) => drawText({ ...input, towns: named }, { width: 100, height: 30 });
   const [before, after] = [draw([]), draw(towns)];
-  const text = canvasLines(after.canvas, NO_PAINT).join('\n');
+  const { text } = after;
   for (const name of ['Tokyo', 'London', 'Mumbai', 'Cairo']) expect(text).toContain(name);
   expect(text).not.toContain('Potsdam');
   expect(after.layout.clusters).toEqual(before.layout.clusters);
@@ -211,12 +216,9 @@ test('towns are named where there is room, the larger first, and give way to bic
   // Where bicycles stand, nothing is written.
   const alone = towns.filter(({ name }) => name === 'Berlin');
   const crowd = Array.from({ length: 21 }, (_, index) => bicycle(52.52, 13.05 + index / 30));
-  const close = (named: readonly Town[]) => {
-    const { canvas } = drawMap(inputOf(crowd, { towns: named }), { ...look, width: 60, height: 6 });
-    return canvasLines(canvas, NO_PAINT).join('\n');
-  };
-  const marks = (drawn: string) => drawn.replace(/[^●\d]/g, '').length;
-  expect(marks(close(alone))).toBe(marks(close([])));
+  const marks = (named: readonly Town[]) =>
+    drawText(inputOf(crowd, { towns: named }), { width: 60, height: 6 }).text.replace(/[^●\d]/g, '').length;
+  expect(marks(alone)).toBe(marks([]));
 });
 
 const HOSTILE = [
@@ -253,8 +255,7 @@ function manyStates(): Bicycle[] {
 
 function drawMany(width: number, height: number) {
   const input = inputOf(manyStates());
-  const drawn = drawMap(input, { width, height, hasColor: false, hasUnicode: true });
-  return { input, drawn, text: canvasLines(drawn.canvas, NO_PAINT).join('\n') };
+  return { input, ...drawText(input, { width, height }) };
 }
 
 describe('the terminal', () => {
@@ -266,8 +267,7 @@ describe('the terminal', () => {
         [false, true],
         [false, false],
       ] as const) {
-        const { canvas } = drawMap(input, { width, height, hasColor, hasUnicode });
-        const lines = canvasLines(canvas, NO_PAINT);
+        const lines = drawText(input, { width, height, hasColor, hasUnicode }).text.split('\n');
         expect(lines.length).toBe(height);
         expect(lines.filter((line) => widthOf(line) > width)).toEqual([]);
         expect(lines.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
@@ -282,8 +282,7 @@ describe('the terminal', () => {
   ])('the legend of %i by %i is exact, and names what is not on the map', (width, height) => {
     const bicycles = [...cities(397), bicycle(null, 3, 'lost', 'No position'), bicycle(0, 400, 'lost', 'Beyond')];
     const input = inputOf(bicycles);
-    const { canvas } = drawMap(input, { width, height, hasColor: false, hasUnicode: true });
-    const text = canvasLines(canvas, NO_PAINT).join('\n');
+    const { text } = drawText(input, { width, height });
     for (const { value, count } of input.counts) expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
     expect(text).toContain('1 without a position');
     expect(text).toContain('No position');
@@ -308,8 +307,8 @@ describe('the terminal', () => {
   });
 
   test('states beyond the first are one, that bears the name of none of them', () => {
-    const { drawn, input } = drawMany(120, 30);
-    const [cluster] = drawn.layout.clusters;
+    const { layout, input } = drawMany(120, 30);
+    const [cluster] = layout.clusters;
     expect(cluster?.byState.reduce((sum, count) => sum + count, 0)).toBe(cluster?.count);
     expect(input.states.at(-1)).toBe('other');
     expect(input.states.at(-2)).toBe(input.counts[input.states.length - 2]?.value);
@@ -317,9 +316,9 @@ describe('the terminal', () => {
 
   test('what lies outside of the view is counted and named', () => {
     const input = inputOf(cities(40), { view: { x: worldX(13.405), y: worldY(52.52), worldDots: 300_000 } });
-    const { canvas, layout } = drawMap(input, { width: 140, height: 40, hasColor: true, hasUnicode: true });
+    const { text, layout } = drawText(input, { width: 140, height: 40, hasColor: true });
     expect(layout.outside.length).toBe(30);
-    expect(canvasLines(canvas, NO_PAINT).join('\n')).toMatch(/30 outside the view: \w.*, .* …/);
+    expect(text).toMatch(/30 outside the view: \w.*, .* …/);
   });
 
   test('the cells of a cluster show its states by their shares', () => {
@@ -341,7 +340,7 @@ describe('the terminal', () => {
     ['one city', cities(300).filter((_, index) => index % 4 === 0)],
   ])('golden screen: %s', (_name, bicycles) => {
     test.each(looks)('on %s', (_size, look) => {
-      expect(canvasLines(drawMap(inputOf(bicycles), look).canvas, NO_PAINT).join('\n')).toMatchSnapshot();
+      expect(drawText(inputOf(bicycles), look).text).toMatchSnapshot();
     });
   });
 });
