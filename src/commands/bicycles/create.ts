@@ -113,16 +113,13 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
 
 /** Refuses a file of which rows were changed since the journal was begun: they would be created anew, or never. */
 function checkRows(tasks: readonly Task[], keys: Iterable<string>, source: string): void {
-  const left = new Map(Array.from(keys, (key) => [key.split(':', 1)[0], key]));
-  const refuse = (row: string | undefined, what: string) =>
-    usageError(
-      `row ${row} of ${source} ${what} since the journal was started`,
+  for (const key of keys) {
+    const [row] = key.split(':', 1);
+    const now = tasks[Number(row) - 1]?.key;
+    if (now === key) continue;
+    throw usageError(
+      `row ${row} of ${source} ${now === undefined ? 'is missing' : 'has changed'} since the journal was started`,
       'restore the file, or use a new file and a new journal for the remaining rows',
     );
-  for (const { key } of left.size === 0 ? [] : tasks) {
-    const [row] = key.split(':', 1);
-    if ((left.get(row) ?? key) !== key) throw refuse(row, 'has changed');
-    left.delete(row);
   }
-  for (const row of left.keys()) throw refuse(row, 'is missing');
 }
