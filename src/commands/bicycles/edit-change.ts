@@ -132,14 +132,13 @@ async function lookUpEdits(
 ): Promise<Decide> {
   const decided = new Map<Task, TaskDecision>();
   for (const { task, entry } of doubts) {
-    const now = readExact((await fetchBicycle(context, client, String(task.uuid))).json) as BicycleFields;
-    const { state, version } = describeBefore(now);
-    const isSame = Object.entries(editOf(task).wanted).every(
-      ([field, one]) => writeJson(one) === writeJson(now[field]),
-    );
+    const uuid = String(task.uuid);
+    const left = editTo(uuid, await fetchBicycle(context, client, uuid), editOf(task).wanted);
+    const { state, version } = describeBefore(left.before);
     const before = entry.sending.before?.version ?? null;
     if (before !== null && before === version) decided.set(task, { kind: 'untouched' });
-    else if (isSame) decided.set(task, { kind: 'done', state, how: 'state', why: 'it has these values now' });
+    else if (left.changed.length === 0)
+      decided.set(task, { kind: 'done', state, how: 'state', why: 'it has these values now' });
     else decided.set(task, { kind: 'unknown', state, why: 'it was saved since, and does not have these values' });
   }
   return () => decided;
