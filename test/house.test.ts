@@ -221,7 +221,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/alerts': 1_596,
   'src/commands/api': 300,
   'src/commands/auth': 529,
-  'src/commands/bicycles': 1_573,
+  'src/commands/bicycles': 1_569,
   'src/commands/completion': 281,
   'src/commands/config': 263,
   'src/commands/demo': 103,
