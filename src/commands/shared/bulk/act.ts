@@ -132,12 +132,9 @@ export function readFields(texts: readonly string[] = []): ActionFields {
     if (name === 'type') throw usageError('--field type is the action itself', 'write it as the last word');
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
     const value = text.slice(at + 1);
-    fields.set(name, name === 'dry_run' ? readDryRun(value) : value);
+    if (name === 'dry_run' && value !== 'true' && value !== 'false')
+      throw usageError(`--field dry_run takes true or false, not "${value}"`);
+    fields.set(name, name === 'dry_run' ? value === 'true' : value);
   }
   return Object.fromEntries(fields);
-}
-
-function readDryRun(value: string): boolean {
-  if (value === 'true' || value === 'false') return value === 'true';
-  throw usageError(`--field dry_run takes true or false, not "${value}"`);
 }

@@ -10,7 +10,7 @@ import { unexpected } from '../../../http/json.js';
 import { isFromGateway } from '../../../http/retry.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../../json/parse.js';
-import type { Outcome } from '../../../views/action.js';
+import type { ChangeResult, Outcome } from '../../../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
 
 /** What an exchange means for its task, and for the run. */
@@ -19,6 +19,11 @@ export interface Verdict extends TaskEnd {
   isWell: boolean;
   /** Whether the same will happen to the others, so that the run stops. */
   isFatal: boolean;
+}
+
+/** A result of which no more is known than this. */
+export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
+  return { outcome, status: null, state: null, request_id: null, milliseconds: null, message: null, ...known };
 }
 
 /** The verdict of an outcome; the error says why it is not done, the state is that of the answer. */
@@ -30,7 +35,7 @@ export function verdictOf(
 ): Verdict {
   const status = answer?.status ?? error?.status ?? null;
   const request_id = (answer ?? error)?.trace.requestId ?? null;
-  const result = { outcome, status, state, request_id, milliseconds: null, message: error?.message ?? null };
+  const result = resultOf(outcome, { status, state, request_id, message: error?.message ?? null });
   return { result, error, ...(answer === undefined ? {} : { answer }), isWell, isFatal };
 }
 
@@ -38,31 +43,28 @@ export function verdictOf(
 type Body = { [name: string]: unknown };
 
 /** What the body of a 2xx answer says; nulls where it does not. */
-type Reading =
-  | { kind: 'done'; uuid: string | null; name: string | null; state: string | null; body: Body | undefined }
-  | { kind: 'unclear'; what: string };
+type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
  * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds and no `error` or `errors` says anything, or that
- * names no uuid and holds neither, is a success; anything else may come from a proxy or be about something else. Assumed: the object
- * is what was changed.
+ * names no uuid and holds neither, is a success. Anything else may come from a proxy or be about something else: then what it is, as a text.
+ * Assumed: the object is what was changed.
  */
-function readChange(answer: HttpAnswer, { one, nameField }: Resource, isOwn: (body: Body) => boolean): Reading {
-  const text = answer.text.trim();
-  if (text === '') return { kind: 'done', uuid: null, name: null, state: null, body: undefined };
+function readChange(text: string, { one, nameField }: Resource, isOwn: (body: Body) => boolean): Reading | string {
+  if (text === '') return { uuid: null, name: null, state: null };
   let body: unknown;
   try {
     body = parseJson(text);
   } catch {
-    return { kind: 'unclear', what: describeText(text) };
+    return describeText(text);
   }
-  if (!isObject(body)) return { kind: 'unclear', what: `JSON that is no object (${text.slice(0, 40)})` };
+  if (!isObject(body)) return `JSON that is no object (${text.slice(0, 40)})`;
   const { uuid = null, [nameField]: name, state } = body;
   if (uuid !== null && (typeof uuid !== 'string' || !isOwn(body)))
-    return { kind: 'unclear', what: `another ${one} (${String(uuid).slice(0, 40)})` };
+    return `another ${one} (${String(uuid).slice(0, 40)})`;
   const isError = (field: string) => Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
-  if (isError('error') || isError('errors')) return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
-  return { kind: 'done', uuid, name: textOrNull(name), state: textOrNull(state), body };
+  if (isError('error') || isError('errors')) return `an error (${text.slice(0, 100)})`;
+  return { uuid, name: textOrNull(name), state: textOrNull(state) };
 }
 
 /** A field `errors` of a bicycle may be there and empty. */
@@ -93,12 +95,13 @@ export function judgeAnswer(
   const { one } = resource;
   const isOwn = (body: Body) =>
     creation === undefined ? String(body['uuid']).toLowerCase() === uuid : isNewBicycle(creation.body, body);
-  const reading = readChange(answer, resource, isOwn);
-  if (reading.kind === 'unclear') {
+  const text = answer.text.trim();
+  const reading = readChange(text, resource, isOwn);
+  if (typeof reading === 'string') {
     const what = creation === undefined ? `"${verb}" was carried out` : `"${creation.body.name}" was created`;
     const error = unexpected(
       answer,
-      `${reading.what} where the ${one} was expected; whether ${what} is unknown`,
+      `${reading} where the ${one} was expected; whether ${what} is unknown`,
       creation === undefined
         ? `look at the ${one} before you try again; check that the base URL is that of the service`
         : 'look for it before it is created again: fleet bicycles list --ordering -created',
@@ -107,9 +110,9 @@ export function judgeAnswer(
   }
   const ignored = findIgnored?.(task, answer);
   if (ignored !== undefined) return verdictOf('refused', { answer, error: ignored }, true, false);
-  const { uuid: answered, name, state, body } = reading;
-  if (!isDryRun) return { ...verdictOf('done', { answer, state }, true, false), uuid: answered, name };
-  if (body === undefined) return verdictOf('allowed', { answer }, true, false);
+  const { state, ...about } = reading;
+  if (!isDryRun) return { ...verdictOf('done', { answer, state }, true, false), ...about };
+  if (text === '') return verdictOf('allowed', { answer }, true, false);
   // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
   const error = new FleetError('service', `the service may not know dry_run: it answered "${verb}" with the ${one}`, {
     status: answer.status,

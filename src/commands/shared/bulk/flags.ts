@@ -29,6 +29,8 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(comman
 /** What to do with requests whose outcome stays unknown. */
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
+export type UnknownChoice = (typeof UNKNOWN_CHOICES)[number];
+
 /** The most requests in flight: more would burden the service. */
 const MOST_CONCURRENT = 64;
 

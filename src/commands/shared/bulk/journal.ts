@@ -123,10 +123,10 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
       begunAt = clock.monotonicMs();
       return append({ run: id, start, at: clock.wallMs() });
     },
-    /** Resolves when the record is on the disk; only then may the request leave. */
+    /** Resolves when the record, without what is not known, is on the disk; only then may the request leave. */
     announce(key: string, { name, before }: { name: string | null; before: Before | null }) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
-      return append({ sending: key, run: id, after_ms: afterMs, ...present({ name, before }) });
+      return append({ sending: key, run: id, after_ms: afterMs, name: name ?? undefined, before: before ?? undefined });
     },
     /**
      * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
@@ -135,7 +135,7 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
     silentMs: () => Math.max(clock.monotonicMs() - confirmed.monotonicMs, Math.abs(clock.wallMs() - confirmed.wallMs)),
     /** Resolves when the record is on the disk. */
     record(key: string, result: ChangeResult, { uuid, name, how }: Pick<JournalEntry, 'uuid' | 'name' | 'how'>) {
-      const known = present({ uuid, name, how: how === 'answered' ? null : how });
+      const known = { uuid: uuid ?? undefined, name: name ?? undefined, how: how === 'answered' ? undefined : how };
       return append({ answered: key, run: id, ...known, result, at: clock.wallMs() });
     },
     /** Lets go of the file and its lock. */
@@ -147,9 +147,4 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
       await file.close();
     },
   };
-}
-
-/** The fields without those that are null. */
-function present(fields: { readonly [name: string]: unknown }): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -7,10 +7,8 @@ import type { Client } from '../../../http/client.js';
 import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ChangeResult, Ended } from '../../../views/action.js';
+import type { UnknownChoice } from './flags.js';
 import type { Before, How, JournalEntry } from './records.js';
-
-/** What becomes of doubts that no evidence decides. */
-export type UnknownChoice = 'leave' | 'done' | 'resend';
 
 /** The flags of every change. */
 export interface ChangeOptions {

@@ -1,7 +1,7 @@
 // What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
 
 import { createHash } from 'node:crypto';
-import { type FleetError, usageError } from '../../../errors.js';
+import { usageError } from '../../../errors.js';
 import { isObject, parseJson } from '../../../json/parse.js';
 import type { ChangeResult } from '../../../views/action.js';
 import { followHolder, type Holder } from './lock.js';
@@ -212,11 +212,8 @@ export function checkDamage({ damage }: Journal, path: string): void {
 /** Not even the first line is whole: no request can have left. But a file of something else is left alone. */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
-  if (!FIRST_WORDS.startsWith(start)) throw notAJournal(path);
-}
-
-function notAJournal(path: string): FleetError {
-  return usageError(`${path} is not a fleet journal, and was left unchanged`, 'use a new file for --journal');
+  if (!FIRST_WORDS.startsWith(start))
+    throw usageError(`${path} is not a fleet journal, and was left unchanged`, 'use a new file for --journal');
 }
 
 /** The first header counts: of two runs that begin a file at once, one wins the claim. */
@@ -232,29 +229,20 @@ function takeHeader(journal: Journal, record: { [name: string]: unknown }, path:
   journal.binding ??= binding as Binding;
 }
 
-/** What a run writes into a record about itself. */
-interface RunRecord {
-  run?: string;
+/** What a run of this version writes into a record about itself or a task. */
+interface RunRecord extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
   start?: Partial<Start>;
   at?: number;
-}
-
-/** What a run of this version writes into a record about a task. */
-interface TaskRecord extends RunRecord {
   sending?: string;
   answered?: string;
   after_ms?: number;
   before?: Before;
-  result?: ChangeResult;
-  uuid?: string;
-  name?: string;
-  how?: How;
 }
 
 function takeRecord(journal: Journal, record: { [name: string]: unknown }): void {
   const { entries } = journal;
-  const { sending, answered, run = '', start, at = null, before = null, result, uuid = null } = record as TaskRecord;
-  const { after_ms: afterMs = 0, name = null, how = 'answered' } = record as TaskRecord;
+  const { sending, answered, run = '', start, at = null, before = null, result, uuid = null } = record as RunRecord;
+  const { after_ms: afterMs = 0, name = null, how = 'answered' } = record as RunRecord;
   journal.holder = followHolder(journal.holder, record);
   // A run that lost the journal may have written on until it noticed, but it sent nothing then.
   const isHolder = run !== '' && run === journal.holder?.id;

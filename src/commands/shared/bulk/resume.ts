@@ -2,7 +2,9 @@
 
 import { sleep } from '../../../clock.js';
 import { count } from '../../../views/stream.js';
-import type { Doubt, Task, TaskDecision, UnknownChoice } from './plan.js';
+import { resultOf } from './answer.js';
+import type { UnknownChoice } from './flags.js';
+import type { Doubt, Task, TaskDecision } from './plan.js';
 import { askAgain, labelOf } from './question.js';
 import { type BulkRun, failureOf, send, take } from './run.js';
 
@@ -76,8 +78,7 @@ function settle(
   { uuid = null, state, how, why }: Omit<Extract<TaskDecision, { kind: 'done' }>, 'kind'>,
 ): Promise<void> {
   const message = `no answer came, but it was carried out: ${why}`;
-  const result = { outcome: 'done', status: null, state, request_id: null, milliseconds: null, message } as const;
-  return take(run, task, { result, uuid, how }, true).catch(run.stop);
+  return take(run, task, { result: resultOf('done', { state, message }), uuid, how }, true).catch(run.stop);
 }
 
 async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undecided[]): Promise<UnknownChoice> {
@@ -93,6 +94,6 @@ async function leaveUnknown(run: BulkRun, { task, entry, state, why }: Undecided
   const { status = null, request_id = null } = entry.result ?? {};
   const now = state === null ? '' : `; it is ${state} now`;
   const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;
-  const result = { outcome: 'unknown', status, state, request_id, milliseconds: null, message } as const;
+  const result = resultOf('unknown', { status, state, request_id, message });
   await take(run, task, { result, uuid: entry.uuid, error: failureOf(result) });
 }

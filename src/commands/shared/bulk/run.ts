@@ -9,7 +9,7 @@ import type { HttpAnswer } from '../../../http/types.js';
 import { ReaderLeft } from '../../../terminal/delivery.js';
 import { type ChangeResult, isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
-import { isConcurrentEdit, judgeAnswer, judgeFailure, verdictOf } from './answer.js';
+import { isConcurrentEdit, judgeAnswer, judgeFailure, resultOf, verdictOf } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
 import { openGate } from './pace.js';
 import type { BulkPlan, ChangeOptions, Doubt, Task, TaskEnd } from './plan.js';
@@ -113,14 +113,7 @@ export async function* openTasks(run: BulkRun): AsyncGenerator<Task, void, undef
   }
 }
 
-const NEEDLESS: ChangeResult = {
-  outcome: 'skipped',
-  status: null,
-  state: null,
-  request_id: null,
-  milliseconds: null,
-  message: 'it already has these values',
-};
+const NEEDLESS = resultOf('skipped', { message: 'it already has these values' });
 
 /** The failure of a task that only the journal knows. */
 export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
