@@ -36,7 +36,6 @@ export async function actOnAlerts(context: Context, words: readonly string[], op
     fields,
     texts,
     find: (text: string) => findAlert(context, text),
-    isGrave: false,
     target: TARGETS.get(verb),
     explain: explainMissing(verb),
   };

@@ -96,8 +96,6 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
       resource: BICYCLE,
       verb: 'create',
       command: 'create',
-      isGrave: false,
-      isDryRun: false,
       lookUp: lookUpCreations,
       requestOf({ name, creation }) {
         const body = JSON.stringify(creation?.body);
@@ -107,7 +105,6 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
     tasks,
     isStdin: source === 'stdin',
     shape: CREATIONS,
-    identity: {},
   };
 }
 

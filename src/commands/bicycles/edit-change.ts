@@ -52,8 +52,6 @@ export function changeFor(context: Context, editOf: (task: Task) => Edit, asked:
     resource: BICYCLE,
     verb: 'edit',
     command: 'edit',
-    isGrave: false,
-    isDryRun: false,
     isAlwaysAsked: true,
     isNeedless: (task) => editOf(task).changed.length === 0,
     requestOf: (task) => requestFor(method, editOf(task)),

@@ -37,17 +37,9 @@ export async function editMany(context: Context, options: EditOptions): Promise<
   await showChanges(context, edits);
   const byKey = new Map(edits.map((edit) => [edit.task.key, edit]));
   const editOf = ({ key }: Task) => byKey.get(key) as Edit;
-  await carryOut(
-    context,
-    {
-      change: changeFor(context, editOf, options.method),
-      tasks: edits.map(({ task }) => task),
-      isStdin: true,
-      shape: ACTIONS,
-      identity: {},
-    },
-    options,
-  );
+  const change = changeFor(context, editOf, options.method);
+  const tasks = edits.map(({ task }) => task);
+  await carryOut(context, { change, tasks, isStdin: true, shape: ACTIONS }, options);
 }
 
 /** Refuses rows without a column that an edit writes: they would change nothing, whatever they say. */

@@ -56,7 +56,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
     explain: (error: FleetError) => explainFailure(error, label, options.method),
   };
   const show = (answer: HttpAnswer) => printEdited(context, answer, label, edit);
-  await carryOut(context, { change, tasks: [edit.task], isStdin: false, shape: ACTION, show, identity: {} }, options);
+  await carryOut(context, { change, tasks: [edit.task], isStdin: false, shape: ACTION, show }, options);
 }
 
 /** The changes that the flags ask for. */

@@ -9,13 +9,6 @@ import type { Decide, Doubt, PastAnswers, Task, TaskDecision } from './plan.js';
 import type { Start } from './records.js';
 import { isCertainlyNotLater, lastMomentBefore } from './service-times.js';
 
-/** Bicycles of the list, the newest first. */
-export interface Candidates {
-  bicycles: readonly Bicycle[];
-  /** Whether every bicycle since the earliest start is among them. */
-  isWhole: boolean;
-}
-
 /** Reads the newest bicycles, and gives what finds the doubtful ones among them. Assumed: what was created is in the list. */
 export async function lookUpCreations(client: Client, doubts: readonly Doubt[]): Promise<Decide> {
   const starts = doubts.map(({ entry }) => entry.sending.start);
@@ -43,31 +36,32 @@ function isBefore(bicycle: Bicycle, start: Start): boolean {
 /**
  * Decides what became of creations: done is one for which a bicycle came since that has everything that was asked for and that no other
  * task made; where every newer bicycle is known and none fits, nothing was created.
+ * @param candidates bicycles of the list, the newest first, and whether every one since the earliest start is among them
  */
 export function decideCreations(
   doubts: readonly Doubt[],
-  { bicycles, isWhole }: Candidates,
+  candidates: { bicycles: readonly Bicycle[]; isWhole: boolean },
   { made }: Pick<PastAnswers, 'made'>,
 ): Map<Task, TaskDecision> {
+  const { bicycles, isWhole } = candidates;
   const left = bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
+  const decide = ({ task, entry }: Doubt): TaskDecision => {
+    const { start } = entry.sending;
+    if (!isDatable(start)) return { kind: 'unknown', state: null, why: 'the service says no time' };
+    const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.creation?.body));
+    const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
+    if (found !== undefined) {
+      left.splice(left.indexOf(found), 1);
+      const [uuid, state] = [textOf(found.uuid) ?? null, found.state ?? null];
+      return { kind: 'done', uuid, state, how: 'list', why: 'the list shows it' };
+    }
+    if (isWhole && fitting.length === 0) return { kind: 'untouched' };
+    const why = isWhole ? 'one like it came as the run began' : 'the list is too long';
+    return { kind: 'unknown', state: null, why };
+  };
   // Those that ask for the most come first: what fits them may fit others, too.
   const ordered = [...doubts].sort((one, other) => fieldCount(other) - fieldCount(one));
-  return new Map(
-    ordered.map(({ task, entry }): [Task, TaskDecision] => {
-      const { start } = entry.sending;
-      if (!isDatable(start)) return [task, { kind: 'unknown', state: null, why: 'the service says no time' }];
-      const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.creation?.body));
-      const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
-      if (found !== undefined) {
-        left.splice(left.indexOf(found), 1);
-        const [uuid, state] = [textOf(found.uuid) ?? null, found.state ?? null];
-        return [task, { kind: 'done', uuid, state, how: 'list', why: 'the list shows it' }];
-      }
-      if (isWhole && fitting.length === 0) return [task, { kind: 'untouched' }];
-      const why = isWhole ? 'one like it came as the run began' : 'the list is too long';
-      return [task, { kind: 'unknown', state: null, why }];
-    }),
-  );
+  return new Map(ordered.map((doubt) => [doubt.task, decide(doubt)]));
 }
 
 const fieldCount = ({ task }: Doubt) => Object.keys(task.creation?.body ?? {}).length;

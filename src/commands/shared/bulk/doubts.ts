@@ -27,35 +27,30 @@ export interface Evidence {
   history: readonly HistoryEntry[] | undefined;
 }
 
-/** The transition that was sent, and the states it is known to lead to. */
-export interface SentTransition {
-  name: string;
-  targets: ReadonlySet<string>;
-}
-
 /**
  * Decides what became of an action. Done: the history shows the transition since it was sent, by the one who sent it, or, where there is no history, the
  * state before differs from the state now, which is a target. Untouched: the bicycle was not saved since the run began. A `modified` that
  * moved proves nothing, and neither does a history that does not show it. Everything else is unknown.
+ * @param transition what was sent, and the states it is known to lead to
  */
 export function decideAction(
   sending: Sending,
   evidence: Evidence | undefined,
-  transition: SentTransition,
+  transition: { name: string; targets: ReadonlySet<string> },
 ): TaskDecision {
   const { now, history } = evidence ?? {};
   const state = now?.state ?? null;
+  const unknown = (why: string): TaskDecision => ({ kind: 'unknown', state, why });
   if (history?.some((entry) => showsAction(entry, sending, transition.name))) {
     return { kind: 'done', state, how: 'history', why: "the service's history shows it" };
   }
-  if (now === undefined) return { kind: 'unknown', state, why: 'the service does not show the bicycle' };
+  if (now === undefined) return unknown('the service does not show the bicycle');
   if (isUntouched(now, sending)) return { kind: 'untouched' };
-  if (history !== undefined) return { kind: 'unknown', state, why: "the service's history does not show it" };
+  if (history !== undefined) return unknown("the service's history does not show it");
   const before = sending.before?.state ?? null;
-  if (before === null || state === null) return { kind: 'unknown', state, why: 'it was changed since' };
-  if (before === state) return { kind: 'unknown', state, why: `it was ${before} before` };
-  if (!transition.targets.has(state))
-    return { kind: 'unknown', state, why: `it was ${before} before, and changed since` };
+  if (before === null || state === null) return unknown('it was changed since');
+  if (before === state) return unknown(`it was ${before} before`);
+  if (!transition.targets.has(state)) return unknown(`it was ${before} before, and changed since`);
   return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 

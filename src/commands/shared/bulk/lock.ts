@@ -84,7 +84,7 @@ export interface LockOptions {
  */
 export async function takeLock(file: LockedFile, id: string, options: LockOptions): Promise<void> {
   const before = await file.refresh();
-  const isHeld = before !== undefined && !before.isReleased;
+  const isHeld = before?.isReleased === false;
   if (isHeld) await watchInSilence(file, before, options);
   const over = isHeld ? before.id : null;
   const holder = await file.claim({ claim: id, over, pid: process.pid, host: hostname(), beat_ms: BEAT_MS });

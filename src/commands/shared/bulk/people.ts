@@ -16,10 +16,10 @@ export function personOf(value: unknown): Person {
   if (isObject(value)) {
     const { uuid, url, id, email, username } = value;
     const named = { email: nameIn(email), username: nameIn(username) };
-    return definedOf({ ...named, ...identityIn(id), ...identityIn(url), ...identityIn(uuid) });
+    return { ...named, ...identityIn(id), ...identityIn(url), ...identityIn(uuid) };
   }
   const name = nameIn(value);
-  return definedOf(identityIn(value) ?? { [name?.includes('@') === true ? 'email' : 'username']: name });
+  return identityIn(value) ?? (name === undefined ? {} : { [name.includes('@') ? 'email' : 'username']: name });
 }
 
 function nameIn(value: unknown): string | undefined {
@@ -35,12 +35,6 @@ function identityIn(value: unknown): Person | undefined {
   if (uuid !== undefined) return { uuid };
   const [, id] = /(?:^|\/)(\d{1,18})\/?$/.exec(text) ?? [];
   return id === undefined ? undefined : { id };
-}
-
-function definedOf(person: { readonly [kind: string]: string | undefined }): Person {
-  return Object.fromEntries(
-    Object.entries(person).flatMap(([kind, name]) => (name === undefined ? [] : [[kind, name]])),
-  );
 }
 
 /** Whether somebody is certainly one of these: the surest of the ways of calling somebody that both have says so. */

@@ -50,9 +50,9 @@ interface ChangeKind {
   /** A journal belongs to one of them. */
   command: 'create' | 'act' | 'edit';
   /** Whether it asks before one too, and twice for many. */
-  isGrave: boolean;
+  isGrave?: boolean;
   /** Whether the service is only asked whether each would be allowed (`dry_run`). */
-  isDryRun: boolean;
+  isDryRun?: boolean;
   /** Whether it asks before one too, where somebody can be asked. */
   isAlwaysAsked?: boolean;
 }
@@ -84,7 +84,7 @@ export interface BulkPlan {
   /** Prints the answer to a single one, in place of its result. */
   show?(answer: HttpAnswer): Promise<void>;
   /** What tells its journal from others, beside command, profile and address. */
-  identity: { readonly [name: string]: string };
+  identity?: { readonly [name: string]: string };
   /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
   checkKeys?(keys: Iterable<string>): void;
 }
@@ -104,6 +104,8 @@ export interface TaskEnd {
   /** The service answered when absent. */
   how?: How;
   error?: FleetError | undefined;
+  /** Whether the journal has to know it: a request may have left, or it is decided now. */
+  isRecorded?: boolean;
   /** Of a change that the service accepted. */
   answer?: HttpAnswer;
 }

@@ -27,7 +27,7 @@ export interface Start {
 }
 
 /** Somebody by what a service may call him, in lower case: UUID, number, e-mail, user name. */
-export type Person = { readonly [kind: string]: string };
+export type Person = { readonly [kind: string]: string | undefined };
 
 /** The bicycle as the input had it, before the request was sent; null where the input did not say. */
 export interface Before {

@@ -78,7 +78,8 @@ function settle(
   { uuid = null, state, how, why }: Omit<Extract<TaskDecision, { kind: 'done' }>, 'kind'>,
 ): Promise<void> {
   const message = `no answer came, but it was carried out: ${why}`;
-  return take(run, task, { result: resultOf('done', { state, message }), uuid, how }, true).catch(run.stop);
+  const result = resultOf('done', { state, message });
+  return take(run, task, { result, uuid, how, isRecorded: true }).catch(run.stop);
 }
 
 async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undecided[]): Promise<UnknownChoice> {

@@ -126,13 +126,12 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
 }
 
 /**
- * Takes what became of a task: to the journal and to the report, to the latter whatever fails. The journal has to know where a request may
- * have left, or is decided now.
+ * Takes what became of a task: to the journal where that has to know it, and to the report whatever fails.
  */
-export async function take(run: BulkRun, task: Task, ending: TaskEnd, isRecorded = false): Promise<void> {
+export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
-  const { result, uuid = null, name = null, how = 'answered', error, answer } = ending;
+  const { result, uuid = null, name = null, how = 'answered', error, isRecorded = false, answer } = ending;
   const { key, creation } = task;
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
@@ -166,10 +165,10 @@ export async function send(run: BulkRun, tasks: Iterable<Task> | AsyncIterable<T
       while (!over.aborted) {
         const got = await input.next();
         if (got.done === true) return;
-        const { ending, wasSent } = await attempt(run, got.value);
+        const ending = await attempt(run, got.value);
         // The next request need not wait until this ending is on the disk.
         await taking;
-        taking = take(run, got.value, ending, wasSent).catch(stop);
+        taking = take(run, got.value, ending).catch(stop);
       }
     } finally {
       // Also where the input cannot be read further: what was sent before is in the summary.
@@ -198,7 +197,7 @@ async function reportTheRest(run: BulkRun, rest: AsyncIterable<Task>): Promise<v
 }
 
 /** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
-async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; wasSent: boolean }> {
+async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
   const { context, gate, journal, stop, over, reporter } = run;
   const { clock } = context;
   const { change } = run.plan;
@@ -239,7 +238,7 @@ async function attempt(run: BulkRun, task: Task): Promise<{ ending: TaskEnd; was
   if (trouble === 'outage') stop(error);
   if (trouble === 'slower' && !over.aborted) reporter.say('several failures in a row; slowing down');
   if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
-  return { ending: verdict, wasSent: sentAtMs !== undefined };
+  return { ...verdict, isRecorded: sentAtMs !== undefined };
 }
 
 const NOT_SENT = verdictOf('not-sent', {}, false, false);
