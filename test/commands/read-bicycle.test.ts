@@ -7,13 +7,11 @@ import { type Answer, sendJson, withServer } from '../support/server.js';
 
 async function read(answer: Answer): Promise<unknown> {
   return withServer(answer, async ({ url }) => {
-    const { client, close } = await openTestClient(url, { retries: 0 });
-    return await readBicycle(client, 'u')
-      .then(
-        (bicycle) => bicycle ?? 'none',
-        ({ kind }) => kind,
-      )
-      .finally(close);
+    const { client } = await openTestClient(url, { retries: 0 });
+    return await readBicycle(client, 'u').then(
+      (bicycle) => bicycle ?? 'none',
+      ({ kind }) => kind,
+    );
   });
 }
 

@@ -1,31 +1,14 @@
 // Every answer is bounded in size, depth and time, and what is beyond is one clear line; the status of an error keeps its meaning.
 
 import { constants, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
 import type { ClientOptions } from '../../src/http/client.js';
 import type { HttpRequest } from '../../src/http/types.js';
 import { openTestClient } from '../support/client.js';
 import { type HostileName, type HostileOptions, hostile } from '../support/hostile.js';
-import {
-  type Behaviour,
-  inTurn,
-  type MisbehavingServer,
-  sendStatus,
-  startMisbehaving,
-} from '../support/misbehaving.js';
+import { type Behaviour, inTurn, type MisbehavingServer, openMisbehaving, sendStatus } from '../support/misbehaving.js';
 import { runFleet } from '../support/run.js';
-
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
-
-async function serve(behaviour: Behaviour): Promise<MisbehavingServer> {
-  const server = await startMisbehaving(behaviour);
-  closers.push(() => server.close());
-  return server;
-}
 
 /** What a request to such a server comes to: its status, or the error. */
 async function ask(
@@ -33,9 +16,8 @@ async function ask(
   request: Partial<HttpRequest> = {},
   options: Partial<ClientOptions> = {},
 ): Promise<{ server: MisbehavingServer; status?: number; error?: FleetError }> {
-  const server = await serve(behaviour);
-  const { client, close } = await openTestClient(server.url, { retries: 0, ...options });
-  closers.push(close);
+  const server = await openMisbehaving(behaviour);
+  const { client } = await openTestClient(server.url, { retries: 0, ...options });
   try {
     const { status } = await client.send({ path: '/x/', ...request });
     return { server, status };
@@ -107,7 +89,7 @@ describe('depth', () => {
   test.each(['json', 'jsonl', 'yaml', 'table', 'csv', 'tsv', 'geojson', 'uuid'])(
     'an answer of 10,000 brackets as %s is one line and exit 7',
     async (format) => {
-      const { env } = await serve(hostile('nested', { bytes: 10_000 }));
+      const { env } = await openMisbehaving(hostile('nested', { bytes: 10_000 }));
       const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '-o', format], { env });
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
       expect(stderr).toContain('nested deeper than 500 levels');
@@ -116,7 +98,7 @@ describe('depth', () => {
   );
 
   test.each(['json', 'yaml', 'table', 'csv'])('an answer of 499 levels comes out as %s', async (format) => {
-    const { env } = await serve(hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }));
+    const { env } = await openMisbehaving(hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }));
     const { code, stderr } = await runFleet(['api', '/x/', '-o', format], { env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
@@ -126,7 +108,7 @@ describe('depth', () => {
     [404, 5],
     [500, 7],
   ])('an error %i of 10,000 brackets keeps its code, and its text is the detail', async (status, code) => {
-    const { env } = await serve(hostile('nested', { status, bytes: 10_000 }));
+    const { env } = await openMisbehaving(hostile('nested', { status, bytes: 10_000 }));
     const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
     expect(run.code).toBe(code);
     const { error } = JSON.parse(run.stderr);
@@ -154,7 +136,7 @@ describe('time', () => {
   });
 
   test('--deadline is a flag in seconds', async () => {
-    const { env } = await serve(hostile('slowBody', { everyMs: 50 }));
+    const { env } = await openMisbehaving(hostile('slowBody', { everyMs: 50 }));
     const { code, stderr } = await runFleet(['bicycles', 'list', '--deadline', '0.3'], { env });
     expect(code).toBe(8);
     expect(stderr).toContain('--deadline');
@@ -175,7 +157,7 @@ describe('an answer that is odd on the wire', () => {
     ['silent', {}, 8],
   ])('of a service that is %s, %j, ends a command with %i', async (name, options, exitCode) => {
     const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
-    const { env } = await serve(hostile(name, { body, ...options }));
+    const { env } = await openMisbehaving(hostile(name, { body, ...options }));
     const line = `bicycles list --json -q --retries 0 --timeout ${exitCode === 0 ? 30 : 1}`;
     const run = await runFleet(line.split(' '), { env });
     expect(run.code, run.stderr).toBe(exitCode);

@@ -1,37 +1,21 @@
 // The HTTP client over real sockets: headers, joining, retries, writes at most once, redirects, bodies that are not what they should be.
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import type { Client, ClientOptions } from '../../src/http/client.js';
 import { openTestClient } from '../support/client.js';
-import { type Answer, sendJson, startServer, type TestServer } from '../support/server.js';
-
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
+import { failureOf } from '../support/refusal.js';
+import { type Answer, openServer, sendJson, startServer, type TestServer } from '../support/server.js';
 
 async function open(
   answer: Answer,
   options: Partial<ClientOptions> = {},
   prefix = '',
 ): Promise<{ server: TestServer; client: Client; said: string[] }> {
-  const server = await startServer(answer);
-  const opened = await openTestClient(server.url + prefix, options);
-  closers.push(() => server.close(), opened.close);
-  return { server, client: opened.client, said: opened.said };
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<FleetError> {
-  try {
-    await promise;
-  } catch (error) {
-    expect(error).toBeInstanceOf(FleetError);
-    return error as FleetError;
-  }
-  throw new Error('it did not fail');
+  const server = await openServer(answer);
+  return { server, ...(await openTestClient(server.url + prefix, options)) };
 }
 
 test('every request carries the headers of sections 5 and 9', async () => {
@@ -165,8 +149,8 @@ describe('a change is sent at most once (promise 1)', () => {
     const retry = () => {
       again ??= startServer((response) => sendJson(response, 200, {}), port);
     };
-    const { client, close } = await openTestClient(server.url, { log: { request() {}, response() {}, retry } });
-    closers.push(close, async () => (await again)?.close());
+    onTestFinished(async () => (await again)?.close());
+    const { client } = await openTestClient(server.url, { log: { request() {}, response() {}, retry } });
     expect((await client.send(change)).status).toBe(200);
     expect((await again)?.asked).toHaveLength(1);
   });
@@ -255,8 +239,7 @@ describe('no answer', () => {
     ['nobody listens', 'connection refused', 'http://127.0.0.1:1'],
     ['no such host', 'no such host|could not be looked up', 'http://fleet.invalid'],
   ])('%s: network', async (_case, words, url) => {
-    const { client, close } = await openTestClient(url, { retries: 0 });
-    closers.push(close);
+    const { client } = await openTestClient(url, { retries: 0 });
     const error = await failureOf(client.send({ path: '/x/' }));
     expect(error.kind).toBe('network');
     expect(error.message).toMatch(new RegExp(words));
@@ -264,9 +247,8 @@ describe('no answer', () => {
   });
 
   test('TLS asked of a plain server', async () => {
-    const server = await startServer((response) => sendJson(response, 200, []));
-    const { client, said, close } = await openTestClient(server.url.replace('http:', 'https:'));
-    closers.push(close, () => server.close());
+    const server = await openServer((response) => sendJson(response, 200, []));
+    const { client, said } = await openTestClient(server.url.replace('http:', 'https:'));
     expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('the port does not speak https');
     expect(said).toEqual([]);
   });
@@ -283,9 +265,8 @@ describe('no answer', () => {
 
 describe('proxies', () => {
   test('a proxy that hangs up on the tunnel is told, not dialled for ever', async () => {
-    const proxy = await startServer((response) => sendJson(response, 200, []));
-    const { client, close } = await openTestClient('https://fleet.invalid', { retries: 1 }, { HTTPS_PROXY: proxy.url });
-    closers.push(close, () => proxy.close());
+    const proxy = await openServer((response) => sendJson(response, 200, []));
+    const { client } = await openTestClient('https://fleet.invalid', { retries: 1 }, { HTTPS_PROXY: proxy.url });
     expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('proxy');
     expect(proxy.connections()).toBe(2);
   });

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { answerFailure, kindOfStatus, readErrorBody } from '../../src/http/failure.js';
 
-test.each([
+test.each<[what: string, body: string, text: string | undefined, type?: string]>([
   ['a detail string', '{"detail":"Not found."}', 'Not found.'],
   ['a message string', '{"message":"Slow down","code":7}', 'Slow down'],
   [
@@ -31,16 +31,14 @@ test.each([
   ['nothing', '', undefined],
   ['an empty object', '{}', undefined],
   ['null', 'null', undefined],
-])('%s', (_case, body, text) => {
-  expect(readErrorBody(body).text).toBe(text);
-});
-
-test('RFC 9457 problem details', () => {
-  const body =
-    '{"type":"https://x/y","title":"Invalid","status":400,"detail":"Two fields are wrong","invalid-params":[{"name":"age","reason":"must be positive"}]}';
-  expect(readErrorBody(body, 'application/problem+json').text).toBe(
+  [
+    'problem details of RFC 9457',
+    '{"type":"https://x/y","title":"Invalid","status":400,"detail":"Two fields are wrong","invalid-params":[{"name":"age","reason":"must be positive"}]}',
     'Invalid; Two fields are wrong; age: must be positive',
-  );
+    'application/problem+json',
+  ],
+])('%s', (_case, body, text, type) => {
+  expect(readErrorBody(body, type).text).toBe(text);
 });
 
 test('a long text is cut, a deep one does not end the program', () => {

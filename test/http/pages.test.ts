@@ -1,19 +1,14 @@
 // Lists page by page: both shapes, links used for their query alone, circles, pages ahead, texts kept as they came.
 
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
 import type { PageOptions } from '../../src/http/pages.js';
 import type { Page } from '../../src/http/types.js';
 import { propertyStart, splitArray, squeeze } from '../../src/json/text.js';
 import { openTestClient } from '../support/client.js';
 import { isLong } from '../support/often.js';
-import { type Answer, sendJson, sendPage, startServer, type TestServer } from '../support/server.js';
-
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
+import { type Answer, openServer, sendJson, sendPage, type TestServer } from '../support/server.js';
 
 interface Read {
   pages: Page[];
@@ -23,9 +18,8 @@ interface Read {
 }
 
 async function readAll(answer: Answer, options: Partial<PageOptions> = {}, prefix = ''): Promise<Read> {
-  const server = await startServer(answer);
-  const { client, close } = await openTestClient(server.url + prefix, { retries: 0 });
-  closers.push(() => server.close(), close);
+  const server = await openServer(answer);
+  const { client } = await openTestClient(server.url + prefix, { retries: 0 });
   const pages: Page[] = [];
   let error: FleetError | undefined;
   try {
@@ -127,9 +121,8 @@ test('no page beyond the limit is asked for', async () => {
 
 test('at most as many pages are ahead as allowed, and none when none is wanted', async () => {
   for (const ahead of [0, 3]) {
-    const server = await startServer(paged(100));
-    const { client, close } = await openTestClient(server.url);
-    closers.push(() => server.close(), close);
+    const server = await openServer(paged(100));
+    const { client } = await openTestClient(server.url);
     const pages = client.pages({ path: '/bicycles/' }, { ahead });
     await pages.next();
     await expect.poll(() => server.asked.length, { timeout: 20_000 }).toBe(1 + ahead);

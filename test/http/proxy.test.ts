@@ -1,17 +1,13 @@
 // Which proxy an address is asked through, and what a proxy's refusals look like; this machine is never asked through one.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
 import { openRoutes } from '../../src/http/proxy.js';
 import { openTestClient } from '../support/client.js';
-import { type MisbehavingServer, sendStatus, startMisbehaving } from '../support/misbehaving.js';
+import { openMisbehaving, sendStatus } from '../support/misbehaving.js';
+import { failureOf } from '../support/refusal.js';
 import { runFleet } from '../support/run.js';
-import { sendJson, startServer } from '../support/server.js';
-
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
+import { openServer, sendJson } from '../support/server.js';
 
 const HTTPS = 'https://api.example.com/api';
 const HTTP = 'http://api.example.com/api';
@@ -54,8 +50,7 @@ test.each([
 });
 
 test('a proxy that is none stops nothing that would not be asked through it', async () => {
-  const service = await startServer((response) => sendJson(response, 200, []));
-  closers.push(service.close);
+  const service = await openServer((response) => sendJson(response, 200, []));
   const env = { FLEET_BASE_URL: service.url, FLEET_TOKEN: 'some-token', HTTP_PROXY: 'socks5://127.0.0.1:1' };
   expect(await runFleet(['bicycles', 'list', '--json'], { env })).toMatchObject({ code: 0, stdout: '[]\n' });
   const watch = ['watch', '0f8fad5b-d9cb-469f-a165-70867728950e', '--resync-pages', '0', '--for', '1s'];
@@ -67,19 +62,11 @@ test('a proxy that is none stops nothing that would not be asked through it', as
 });
 
 /** A proxy that answers everything with a status. */
-async function startProxy(status: number): Promise<MisbehavingServer> {
-  const proxy = await startMisbehaving((socket) => sendStatus(socket, status));
-  closers.push(proxy.close);
-  return proxy;
-}
+const startProxy = (status: number) => openMisbehaving((socket) => sendStatus(socket, status));
 
 async function refusal(baseUrl: string, proxy: string): Promise<FleetError> {
-  const { client, close } = await openTestClient(baseUrl, {}, { HTTP_PROXY: proxy });
-  closers.push(close);
-  return client.send({ path: '/x/', method: 'POST', body: '{}' }).then(
-    () => expect.fail('no error'),
-    (error: FleetError) => error,
-  );
+  const { client } = await openTestClient(baseUrl, {}, { HTTP_PROXY: proxy });
+  return failureOf(client.send({ path: '/x/', method: 'POST', body: '{}' }));
 }
 
 describe('407', () => {

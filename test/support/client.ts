@@ -1,5 +1,6 @@
 // An HTTP client of fleet's own on real sockets, for the tests of the http room.
 
+import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { type Client, type ClientOptions, openClient } from '../../src/http/client.js';
 import { openNetwork } from '../../src/http/network.js';
@@ -9,16 +10,16 @@ export interface TestClient {
   client: Client;
   /** What the client announced: retries and responses. */
   said: string[];
-  close(): Promise<void>;
 }
 
-/** Opens a client with the token `secret-token`; options override its parts. */
+/** Opens a client with the token `secret-token` until the test has finished; options override its parts. */
 export async function openTestClient(
   baseUrl: string,
   options: Partial<ClientOptions> = {},
   env: NodeJS.ProcessEnv = {},
 ): Promise<TestClient> {
   const network = await openNetwork(env, options.timeoutMs ?? 5_000);
+  onTestFinished(() => network.close());
   const said: string[] = [];
   const client = openClient({
     baseUrl: new URL(baseUrl),
@@ -37,5 +38,5 @@ export async function openTestClient(
     signal: new AbortController().signal,
     ...options,
   });
-  return { client, said, close: () => network.close() };
+  return { client, said };
 }

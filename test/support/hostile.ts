@@ -1,7 +1,7 @@
 // Behaviours of bad HTTP servers, by name, for the bare-socket server of misbehaving.ts: each is what a client must survive.
 
 import type { Socket } from 'node:net';
-import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { constants, createGzip, gzipSync } from 'node:zlib';
 import { type Behaviour, type MisbehavingServer, startMisbehaving } from './misbehaving.js';
 
 /** What a behaviour answers with; each has a sensible default. */
@@ -99,9 +99,6 @@ function sendBomb(socket: Socket, answer: Answer): void {
 export const HOSTILE = {
   /** Nothing wrong at all. */
   honest: (socket, answer) => socket.end(honestHead(answer) + answer.body),
-  gzip: (socket, answer) => sendEncoded(socket, answer, 'gzip', gzipSync(answer.body)),
-  brotli: (socket, answer) => sendEncoded(socket, answer, 'br', brotliCompressSync(answer.body)),
-  deflate: (socket, answer) => sendEncoded(socket, answer, 'deflate', deflateSync(answer.body)),
   /** Says gzip, sends plain text. */
   gzipLie: (socket, answer) => sendEncoded(socket, answer, 'gzip', Buffer.from(answer.body)),
   /** The gzip stream lacks its end, although Content-Length is right. */
@@ -137,8 +134,6 @@ export const HOSTILE = {
     const half = answer.body.slice(0, Math.floor(answer.body.length / 2));
     socket.write(honestHead(answer) + half, () => socket.destroy());
   },
-  /** The connection is reset before a byte of the answer. */
-  reset: (socket) => void socket.resetAndDestroy(),
   /** `100 Continue` first, which nobody asked for. */
   continueFirst: (socket, answer) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${honestHead(answer)}${answer.body}`),
   /** Two interim answers first: processing, and early hints. */
@@ -152,12 +147,6 @@ export const HOSTILE = {
       headOf(answer, { 'X-Big': 'x'.repeat(answer.bytes), 'Content-Length': String(Buffer.byteLength(answer.body)) }) +
         answer.body,
     ),
-  /** A page such as a proxy sends, with a title, whatever the status. */
-  html: (socket, answer) => {
-    const body = `<!DOCTYPE html><html><head><title>${answer.status} Bad day</title></head><body><h1>Sorry</h1></body></html>`;
-    const page = { ...answer, body, contentType: 'text/html; charset=utf-8' };
-    socket.end(honestHead(page) + body);
-  },
   /** `bytes` opening brackets and as many closing ones. */
   nested: (socket, answer) => {
     const deep = { ...answer, body: '['.repeat(answer.bytes) + ']'.repeat(answer.bytes) };
@@ -167,7 +156,7 @@ export const HOSTILE = {
 
 export type HostileName = keyof typeof HOSTILE;
 
-/** One behaviour of the table, as misbehaving.ts takes them: `startMisbehaving(inTurn(hostile('reset'), hostile('honest')))`. */
+/** One behaviour of the table, as misbehaving.ts takes them: `startMisbehaving(inTurn(hostile('breakOff'), hostile('honest')))`. */
 export function hostile(name: HostileName, options: HostileOptions = {}): Behaviour {
   const answer: Answer = {
     status: 200,
@@ -181,12 +170,12 @@ export function hostile(name: HostileName, options: HostileOptions = {}): Behavi
   return (socket) => void HOSTILE[name](socket, answer);
 }
 
-/** Runs a test with a server that is closed afterwards; a name stands for that behaviour with its defaults. */
+/** Runs a test with a server that is closed afterwards. */
 export async function withHostile<Result>(
-  behaviour: HostileName | Behaviour,
+  behaviour: Behaviour,
   use: (server: MisbehavingServer) => Promise<Result>,
 ): Promise<Result> {
-  const server = await startMisbehaving(typeof behaviour === 'string' ? hostile(behaviour) : behaviour);
+  const server = await startMisbehaving(behaviour);
   try {
     return await use(server);
   } finally {

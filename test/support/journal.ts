@@ -1,4 +1,4 @@
-// Journals for tests: a folder of their own, the file that a killed run leaves, and a clock that makes waiting short.
+// Journals for tests: a folder of their own, and the file that a killed run leaves.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

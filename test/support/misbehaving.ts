@@ -1,6 +1,7 @@
 // A server over bare sockets: what a behaviour writes is exactly what goes over the wire. The behaviours of a table are in hostile.ts.
 
 import { createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { listenOn } from './listen.js';
 
 /** A request as it came. */
@@ -73,6 +74,13 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
         server.close(() => resolve());
       }),
   };
+}
+
+/** The same until the test has finished. */
+export async function openMisbehaving(behave: Behaviour): Promise<MisbehavingServer> {
+  const server = await startMisbehaving(behave);
+  onTestFinished(server.close);
+  return server;
 }
 
 /** The head of a good answer; the body goes on until the connection ends. */

@@ -1,8 +1,19 @@
-// What an error says, for `rejects.toMatchObject`.
+// Errors that a test waits for.
 
 import { expect } from 'vitest';
-import type { FleetError } from '../../src/errors.js';
+import { FleetError } from '../../src/errors.js';
 
+/** The error that a promise ends with. */
+export async function failureOf(promise: Promise<unknown>): Promise<FleetError> {
+  const error = await promise.then(
+    () => new Error('it did not fail'),
+    (thrown) => thrown,
+  );
+  if (!(error instanceof FleetError)) throw error;
+  return error;
+}
+
+/** What an error says, for `rejects.toMatchObject`. */
 export const refusal = (kind: FleetError['kind'], message: RegExp) => ({
   kind,
   message: expect.stringMatching(message),

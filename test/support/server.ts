@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { listenOn } from './listen.js';
 
 export interface Asked {
@@ -63,6 +64,13 @@ export async function startServer(answer: Answer, port = 0): Promise<TestServer>
         server.close(() => resolve());
       }),
   };
+}
+
+/** The same until the test has finished. */
+export async function openServer(answer: Answer, port?: number): Promise<TestServer> {
+  const server = await startServer(answer, port);
+  onTestFinished(server.close);
+  return server;
 }
 
 /** Runs a test with a server that is closed afterwards. */

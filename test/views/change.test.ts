@@ -144,14 +144,9 @@ test.each([
   [60, '15:03:59  Ada 0042         available -> rented, moved…  57 %'],
   [40, '15:03:59  Ada 0042   available -> rente…'],
 ])('at %i columns the place goes first, then the charge; the columns stay', (width, line) => {
-  const entry: ShownEntry = {
-    type: 'bicycle',
-    kind: 'update',
-    uuid: '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4',
-    before: { name: 'Ada 0042', state: 'available', latitude: 52.5, longitude: 13.4, state_of_charge: 59 },
-    after: { name: 'Ada 0042', state: 'rented', latitude: 52.511, longitude: 13.4, state_of_charge: 57 },
-    fields: ['state', 'latitude', 'state_of_charge'],
-  };
+  const before = { state: 'available', latitude: 52.5, longitude: 13.4, state_of_charge: 59 };
+  const after = { state: 'rented', latitude: 52.511, longitude: 13.4, state_of_charge: 57 };
+  const entry = update(before, after, ['state', 'latitude', 'state_of_charge']);
   expect(changeLine(entry, AT, { width, terminal: true, offsetMinutes: 60, paint: NO_PAINT })).toBe(line);
 });
 
