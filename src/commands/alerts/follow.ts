@@ -105,9 +105,9 @@ async function openAlerts(
         const batch = items.slice(at, at + together);
         const shows = batch.filter((item) => item.type === 'show');
         await show(shows);
+        memory?.keep(batch.flatMap((item) => (item.type === 'show' || item.type === 'learned' ? [item.version] : [])));
         for (const item of batch) {
-          if (item.type === 'show' || item.type === 'learned') memory?.keep(item.version);
-          else if (item.type === 'cursor') memory?.move(item.marks);
+          if (item.type === 'cursor') memory?.move(item.marks);
           else if (item.type === 'accepted') item.webhook.accept();
         }
         onDelivered(shows.length);

@@ -86,8 +86,8 @@ export async function openMemory(
     get marks() {
       return marks;
     },
-    /** Remembers a version that was printed or was there before. Throws as the log does. */
-    keep: (version: Version) => log.append([recordOf(version)]),
+    /** Remembers versions that were printed or were there before. Throws as the log does. */
+    keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
     /** Remembers how far the list was read. Throws as above. */
     move(more: Marks): void {
       marks = more;
