@@ -230,7 +230,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/help': 239,
   'src/commands/journal': 79,
   'src/commands/map': 792,
-  'src/commands/mirror': 1_136,
+  'src/commands/mirror': 1_133,
   'src/commands/named': 165,
   'src/commands/profile': 117,
   'src/commands/sandbox': 270,

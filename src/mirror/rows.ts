@@ -117,8 +117,6 @@ export function versionValue(value: unknown): Value {
 }
 
 const SECONDS_CHARACTERS = 19;
-/** A time as the databases write it: its day is in every month, its hour in every day. */
-const UTC = /^\d{4}-\d\d-(?:[01]\d|2[0-8])T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z$/;
 const FRACTION = /[.,](\d{1,9})/;
 const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
@@ -129,8 +127,7 @@ export function utcOf(text: string): string | undefined {
   const ms = readTime(text);
   if (ms === undefined || ms < FIRST_YEAR_MS || ms > LAST_YEAR_MS) return undefined;
   const fraction = (FRACTION.exec(text)?.[1] ?? '').padEnd(6, '0').slice(0, 6);
-  const whole = UTC.test(text) ? text : new Date(ms).toISOString();
-  return `${whole.slice(0, SECONDS_CHARACTERS)}.${fraction}Z`;
+  return `${new Date(ms).toISOString().slice(0, SECONDS_CHARACTERS)}.${fraction}Z`;
 }
 
 /** Milliseconds since the epoch, in the same form. */

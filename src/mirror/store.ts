@@ -12,7 +12,7 @@ import { DIALECTS } from './dialect.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.js';
-import { keepLease, type Lease, quoted, readLeases, type State, type Writer, writeState } from './writers.js';
+import { type Lease, quoted, readLeases, type State, type Writer, writeAs, writeState } from './writers.js';
 
 /** What a writer finds at its start. */
 export type Found = Resumed & Awaited<ReturnType<typeof resume>>;
@@ -48,8 +48,7 @@ export async function resume(database: Database, writer: Writer, nowMs: number) 
   const strangers = database.kind === 'sqlite' ? all.filter((lease) => !isOwn(lease)) : [];
   const left = strangers.map(({ organization }) => organization);
   if (left.length > 0)
-    await database.transaction(async () => {
-      await keepLease(database, writer);
+    await writeAs(database, writer, async () => {
       await markGone(database, nowMs, `followed IN (${quoted(left)}) AND gone IS NULL`);
       await database.all(`DELETE FROM writers WHERE organization IN (${quoted(left)})`);
     });
@@ -123,8 +122,7 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
  */
 export async function commit(database: Database, writer: Writer, batch: Batch, isRetry: boolean): Promise<number> {
   const { writes, gap, isSameGap, state, nowMs, beats } = batch;
-  return database.transaction(async () => {
-    const written = await keepLease(database, writer);
+  return writeAs(database, writer, async (written) => {
     if (isRetry && written?.owner === state.owner && written.batch >= state.batch) return 0;
     await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, writes.changes);
@@ -217,8 +215,7 @@ export async function storeAlerts(
   const named = new Map(
     items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
   );
-  return database.transaction(async () => {
-    await keepLease(database, writer);
+  return writeAs(database, writer, async () => {
     const known = new Map<unknown, Row>();
     const sql = `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${DIALECTS[database.kind].texts})`;
     for (const row of await database.all(sql, [JSON.stringify([...named.keys()])])) known.set(row['uuid'], row);
@@ -251,8 +248,7 @@ export async function setAlertsRead(database: Database, organization: string, is
 /** Forgets history before a moment, a part each time: true when there may be more. */
 export async function prune(database: Database, writer: Writer, beforeMs: number): Promise<boolean> {
   const before = utcOfMs(beforeMs);
-  return database.transaction(async () => {
-    await keepLease(database, writer);
+  return writeAs(database, writer, async () => {
     const rows = await database.all(
       `DELETE FROM changes WHERE at < ? AND (at, id) IN (SELECT at, id FROM changes WHERE at < ? ORDER BY at, id LIMIT ${PRUNED_ROWS}) RETURNING 1 AS one`,
       [before, before],

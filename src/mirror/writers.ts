@@ -105,14 +105,20 @@ export class Replaced extends FleetError {
 }
 
 /**
- * Checks, inside the transaction of a batch, that this is still the writer. Resolves with how far it has come. Throws a FleetError of kind
- * `config` where another one has taken over: a writer that slept must not write.
+ * Writes in one transaction, as the writer that it still is; `work` gets how far it has come. Throws a FleetError of kind `config` where another
+ * one has taken over: a writer that slept must not write.
  */
-export async function keepLease(database: Database, { organizations, owner }: Writer): Promise<State | undefined> {
-  const leases = await readLeases(database, organizations, true);
-  const other = leases.find((lease) => lease.owner !== owner);
-  if (other === undefined && leases.length === organizations.length) return leases[0]?.state;
-  throw new Replaced(other);
+export function writeAs<T>(
+  database: Database,
+  { organizations, owner }: Writer,
+  work: (written: State | undefined) => Promise<T>,
+): Promise<T> {
+  return database.transaction(async () => {
+    const leases = await readLeases(database, organizations, true);
+    const other = leases.find((lease) => lease.owner !== owner);
+    if (other !== undefined || leases.length < organizations.length) throw new Replaced(other);
+    return work(leases[0]?.state);
+  });
 }
 
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */

@@ -5,7 +5,7 @@ import type { PushEnvelope } from '../../api/push.js';
 import { messageOf } from '../../errors.js';
 import type { FollowerEvent } from '../../follower/events.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
-import { needsExactReading, readExact } from '../../json/exact.js';
+import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { storableJson, storableUuid } from '../../mirror/storable.js';
 import type { Stop } from '../shared/follow/ending.js';
@@ -29,8 +29,7 @@ export function readMessage(event: Message): Heard {
   // An event without data says nothing.
   if (data === '') return { type: 'heard', event, envelope: {} };
   try {
-    const parsed = parseJson(data);
-    const value = needsExactReading(data) ? readExact(data) : parsed;
+    const value = exactValue({ json: data, value: parseJson(data) });
     const envelope = isObject(value) ? (value as PushEnvelope) : {};
     return { type: 'heard', event, envelope, uuid: storableUuid(envelope) };
   } catch (error) {

@@ -15,15 +15,15 @@ export async function serveCounters(port: number, session: MirrorSession): Promi
   });
 }
 
-function metricsOf({ counters, ledger, follower }: MirrorSession, isCurrent: boolean): Metric[] {
-  const { lagMs, lastCommitWallMs, lastHeardWallMs } = counters;
+function metricsOf({ counters, ledger, follower, written }: MirrorSession, isCurrent: boolean): Metric[] {
+  const { lagMs, lastCommitWallMs } = counters;
   const metrics: [name: string, help: string, value: number][] = [
     ['messages_total', 'Messages received from the push channel.', counters.messages],
     ['unreadable_messages_total', 'Messages that could not be read.', counters.unreadable],
     ['changes_total', 'Changes recorded.', counters.changes],
     ['batches_total', 'Transactions committed.', counters.batches],
     ['gaps_total', 'Gaps opened.', counters.gaps],
-    ['found_total', 'Changes found in the list after gaps.', counters.found],
+    ['found_total', 'Changes found in the list after gaps.', ledger.found()],
     ['gone_total', 'Bicycles that left the list.', counters.gone],
     ['alerts_total', 'Alerts that were new or changed.', counters.alerts],
     ['list_pages_total', 'Pages of lists read.', counters.pages],
@@ -32,7 +32,7 @@ function metricsOf({ counters, ledger, follower }: MirrorSession, isCurrent: boo
     ['rows', 'Bicycles in the mirror that are not gone.', ledger.size()],
     ['lag_seconds', 'How far the mirror is behind the service.', lagMs / 1000],
     ['last_commit_timestamp_seconds', 'When the last transaction was committed.', lastCommitWallMs / 1000],
-    ['last_heard_timestamp_seconds', 'Time up to which every update was received.', lastHeardWallMs / 1000],
+    ['last_heard_timestamp_seconds', 'Time up to which every update was received.', written.heardMs / 1000],
     ['stream_up', 'Whether every topic is connected.', Number(follower.isConnected)],
     ['gap_open', 'Whether changes remain to be looked up.', Number(follower.gap !== undefined)],
     ['snapshot_whole', 'Whether the whole list was read once.', Number(follower.known.isWhole)],

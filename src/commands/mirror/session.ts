@@ -149,7 +149,7 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
       beatAtMs: Number.NEGATIVE_INFINITY,
       pruneDueMs: clock.monotonicMs(),
       /** Until when everything was heard, by the machine's date. */
-      heardMs: clock.wallMs(),
+      heardMs: 0,
       /** The batch showed that nothing is left to read. */
       isSettled: false,
     },
@@ -209,8 +209,7 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
       written.isSettled = false;
       counters.lagMs = behindOf(session, batch);
       await write(session, heardMs, isEnd);
-      counters.found = ledger.found();
-      counters.lastHeardWallMs = heardMs;
+      written.heardMs = heardMs;
       if (!isEnd) await pruneSome(session);
     },
   };
@@ -284,7 +283,6 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const reached = { isWhole: known.isWhole, proven, leaving: ledger.leaving() };
   const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
   const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
-  written.heardMs = heardMs;
   const hasNews =
     writes.bicycles.length + writes.changes.length + writes.steps.length > 0 || !isSameGap || lists !== written.lists;
   if (!hasNews && !beats && !isEnd) return;
