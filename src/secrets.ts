@@ -50,9 +50,6 @@ export function openSecrets(): Secrets {
   return { add, hide };
 }
 
-/** No secrets: for what runs before there is a token, and for tests. */
-export const NO_SECRETS: Secrets = { add() {}, hide: (text) => text };
-
 /** How others write a secret. Base64 without its end, which depends on what follows. */
 function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);

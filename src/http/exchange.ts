@@ -48,7 +48,7 @@ export class ExchangeError extends Error {
   constructor(cause: unknown, sent: boolean, head?: Head) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'ExchangeError';
-    [this.code = ''] = codesOf(cause);
+    this.code = codeOf(cause);
     // What a proxy refuses does not reach the service.
     this.sent = sent && !this.code.startsWith('EPROXYREFUSED');
     this.head = head;
@@ -58,21 +58,22 @@ export class ExchangeError extends Error {
 /** The code of a request that was ended by its deadline. */
 export const DEADLINE_CODE = 'EDEADLINE';
 
-/** The codes of an error and of what caused it, outermost first. */
-export function codesOf(error: unknown): string[] {
-  const codes: string[] = [];
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    const { code } = at as NodeJS.ErrnoException;
-    // undici's own words for a plain request that the proxy answers so.
-    // undici asserts a status of three digits.
-    if (at.name === 'AssertionError') codes.push('HPE_INVALID_CONSTANT');
-    else if (at.message === 'Proxy Authentication Required (407)') codes.push('EPROXYREFUSEDLOGIN');
-    else if (typeof code === 'string' && code !== '') codes.push(code);
-    // undici's parser says what it stumbled over, not always with a code.
-    else if (at.name === 'HTTPParserError') codes.push('HPE_INVALID_CONSTANT');
-    if (at instanceof AggregateError) codes.push(...at.errors.flatMap(codesOf));
-  }
-  return codes;
+/** Errors in errors are looked through so deep. */
+const DEEPEST_CAUSE = 8;
+
+/** The code of an error, or else of what caused it; '' for none. */
+function codeOf(error: unknown, depth = 1): string {
+  if (!(error instanceof Error) || depth > DEEPEST_CAUSE) return '';
+  // undici asserts a status of three digits.
+  if (error.name === 'AssertionError') return 'HPE_INVALID_CONSTANT';
+  // undici's own words for a plain request that the proxy answers so.
+  if (error.message === 'Proxy Authentication Required (407)') return 'EPROXYREFUSEDLOGIN';
+  const { code } = error as NodeJS.ErrnoException;
+  if (typeof code === 'string' && code !== '') return code;
+  // undici's parser says what it stumbled over, not always with a code.
+  if (error.name === 'HTTPParserError') return 'HPE_INVALID_CONSTANT';
+  const causes = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
+  return causes.map((cause) => codeOf(cause, depth + 1)).find((found) => found !== '') ?? '';
 }
 
 /** An answer whose body is still on its way; until it is read the socket is held back, and destroying it ends the exchange. */

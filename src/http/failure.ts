@@ -61,18 +61,12 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
   });
 }
 
-export interface ReadDetail {
-  /** For people: one line, or undefined when the body says nothing. */
-  text: string | undefined;
-  /** For programs: the parsed body, or the beginning of its text. */
-  detail: unknown;
-}
-
 /**
  * Takes the readable text from whatever error body came: "Error status codes, error body shape and error conditions:
- * not shown" (section 7). Assumed: the shapes that cli.md section 3 lists.
+ * not shown" (section 7). Assumed: the shapes that cli.md section 3 lists. `text` is one line for people, undefined when the body says
+ * nothing; `detail`, for programs, the parsed body or the beginning of its text.
  */
-export function readErrorBody(text: string, contentType = ''): ReadDetail {
+export function readErrorBody(text: string, contentType = ''): { text: string | undefined; detail: unknown } {
   const trimmed = cutTo(text, ERROR_BODY_LENGTH_CHARACTERS).trim();
   if (trimmed === '') return { text: undefined, detail: null };
   let body: unknown;
@@ -178,6 +172,9 @@ function redirectFailure(status: number, headers: Headers, subject: string, url:
 const unknownHint = ({ shownBy }: Partial<Asked>) =>
   `it is not sent again; check before you retry${shownBy === undefined ? '' : `: ${shownBy}`}`;
 
+const CHECK_PROXY =
+  'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly';
+
 /** The error codes of Node and undici, in words. */
 const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: string]>> = {
   ECONNREFUSED: ['connection refused', 'check that the service runs and that address and port are right'],
@@ -198,18 +195,12 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   EHOSTUNREACH: ['host unreachable', 'check your network'],
   ENETUNREACH: ['network unreachable', 'check your network'],
   EPROXYREFUSEDLOGIN: ['the proxy asks for a user and a password (407)', HINTS[407] ?? ''],
-  EPROXYREFUSED: [
-    'the proxy refuses to connect to the service',
-    'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly',
-  ],
+  EPROXYREFUSED: ['the proxy refuses to connect to the service', CHECK_PROXY],
   EPROXYUNREACHED: [
     'the proxy cannot be reached',
     'check that the proxy in HTTPS_PROXY runs, or unset it; NO_PROXY names hosts to reach directly',
   ],
-  EPROXY: [
-    'the proxy hung up',
-    'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly',
-  ],
+  EPROXY: ['the proxy hung up', CHECK_PROXY],
   HPE_INVALID_CONSTANT: [
     'the answer is not HTTP',
     'check that the address and port are those of the service, and http or https',

@@ -155,11 +155,13 @@ export async function* followPages<T>(
     while (wanted !== undefined) {
       const page: Page<T> = await queue.take(wanted);
       queries.add(keyOf(wanted));
-      const news = addNew(page.items, seen);
+      const seenBefore = seen.size;
+      // One without a uuid may be meant although the same one came before: it counts as an item, but not as news.
+      const fresh = page.items.filter((item) => seen.add(item) || !hasUuid(item));
       read.pages += 1;
       read.items += page.items.length;
-      read.distinct += news.fresh.length;
-      withoutNews = news.count > 0 ? 0 : withoutNews + 1;
+      read.distinct += fresh.length;
+      withoutNews = seen.size > seenBefore ? 0 : withoutNews + 1;
       const isEnough: boolean = read.distinct >= limit || read.pages === mostPages;
       const next: Query | undefined = isEnough ? undefined : page.next;
       if (next !== undefined) {
@@ -172,7 +174,7 @@ export async function* followPages<T>(
         const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
         queue.prepare(next, Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1));
       }
-      yield Object.assign(page, { fresh: news.fresh });
+      yield Object.assign(page, { fresh });
       wanted = next;
     }
   } finally {
@@ -215,16 +217,6 @@ function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) =>
 /** Whether it is a success that was not read to its end. */
 function isTooBig(error: unknown): boolean {
   return error instanceof FleetError && error.cause instanceof ExchangeError && error.cause.code === TOO_BIG_CODE;
-}
-
-/**
- * The items that have not come before. One without a uuid may be meant although the same one came before: it counts as an item, but not
- * as news.
- */
-function addNew<T>(items: readonly Item<T>[], seen: Seen): { fresh: Item<T>[]; count: number } {
-  const before = seen.size;
-  const fresh = items.filter((item) => seen.add(item) || !hasUuid(item));
-  return { fresh, count: seen.size - before };
 }
 
 function pagesThatFit<T>({ items }: Page<T>): number {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
-import { NO_SECRETS } from '../../src/secrets.js';
+import { openSecrets } from '../../src/secrets.js';
 import type { SettingFlags } from '../../src/settings/keys.js';
 import { resolveSettings } from '../../src/settings/resolve.js';
 import { loadStored, saveProfile, saveToken } from '../../src/settings/store.js';
@@ -46,7 +46,7 @@ async function open(flags: SettingFlags = {}): Promise<TokenSource> {
     clock: { ...systemClock(), wallMs: () => clockMs, monotonicMs: () => clockMs },
     signal: abort.signal,
     notice: (line) => void notices.push(line),
-    secrets: NO_SECRETS,
+    secrets: openSecrets(),
     anonymous: () => Promise.reject(new Error('no login is renewed here')),
   });
 }

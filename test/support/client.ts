@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { type Client, type ClientOptions, openClient } from '../../src/http/client.js';
 import { openNetwork } from '../../src/http/network.js';
-import { NO_SECRETS } from '../../src/secrets.js';
+import { openSecrets } from '../../src/secrets.js';
 
 export interface TestClient {
   client: Client;
@@ -33,7 +33,7 @@ export async function openTestClient(
       response: (method, url, status) => said.push(`${method} ${url.pathname}${url.search} ${status}`),
       retry: (reason, _pause, attempt, most) => said.push(`retry ${attempt}/${most}: ${reason}`),
     },
-    secrets: NO_SECRETS,
+    secrets: openSecrets(),
     clock: systemClock(),
     signal: new AbortController().signal,
     ...options,

@@ -5,7 +5,7 @@ import type { Closed, Gap, Lost, Resync, StreamEvent } from '../../src/http/stre
 import { openQueue } from '../../src/http/stream/queue.js';
 import { followStream, type StreamOptions } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
-import { NO_SECRETS } from '../../src/secrets.js';
+import { openSecrets } from '../../src/secrets.js';
 import { type FastClock, openFastClock } from './fast-clock.js';
 import { withHostile } from './hostile.js';
 import { type Behaviour, inTurn, type MisbehavingServer, sendStream } from './misbehaving.js';
@@ -33,7 +33,7 @@ export const streamOptions = (network: Network) => ({
   idleMs: 90_000,
   network,
   tokens: { get: async () => 'token', renew: async () => undefined } as Tokens,
-  secrets: NO_SECRETS,
+  secrets: openSecrets(),
   room: (): Promise<void> | undefined => undefined,
   log: { request() {}, response() {} },
 });
