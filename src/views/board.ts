@@ -16,6 +16,7 @@ import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KE
 import { fieldsOfCard } from './card.js';
 import { changeLine, type ShownEntry, showClock } from './change.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
+import { count } from './stream.js';
 
 /** What can be seen at once. */
 export type BoardPanel =
@@ -169,8 +170,7 @@ function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }
 function trafficLine({ traffic, monotonicMs }: BoardInput, { width }: BoardPlace): string {
   const { perSecond, messages, lastMessageMs, gapCount, blindMs } = traffic;
   const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
-  const gaps =
-    gapCount === 0 ? 'no gaps' : `${gapCount} ${gapCount === 1 ? 'gap' : 'gaps'}, down ${showDuration(blindMs)}`;
+  const gaps = gapCount === 0 ? 'no gaps' : `${count(gapCount, 'gap')}, down ${showDuration(blindMs)}`;
   return cut(`${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s, ${messages} messages${last}; ${gaps}`, width);
 }
 

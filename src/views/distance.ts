@@ -20,19 +20,14 @@ interface Placed {
 
 /** Metres between two places on a great circle, by the haversine formula, exact for short ones too; undefined without both places. */
 export function distanceMetres(from: Placed | undefined, to: Placed): number | undefined {
-  const [start, end] = [placeOf(from), placeOf(to)];
+  const start = pointOf(from?.longitude, from?.latitude);
+  const end = pointOf(to.longitude, to.latitude);
   if (start === undefined || end === undefined) return undefined;
+  const [[startEast, startNorth], [endEast, endNorth]] = [start, end];
   const half = (degrees: number) => Math.sin((degrees * Math.PI) / 360) ** 2;
   const shrink = (degrees: number) => Math.cos((degrees * Math.PI) / 180);
-  const chord =
-    half(end.latitude - start.latitude) +
-    shrink(start.latitude) * shrink(end.latitude) * half(end.longitude - start.longitude);
+  const chord = half(endNorth - startNorth) + shrink(startNorth) * shrink(endNorth) * half(endEast - startEast);
   return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
-}
-
-function placeOf({ latitude, longitude }: Placed = {}): LatLon | undefined {
-  if (pointOf(longitude, latitude) === undefined) return undefined;
-  return { latitude: numberOf(latitude) ?? 0, longitude: numberOf(longitude) ?? 0 };
 }
 
 /** Metres for people: `430 m`, `1.2 km`, `250 km`. */
