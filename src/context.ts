@@ -32,7 +32,7 @@ export interface World extends Streams {
 export interface GlobalFlags extends OutputFlags, ServiceFlags, TalkFlags {}
 
 /** What the result looks like, and where it goes. */
-export interface OutputFlags extends TableFlags {
+export interface OutputFlags {
   output?: string;
   json?: boolean;
   /** The program of `--jq`. */
@@ -43,9 +43,6 @@ export interface OutputFlags extends TableFlags {
   excel?: boolean;
   /** `-o svg` or `-o html`. */
   picture?: PictureFormat;
-}
-
-interface TableFlags {
   columns?: string[];
   /** `-o wide`: every column, whole values. */
   wide?: boolean;

@@ -6,14 +6,12 @@ import { isLoopback } from '../http/network.js';
 import { isTrue, KEY_NAMES, KEYS, type KeyName, type Parsed, type SettingFlags, type SettingKey } from './keys.js';
 import { DEFAULT_PROFILE, type Stored } from './store.js';
 
-/** Where a value came from, first one wins (cli.md section 1). */
-export type SettingOrigin = 'flag' | 'environment' | 'profile' | 'default';
-
 /** One setting, whether it is refused or not. */
 export interface Setting<T = unknown> {
   key: 'profile' | KeyName;
   value: T;
-  origin: SettingOrigin;
+  /** Where the value came from, first one wins (cli.md section 1). */
+  origin: 'flag' | 'environment' | 'profile' | 'default';
   /** The flag, variable or file that gave it: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`; `default` if none. */
   from: string;
   /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */

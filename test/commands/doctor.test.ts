@@ -4,7 +4,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { FindingRecord } from '../../src/commands/doctor/finding.js';
+import type { Finding } from '../../src/commands/doctor/finding.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { openQuickClock } from '../support/fast-clock.js';
@@ -41,7 +41,7 @@ const fleet = (line: string, options: RunOptions = {}) =>
 /** Runs the doctor and gives its findings by what was looked at; all that is not ok in `wrong`. */
 async function examine(flags = '', options: RunOptions = {}) {
   const run = await fleet(`doctor --json --timeout 2${flags === '' ? '' : ` ${flags}`}`, options);
-  const findings = JSON.parse(run.stdout) as FindingRecord[];
+  const findings = JSON.parse(run.stdout) as Finding[];
   const wrong = findings.filter(({ outcome }) => outcome !== 'ok').map(({ check, outcome }) => `${outcome} ${check}`);
   const lines = findings.map(({ check, outcome, finding, next }) => `${outcome} ${check}: ${finding} > ${next}`);
   return {

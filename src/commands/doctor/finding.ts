@@ -4,18 +4,14 @@ import { describeError, type ErrorKind, type FleetError } from '../../errors.js'
 import { clean } from '../../terminal/clean.js';
 import type { Shape } from '../../terminal/formats.js';
 
-/** A finding as programs get it. */
-export interface FindingRecord {
+export interface Finding {
   /** The name of the check: `token`, `dns`, `push`. */
   check: string;
   outcome: 'ok' | 'warning' | 'failure';
   finding: string;
   /** What to do: a command to paste or a sentence. */
   next: string | null;
-}
-
-export interface Finding extends FindingRecord {
-  /** For a failure: the kind of its exit code. */
+  /** For a failure: the kind of its exit code, which programs get as such. */
   kind?: ErrorKind;
 }
 
@@ -44,7 +40,7 @@ export function sortFindings(findings: readonly Finding[]): Finding[] {
   return Object.keys(MARKS).flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
 }
 
-export const FINDINGS: Shape<FindingRecord> = {
+export const FINDINGS: Shape<Finding> = {
   noun: { one: 'finding', many: 'findings' },
   isReport: true,
   fields: ['check', 'outcome', 'finding', 'next'],

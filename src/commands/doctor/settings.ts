@@ -10,6 +10,7 @@ import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../..
 import { statIfThere } from '../../settings/trust.js';
 import { quoteForShell, setVariables } from '../../shell-words.js';
 import { age } from '../../terminal/time.js';
+import { count } from '../../views/stream.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
 /** What is known once the settings were looked at: what is refused of them has its default. */
@@ -44,7 +45,7 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
   try {
     stored = await loadStored(io.env);
     const { size } = stored.profiles;
-    const holds = size === 0 ? 'nothing is saved yet' : `${size} ${size === 1 ? 'profile' : 'profiles'}`;
+    const holds = size === 0 ? 'nothing is saved yet' : count(size, 'profile');
     findings.push(ok('settings file', `${stored.configPath}, ${holds}`));
   } catch (thrown) {
     findings.push(failed('settings file', asFleetError(thrown)));
