@@ -11,6 +11,7 @@ import { showDuration } from '../../../terminal/time.js';
 import { type Ended, isBad, OUTCOMES, type Outcome } from '../../../views/action.js';
 import { showEndings, showSuccess } from '../../../views/endings.js';
 import { openResult } from '../list/result.js';
+import { resultOf } from './answer.js';
 import type { BulkChange, BulkPlan } from './plan.js';
 
 export type Reporter = Awaited<ReturnType<typeof openReporter>>;
@@ -28,12 +29,7 @@ const SAMPLE: Ended = {
   uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
   name: 'Ada 0042',
   transition: 'rent',
-  outcome: 'done',
-  status: 200,
-  state: 'rented',
-  request_id: '1',
-  milliseconds: 1,
-  message: null,
+  ...resultOf('done', { status: 200, state: 'rented', request_id: '1', milliseconds: 1 }),
 };
 
 const NO_WRITER = { write: async () => {}, end: async () => {} };

@@ -159,6 +159,8 @@ function readObject(open: readonly string[], last: string, line: number): { [fie
   }
 }
 
+const countEnds = (text: string) => text.split('\n').length - 1;
+
 /** The elements of an array that begins in that line: objects, or texts. */
 function* readArray(text: string, openedAt: number): Generator<InputRow, void, undefined> {
   let items: string[] | undefined;
@@ -172,11 +174,11 @@ function* readArray(text: string, openedAt: number): Generator<InputRow, void, u
   let line = openedAt;
   for (const item of items ?? []) {
     const start = text.indexOf(item, at);
-    for (let end = text.indexOf('\n', at); end !== -1 && end < start; end = text.indexOf('\n', end + 1)) line += 1;
+    line += countEnds(text.slice(at, start));
     const value = parseJson(item);
     if (!isObject(value) && typeof value !== 'string') throw new Unreadable('an object is expected', line);
     yield { line, value };
-    for (let end = item.indexOf('\n'); end !== -1; end = item.indexOf('\n', end + 1)) line += 1;
+    line += countEnds(item);
     at = start + item.length;
   }
 }

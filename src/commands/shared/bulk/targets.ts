@@ -29,8 +29,6 @@ export async function readTargets(context: Context, resource: Resource): Promise
   return { tasks: [...tasks.values()], repeated };
 }
 
-const HEADER_WORDS = 'a header without the column "uuid"';
-
 /** A row that names its bicycle or alert; of a plain UUID nothing else is known. */
 export interface TargetRow {
   line: number;
@@ -58,7 +56,7 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
     const twice = found.find((name, index) => found.indexOf(name) !== index);
     if (twice !== undefined) throw new Unreadable(`two columns are named "${twice}"`, line);
     if (found.length > 0) return true;
-    if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
+    if (hasSeparatorLine) throw new Unreadable('a header without the column "uuid"', line);
     return false;
   };
   const rows = readRows(readLines(context, '-'), { isHeader, hasComments: true });
@@ -66,15 +64,12 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
     for await (const { line, value, isRecord = false } of rows) {
       count += 1;
       if (count > MOST_TARGETS) throw new Unreadable(`more than ${MOST_TARGETS} rows`, line);
-      const row = { line, fields: {}, isRecord, namedBy: 'uuid' };
-      const names =
-        naming === 'none' || typeof value === 'string' || (value['uuid'] ?? '') !== '' ? [] : namesOf(value);
-      if (typeof value === 'string') yield { ...row, uuid: parseUuid(value, line) };
-      else if (names[0] === undefined) yield { ...row, uuid: uuidOfRow(value, line), fields: value };
-      else {
-        const meant = naming === 'all' ? names : names.slice(0, 1);
-        named.push({ ...row, uuid: '', fields: value, namedBy: names[0].field, names: meant });
-      }
+      const fields = typeof value === 'string' ? { uuid: parseUuid(value, line) } : value;
+      const names = naming === 'none' || (fields['uuid'] ?? '') !== '' ? [] : namesOf(fields);
+      const [surest] = names;
+      const row = { line, fields, isRecord };
+      if (surest === undefined) yield { ...row, uuid: uuidOfRow(fields, line), namedBy: 'uuid' };
+      else named.push({ ...row, uuid: '', namedBy: surest.field, names: naming === 'all' ? names : [surest] });
     }
   } catch (error) {
     throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
