@@ -8,7 +8,7 @@
 // A reading is a generator: it yields each request, and is handed the answer.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
-import type { Moment } from '../clock.js';
+import { doublingPauseMs, type Moment } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
 import { readTime } from '../terminal/time.js';
@@ -52,8 +52,9 @@ type Pass = ReturnType<typeof newPass>;
 
 /** Two readings are at least this far apart: a connection that comes and goes must not become a crawl. */
 const READING_PAUSE_MS = 10_000;
-/** After a list that could not be read, the next try waits longer than the client's own tries took. */
-const UNREAD_PAUSE_MS = 30_000;
+/** After a list that could not be read, the next try waits longer than the client's own tries took, and each time twice as long. */
+const FIRST_UNREAD_PAUSE_MS = 30_000;
+const LONGEST_UNREAD_PAUSE_MS = 5 * 60_000;
 /** A list that changed while it was read is read again after this, twice at most. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
@@ -75,6 +76,8 @@ export class CatchUp {
   /** Before this moment of the monotonic clock no reading begins. */
   #dueMs = Number.NEGATIVE_INFINITY;
   #readings = 0;
+  /** Readings that failed since one did not. */
+  #failures = 0;
   /** The list was read from its beginning, as far as it is read. */
   #hasBaseline = false;
   /** Some bicycle was found at its own address, so that 404 there means something. */
@@ -163,6 +166,7 @@ export class CatchUp {
     reading.againMs = typeof value === 'number' ? value : undefined;
     if (done) {
       this.#reading = undefined;
+      this.#failures = 0;
       this.#onEnd(value, now);
     } else if (typeof value !== 'number') this.#emit({ ...value, id: reading.id });
   }
@@ -206,7 +210,7 @@ export class CatchUp {
         if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
       }
       const missing = [...(pass.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.goneMs === undefined);
-      const lacks = missing.length > 0 ? `it does not hold ${missing.join(', ')}` : undefined;
+      const lacks = missing.length > 0 ? `the list does not have ${missing.join(', ')}` : undefined;
       const { doubt, ...numbers } = found;
       const reason = pass.unsound ?? doubt ?? lacks;
       const isWhole = pass.missing === undefined && pass.isToTheEnd && pass.unsound === undefined;
@@ -323,16 +327,16 @@ export class CatchUp {
     });
   }
 
-  /** A list that cannot be read is tried again later; what was missed is still looked for. */
+  /** A list that cannot be read is tried again later, whatever the service says: page 2 of one that has become shorter is not found. */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.#reading = undefined;
     // The counts are compared again soon.
     if (mostPages === 0) return;
-    const isWorthRetrying = error.kind === 'network' || error.kind === 'service' || error.kind === 'auth';
-    this.#dueMs = now.monotonicMs + UNREAD_PAUSE_MS;
+    const retryInMs = doublingPauseMs(++this.#failures, FIRST_UNREAD_PAUSE_MS, LONGEST_UNREAD_PAUSE_MS);
+    this.#dueMs = now.monotonicMs + retryInMs;
     this.#mark = mark ?? this.#mark;
-    if (isWorthRetrying) this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
-    this.#emit({ type: 'unread', error, sinceWallMs, retryInMs: isWorthRetrying ? UNREAD_PAUSE_MS : undefined });
+    this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
+    this.#emit({ type: 'unread', error, sinceWallMs, retryInMs });
   }
 }
 

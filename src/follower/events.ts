@@ -71,7 +71,7 @@ export type FollowerOutput =
       readonly type: 'unread';
       readonly error: FleetError;
       readonly sinceWallMs: number | undefined;
-      readonly retryInMs: number | undefined;
+      readonly retryInMs: number;
     }
   /** The list was read after a gap, or something was found in it; everything that can be known of that gap is known. */
   | { readonly type: 'read'; readonly report: Report }

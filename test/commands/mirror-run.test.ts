@@ -10,6 +10,7 @@ import { newFolder } from '../support/folder.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { LIMIT_MS, openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
+import { sendJson, withServer } from '../support/server.js';
 
 /** Pauses of the writer are 10 s and more. */
 const SPEED = 20;
@@ -246,6 +247,21 @@ describe('one writer', () => {
       expect(await once()).toMatchObject(waited);
     });
   }, 30_000);
+
+  test('one whose subscription is refused while it waits for the one before says so', async () => {
+    await withScene(await newSqlite(), async ({ once, run, tell, env }) => {
+      expect((await once()).code).toBe(0);
+      await tell(takenOver('elsewhere', Date.now()));
+      await withServer(
+        (response) => sendJson(response, 404, { detail: 'Not found.' }),
+        async ({ url }) => {
+          Object.assign(env, { FLEET_SSE_URL: url });
+          const { code, stderr } = await run().ended;
+          expect([code, stderr]).toEqual([5, expect.stringMatching(/error: the subscription to \S+ was not found/)]);
+        },
+      );
+    });
+  });
 
   test('a second one is refused and told who writes; one that lost its lease writes nothing more', async () => {
     await withScene(await newSqlite(), async (scene) => {

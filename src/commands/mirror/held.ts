@@ -35,7 +35,8 @@ export function openHeld() {
       else if (event.type !== 'gap') events.push(event);
       if (event.type === 'message') trim(event);
     },
-    isClosed: () => events.some(({ type }) => type === 'closed'),
+    /** What the push channel was closed with for good; undefined while it is not. */
+    closed: () => events.find((event) => event.type === 'closed'),
     /** Whether it is all that came since a moment of another machine's date. */
     covers(topics: Iterable<string>, wallMs: number) {
       const isOpen = (topic: string) =>

@@ -26,7 +26,8 @@ export type MirrorReport = ReturnType<typeof openMirrorReport>;
 /** How often progress is a line where stderr is no terminal. */
 const PROGRESS_LINE_MS = 10_000;
 
-export function openMirrorReport(context: Context, stderr: Stderr, counters: Counters) {
+/** What does not follow reads nothing again. */
+export function openMirrorReport(context: Context, stderr: Stderr, counters: Counters, follows: boolean) {
   let state: Follower | undefined;
   const draw = () => (state === undefined ? 'starting' : statusLine(state, counters));
   const status = openProgress(context, { draw });
@@ -46,7 +47,7 @@ export function openMirrorReport(context: Context, stderr: Stderr, counters: Cou
       }
       if (effect.type === 'unread') {
         const { error, retryInMs } = effect;
-        const later = retryInMs === undefined ? '' : `; trying again in ${showDuration(retryInMs)}`;
+        const later = follows ? `; trying again in ${showDuration(retryInMs)}` : '';
         print(true, 'unread', `the list cannot be read: ${error.message}${later}`, errorFields(error));
       }
     },

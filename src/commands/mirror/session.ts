@@ -101,7 +101,7 @@ export async function withMirrorSession(
   await withSession<SessionEvent>(context, follow, async (following, queue) => {
     const { stderr, signal, atEnd } = following;
     const counters = openCounters();
-    const report = openMirrorReport(context, stderr, counters);
+    const report = openMirrorReport(context, stderr, counters, follows);
     atEnd(report.close);
     const { env } = context.io;
     const open = (cut: AbortSignal) => openOwn(address, baseUrl, { signal: cut, env });

@@ -18,7 +18,9 @@ export async function becomeWriter(session: MirrorSession): Promise<void> {
   let before: Lease | undefined;
   for (;;) {
     const other = await keeper.run((database) => takeLease(database, writer));
-    if (other === undefined || held.isClosed()) break;
+    if (other === undefined) break;
+    const closed = held.closed();
+    if (closed !== undefined) throw closed.error;
     if (!standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
     if (before?.owner !== other.owner) {
       const { organization, pid, host } = other;

@@ -25,9 +25,9 @@ export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stde
     },
     unread({ error, sinceWallMs, retryInMs }: WatchEffect & { type: 'unread' }): void {
       const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
-      const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
       const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
-      print(true, fields, atNow(`the list could not be read to learn ${what}: ${error.message}${again}`));
+      const line = `the list could not be read to learn ${what}: ${error.message}; reading it again in ${showDuration(retryInMs)}`;
+      print(true, fields, atNow(line));
     },
     /** Doubts about the list; that it is read is not worth a line. */
     notice({ event, message }: WatchEffect & { type: 'notice' }): void {
@@ -61,7 +61,7 @@ function readRecord({ sinceWallMs, pages, changes, unknown, gone, isComplete, re
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;
   if (sinceWallMs === undefined)
-    return missing.length === 0 ? undefined : `not known before the first update: ${missing.join(', ')}: ${reason}`;
+    return missing.length === 0 ? undefined : `waiting for the first update of ${missing.join(', ')}: ${reason}`;
   const found = describeFound(changes, unknown, gone).join(', ');
   if (isComplete) return atNow(`checked the list: ${found === '' ? 'nothing was missed' : found}`);
   return atNow(`checked the list: ${found === '' ? 'no change found' : found}, but it is not complete: ${reason}`);
