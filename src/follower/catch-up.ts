@@ -146,8 +146,7 @@ export class CatchUp {
     this.forget();
     if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
     const missed = { mark, sinceWallMs, mostPages };
-    const steps = mostPages === 0 ? this.#readCounts() : this.#read(missed);
-    this.#reading = { id: ++this.#readings, missed, steps, againMs: undefined };
+    this.#reading = { id: ++this.#readings, missed, steps: this.#read(missed), againMs: undefined };
     this.#goOn(undefined, now);
   }
 
@@ -171,10 +170,6 @@ export class CatchUp {
     } else if (typeof value !== 'number') this.#emit({ ...value, id: reading.id });
   }
 
-  *#readCounts(): Steps<EndedReading> {
-    return { mark: undefined, total: totalOf(yield* this.#count()) };
-  }
-
   /** The service's counts. */
   *#count(): Steps<(number | undefined)[]> {
     const counts: (number | undefined)[] = [];
@@ -184,6 +179,7 @@ export class CatchUp {
   }
 
   *#read(missed: Missed): Steps<EndedReading> {
+    if (missed.mostPages === 0) return { mark: undefined, total: totalOf(yield* this.#count()) };
     const { mark, sinceWallMs } = missed;
     const { bicycles, organizations } = this.#options;
     const found = newFound();

@@ -138,7 +138,7 @@ export class WholeList {
     const started = begun.confirms ?? begun.startedAt;
     for (let tries = 1; ; tries++) {
       const number = ++this.#passes;
-      const isStale = yield* this.#readPass(number);
+      const { isStale, hasFallen } = yield* this.#readPass(number);
       const total = totalOf(this.progress.counts);
       const full = 'there are too many bicycles to compare';
       if (store.isFull()) return this.#end({ gone: 0, reason: full, total: undefined });
@@ -147,36 +147,39 @@ export class WholeList {
       const pass = { id: this.#readings, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
-      if (!isShort && !isStale) return this.#endProven(begun, pass, meeting, total);
-      if (tries < MOST_PASSES) continue;
+      // Where bicycles leave all the time, no pass would do.
+      const isLast = tries === MOST_PASSES;
+      if (!isShort && !isStale && (isLast || !hasFallen)) return this.#endProven(begun, pass, meeting, total);
+      if (!isLast) continue;
       const what = isShort ? `showed ${meeting.met} of ${total} bicycles` : 'was older than the pushed updates';
       return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
     }
   }
 
-  /** One time through the lists; whether one showed a bicycle older than it was known. */
-  *#readPass(number: number): Steps<boolean> {
+  /** One time through the lists: whether one showed a bicycle older than it was known, or its count fell, so that one may have slipped to a page that was read. */
+  *#readPass(number: number): Steps<{ isStale: boolean; hasFallen: boolean }> {
     const { organizations } = this.#options;
     const counts: (number | undefined)[] = organizations.map(() => undefined);
     const progress = { read: 0, counts };
     this.progress = progress;
-    let isStale = false;
+    let [isStale, hasFallen] = [false, false];
     for (const [index, organization] of organizations.entries()) {
       const before = progress.read;
       let page = (yield { type: 'read-whole', organization }) as AnswerOf<'whole-page'>;
       const isOne = page.isLast;
       for (;;) {
         if (this.#takePage(page, number, organization)) isStale = true;
-        if (page.count !== undefined) counts[index] = Math.max(page.count, counts[index] ?? 0);
+        if (page.count !== undefined && page.count < (counts[index] ?? 0)) hasFallen = true;
+        else counts[index] = page.count ?? counts[index];
         this.#emit({ type: 'counted', total: totalOf(counts) });
-        if (this.#known.store.isFull()) return isStale;
+        if (this.#known.store.isFull()) return { isStale, hasFallen };
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
       // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
       counts[index] ??= isOne ? progress.read - before : undefined;
     }
-    return isStale;
+    return { isStale, hasFallen };
   }
 
   /** Whether the page shows a bicycle older than it was known. */

@@ -46,9 +46,8 @@ export function openMirrorReport(context: Context, stderr: Stderr, counters: Cou
         print(false, 'caught-up', `caught up: ${found} changes found in the list`, { found });
       }
       if (effect.type === 'unread') {
-        const { error, retryInMs } = effect;
-        const later = follows ? `; trying again in ${showDuration(retryInMs)}` : '';
-        print(true, 'unread', `the list cannot be read: ${error.message}${later}`, errorFields(error));
+        const later = follows ? `; trying again in ${showDuration(effect.retryInMs)}` : '';
+        print(true, 'unread', `the list cannot be read: ${effect.error.message}${later}`, errorFields(effect.error));
       }
     },
     retry: (reason: string, pauseMs: number) =>
