@@ -52,9 +52,9 @@ type Pass = ReturnType<typeof newPass>;
 
 /** Two readings are at least this far apart: a connection that comes and goes must not become a crawl. */
 const READING_PAUSE_MS = 10_000;
-/** After a list that could not be read, the next try waits longer than the client's own tries took, and each time twice as long. */
-const FIRST_UNREAD_PAUSE_MS = 30_000;
-const LONGEST_UNREAD_PAUSE_MS = 5 * 60_000;
+/** After a list that could not be read, the next try waits longer than the client's own tries took; one that is refused again and again, longer. */
+const UNREAD_PAUSE_MS = 30_000;
+const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
 /** A list that changed while it was read is read again after this, twice at most. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
@@ -76,8 +76,8 @@ export class CatchUp {
   /** Before this moment of the monotonic clock no reading begins. */
   #dueMs = Number.NEGATIVE_INFINITY;
   #readings = 0;
-  /** Readings that failed since one did not. */
-  #failures = 0;
+  /** Readings that were refused since one was not. */
+  #refusals = 0;
   /** The list was read from its beginning, as far as it is read. */
   #hasBaseline = false;
   /** Some bicycle was found at its own address, so that 404 there means something. */
@@ -165,7 +165,7 @@ export class CatchUp {
     reading.againMs = typeof value === 'number' ? value : undefined;
     if (done) {
       this.#reading = undefined;
-      this.#failures = 0;
+      this.#refusals = 0;
       this.#onEnd(value, now);
     } else if (typeof value !== 'number') this.#emit({ ...value, id: reading.id });
   }
@@ -328,7 +328,9 @@ export class CatchUp {
     this.#reading = undefined;
     // The counts are compared again soon.
     if (mostPages === 0) return;
-    const retryInMs = doublingPauseMs(++this.#failures, FIRST_UNREAD_PAUSE_MS, LONGEST_UNREAD_PAUSE_MS);
+    const isRefused = error.kind === 'not-found' || error.kind === 'rejected';
+    this.#refusals = isRefused ? this.#refusals + 1 : 1;
+    const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
     this.#mark = mark ?? this.#mark;
     this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
