@@ -328,8 +328,7 @@ export class CatchUp {
     this.#reading = undefined;
     // The counts are compared again soon.
     if (mostPages === 0) return;
-    const isRefused = error.kind === 'not-found' || error.kind === 'rejected';
-    this.#refusals = isRefused ? this.#refusals + 1 : 1;
+    this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
     this.#mark = mark ?? this.#mark;

@@ -148,9 +148,9 @@ export class WholeList {
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
       // Where bicycles leave all the time, no pass would do.
-      const isLast = tries === MOST_PASSES;
-      if (!isShort && !isStale && (isLast || !hasFallen)) return this.#endProven(begun, pass, meeting, total);
-      if (!isLast) continue;
+      if (!isShort && !isStale && !(hasFallen && tries < MOST_PASSES))
+        return this.#endProven(begun, pass, meeting, total);
+      if (tries < MOST_PASSES) continue;
       const what = isShort ? `showed ${meeting.met} of ${total} bicycles` : 'was older than the pushed updates';
       return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
     }
