@@ -206,7 +206,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 1_119,
   'src/api': 342,
   'src/cli': 720,
-  'src/follower': 1_339,
+  'src/follower': 1_340,
   'src/globe': 246,
   'src/http/*.ts': 1_484,
   'src/http/stream': 584,
