@@ -177,7 +177,7 @@ export function openContext(
   const token: Context['token'] = (given) => (given === undefined ? ownToken() : findToken(given));
   const connections = openConnections({ io, flags, clock, signal, settings, token });
   const { network, client } = connections;
-  const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, io, clock, signal, notice)));
+  const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, { io, clock, signal, notice })));
   const endings: (() => Promise<void>)[] = [];
   const atEnd = (work: () => Promise<void>) => void endings.push(work);
   return {
@@ -258,13 +258,9 @@ async function showNotice(line: string, { isJson, stderr }: Io): Promise<string>
   return `${drawMark(mark, stderr, await loadPaint(stderr.colorLevel))} ${clean(text)}`;
 }
 
-async function startJq(
-  program: string,
-  io: Io,
-  clock: Clock,
-  signal: AbortSignal,
-  notice: Context['notice'],
-): Promise<Jq> {
+type JqContext = Pick<Context, 'io' | 'clock' | 'signal' | 'notice'>;
+
+async function startJq(program: string, { io, clock, signal, notice }: JqContext): Promise<Jq> {
   const { openJq } = await import('./terminal/jq/open.js');
   const paint = await loadPaint(io.stdout.colorLevel);
   return openJq(program, {

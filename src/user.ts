@@ -22,7 +22,7 @@ function nameInList(uid: number | undefined): string | undefined {
 
 /** The user's home folder: HOME, or what the system keeps where it is not set (cron, systemd); undefined for a path that is not absolute. */
 export function homeOfUser(env: NodeJS.ProcessEnv): string | undefined {
-  const home = env['HOME'] === undefined ? systemHome() : env['HOME'];
+  const home = env['HOME'] ?? systemHome();
   return home !== undefined && isWholePath(home) ? home : undefined;
 }
 

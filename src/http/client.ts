@@ -135,7 +135,7 @@ export function openClient(options: ClientOptions): Client {
     preview: (request) => ({
       method: request.method ?? 'GET',
       url: urlOf(options, request).href,
-      headers: headersOf(options, request, '[hidden]'),
+      headers: headersOf(options, request, HIDDEN),
       body: request.body,
     }),
     pages<T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) {

@@ -1,7 +1,7 @@
 // The headers of every request and the trace headers of every answer (interface.md sections 5 and 9).
 
 import type { Trace } from '../errors.js';
-import type { Secrets } from '../secrets.js';
+import { HIDDEN, type Secrets } from '../secrets.js';
 import type { Headers } from './exchange.js';
 
 /** Section 5: "the scheme word JWT followed by a space and the token". */
@@ -39,6 +39,6 @@ export function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
 /** The headers as `--verbose` may show them. */
 export function redact(headers: Headers): Headers {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.test(name) ? '[hidden]' : value]),
+    Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.test(name) ? HIDDEN : value]),
   );
 }

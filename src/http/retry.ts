@@ -81,7 +81,7 @@ export function isTlsCode(code: string): boolean {
 }
 
 /** The pause before repetition number `repetition`, from 1 on: exponential, half of it random. */
-export function pauseBefore(repetition: number, random: () => number = Math.random): number {
+export function pauseBefore(repetition: number, random: () => number): number {
   const longest = doublingPauseMs(repetition, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   return Math.round(longest * (0.5 + 0.5 * random()));
 }
