@@ -203,7 +203,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_119,
+  'src/*.ts': 1_114,
   'src/api': 342,
   'src/cli': 720,
   'src/follower': 1_340,
@@ -216,7 +216,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/sandbox': 2_527,
   'src/settings': 980,
   'src/terminal': 1_798,
-  'src/views/*.ts': 1_326,
+  'src/views/*.ts': 1_322,
   'src/views/map': 876,
   'src/commands/alerts': 1_595,
   'src/commands/api': 300,

@@ -218,16 +218,13 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
   return rows.map((row, index) => (view.scroll + index === view.selected ? paint.inverse(`> ${row}`) : `  ${row}`));
 }
 
-function nameOf(bicycle: Bicycle): string {
-  return clean((textOf(bicycle.name) ?? textOf(bicycle.uuid) ?? MISSING).slice(0, TEXT_CHARACTERS));
-}
-
 /** Every field that is known of one bicycle. */
 function cardLines({ fleet: { card }, nowMs }: BoardInput, scroll: number, { width, paint }: BoardPlace): string[] {
   if (card === undefined) return [cut('nothing is known of this bicycle any more', width)];
   const { set, unset } = fieldsOfCard(card, { width, now: nowMs });
   const rows = drawList([...set, ...unset.map((field) => [field, MISSING])]).split('\n');
-  return [paint.bold(cut(nameOf(card), width)), ...rows.slice(scroll).map((row) => cut(row, width))];
+  const name = clean((textOf(card.name) ?? textOf(card.uuid) ?? MISSING).slice(0, TEXT_CHARACTERS));
+  return [paint.bold(cut(name, width)), ...rows.slice(scroll).map((row) => cut(row, width))];
 }
 
 /** The keys in as many words as there is room for, and the state of the connection. */

@@ -1,5 +1,6 @@
 // Counts as rows, with bars on a terminal.
 
+import { CHARGE_EMPTY_PERCENT, NEVER_HEARD } from '../groups.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import { drawBar } from '../terminal/progress.js';
@@ -43,12 +44,10 @@ export const STATS_WITH_BARS: Shape<StatsRow> = {
   ],
 };
 
-/** Charges below this many percent need somebody soon. */
-const LOW_CHARGES: readonly string[] = ['0-9', '10-19'];
-
 function colorOf({ group, value }: StatsRow): Color | undefined {
   if (group === 'state') return lookOf(value).color;
-  if (group === 'charge' && LOW_CHARGES.includes(value)) return 'red';
-  if (group === 'silence' && (value === 'longer ago' || value === 'never')) return 'yellow';
+  // Groups of charges are named by where they begin.
+  if (group === 'charge' && Number.parseInt(value, 10) < CHARGE_EMPTY_PERCENT) return 'red';
+  if (group === 'silence' && (value === 'longer ago' || value === NEVER_HEARD)) return 'yellow';
   return 'cyan';
 }

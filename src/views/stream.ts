@@ -7,18 +7,16 @@ import { showDuration } from '../terminal/time.js';
 import { showClock } from './change.js';
 
 /** How a watch ended. */
-export type WatchEnd = (typeof ENDS)[number];
-const ENDS = [
-  'until',
-  'for',
-  'max-events',
-  'replayed',
-  'interrupted',
-  'terminated',
-  'hangup',
-  'quit',
-  'failed',
-] as const;
+export type WatchEnd =
+  | 'until'
+  | 'for'
+  | 'max-events'
+  | 'replayed'
+  | 'interrupted'
+  | 'terminated'
+  | 'hangup'
+  | 'quit'
+  | 'failed';
 
 /** What a watch counts. */
 export interface WatchCounts {
