@@ -1,6 +1,7 @@
 // Files that an operator names: pipes that nobody writes to, devices without an end, in every command that reads one.
 
 import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.js';
@@ -48,10 +49,18 @@ describe('a named pipe that nobody writes to', () => {
     const { FLEET_BASE_URL } = ENV;
     const env = { ...process.env, FLEET_BASE_URL, FLEET_TOKEN_FILE: pipe, FLEET_CONFIG_DIR: folder };
     const running = startProgram(['bicycles', 'list'], env);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    // A writer can open it once the program has.
+    let writer: number | undefined;
+    while (writer === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      try {
+        writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+      } catch {}
+    }
     const startedAt = performance.now();
     expect((await running.stop('SIGTERM')).code).toBe(143);
     expect(performance.now() - startedAt).toBeLessThan(2000);
+    closeSync(writer);
   });
 });
 

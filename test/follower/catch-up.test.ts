@@ -160,10 +160,13 @@ describe('bicycles that are followed by name', () => {
 });
 
 test('a list that is older than what was pushed is read again, twice at most, and is not complete when it stays so', () => {
-  const { knowledge, gap, read, reports } = open();
+  const { knowledge, gap, read, reports, log } = open();
   read(FLEET, 1);
   knowledge.hear('a', item('a', 5, 'lost'), at(5));
+  const before = log.length;
   gap(6, FLEET, 20);
+  const readings = log.slice(before).filter((output) => output.type === 'read-page' && output.next === undefined);
+  expect(readings).toHaveLength(3);
   expect(reports()[1]).toMatchObject({ isComplete: false, changes: 0, reason: expect.stringMatching(/older than/) });
   gap(50, [item('a', 5, 'lost'), ...FLEET.slice(1)], 60);
   expect(reports()[2]).toMatchObject({ isComplete: true });
