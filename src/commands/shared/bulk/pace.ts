@@ -73,7 +73,5 @@ export function openGate({ most, first }: { most: number; first: number }, clock
       return enter();
     },
     inFlight: () => inFlight,
-    /** Whether everybody waits. */
-    isHeld: () => notBeforeMs > clock.monotonicMs(),
   };
 }

@@ -77,6 +77,8 @@ export async function openRun(options: BulkOptions) {
     lastError: undefined as FleetError | undefined,
     /** False when a stop left no time to report all that was not sent. */
     isWhole: true,
+    /** A pause stops many at once, and is reported once. */
+    silentUntilMs: 0,
   };
   for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
   return run;
@@ -212,8 +214,7 @@ async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
     // A conflict is one bicycle's own: nobody else waits for it.
     if (failure.status === 409) await sleep(clock, milliseconds, NEVER);
     else {
-      // A pause stops many at once, and is reported once.
-      if (!gate.isHeld()) reporter.say(describePause(milliseconds, failure));
+      sayPause(run, milliseconds, failure);
       hasLeave = await gate.pause(milliseconds);
       if (!hasLeave) throw failure;
     }
@@ -284,6 +285,10 @@ async function exchange(
   }
 }
 
-function describePause(milliseconds: number, { status, message }: FleetError): string {
-  return `${status === 429 ? 'the service asks to slow down' : message}; waiting ${(milliseconds / 1000).toFixed(1)} s`;
+function sayPause(run: BulkRun, milliseconds: number, { status, message }: FleetError): void {
+  const now = run.context.clock.monotonicMs();
+  if (now < run.silentUntilMs) return;
+  run.silentUntilMs = now + milliseconds;
+  const why = status === 429 ? 'the service asks to slow down' : message;
+  run.reporter.say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
 }
