@@ -9,7 +9,7 @@ import type { ListPage } from '../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item, Query } from '../http/types.js';
 import { parseJson } from '../json/parse.js';
 import type { Database, Row, Value } from './database.js';
-import { DIALECTS, likeText } from './dialect.js';
+import { likeText } from './dialect.js';
 import type { Mirror } from './open.js';
 import { orderColumn } from './rows.js';
 
@@ -152,14 +152,13 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
 function place(database: Database, query: Query, fields: readonly string[]) {
   const one = (name: string) => query.find(([found]) => found === name)?.[1];
   // Text in the order of its bytes, as SQLite has it.
-  const { bytes } = DIALECTS[database.kind];
   const orders = (one('ordering') ?? '-created').split(',').map((field) => {
     const name = field.replace(/^-/, '');
     if (!fields.includes(name))
       throw usageError(`--offline cannot order by "${name}"`, `it orders by ${fields.join(', ')}`);
     const column = orderColumn(name);
     const isText = !/_utc$|^latitude|^longitude|^latest|^state_of_charge/.test(column);
-    return `${column} ${isText ? bytes : ''} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
+    return `${column} ${isText ? database.dialect.bytes : ''} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
   });
   // The same way as the last field, so that an index can give the order.
   const last = orders.at(-1)?.includes(' DESC') === true ? 'DESC' : 'ASC';

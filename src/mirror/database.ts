@@ -2,6 +2,7 @@
 
 import { FleetError } from '../errors.js';
 import type { MirrorAddress } from './address.js';
+import { DIALECTS } from './dialect.js';
 import {
   type Answer,
   type Engine,
@@ -70,6 +71,7 @@ function databaseOf(engine: Engine, signal: AbortSignal) {
     });
   return {
     kind: engine.kind,
+    dialect: DIALECTS[engine.kind],
     transaction,
     close: engine.close,
     /** One statement of the operator's as it is: nothing in it is replaced. Only the way to read is open to it. */

@@ -7,7 +7,6 @@ import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/sto
 import { needsExactReading, readExact, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
-import { DIALECTS } from './dialect.js';
 import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
 
 export type Writes = ReturnType<Ledger['take']>;
@@ -78,7 +77,7 @@ export class Ledger implements FleetStore {
       else if (this.#entries.delete(uuid)) this.#entries.set(uuid, entry);
     }
     if (wanted.length === 0) return;
-    const rows = await database.all(`${ROWS} (${DIALECTS[database.kind].texts})`, [JSON.stringify(wanted)]);
+    const rows = await database.all(`${ROWS} (${database.dialect.texts})`, [JSON.stringify(wanted)]);
     for (const row of rows) {
       const uuid = String(row['uuid']);
       this.#entries.set(uuid, entryOf(row, this.#recent.get(uuid) ?? UNTOUCHED));
@@ -298,20 +297,16 @@ function entryOf(row: Row, recent: Recent): Entry {
       goneMs: typeof row['gone'] === 'string' ? Date.parse(row['gone']) : undefined,
     },
     raw,
-    followed: textOf(row['followed']),
-    gone: textOf(row['gone']),
+    followed: row['followed'] as string | null,
+    gone: row['gone'] as string | null,
     firstSeen: String(row['first_seen']),
     lastSeen: String(row['last_seen']),
     isDirty: false,
   };
 }
 
-function textOf(value: Value | undefined): string | null {
-  return value === null || value === undefined ? null : String(value);
-}
-
 /** An object as this program wrote it, numbers as they were sent. */
-export function readRaw(raw: string): Bicycle {
+function readRaw(raw: string): Bicycle {
   return (needsExactReading(raw) ? readExact(raw) : JSON.parse(raw)) as Bicycle;
 }
 

@@ -3,7 +3,6 @@
 import type { Bicycle } from '../api/bicycle.js';
 import { parseJson } from '../json/parse.js';
 import { readTime } from '../terminal/time.js';
-import { DIALECTS } from './dialect.js';
 import type { Mirror } from './open.js';
 
 const THE_BEGINNING = '1970-01-01T00:00:00.000000Z';
@@ -18,7 +17,7 @@ const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
  * may any during a gap. What is due to be forgotten does not count, for gaps are forgotten at once and changes bit by bit.
  */
 export async function* eachWithRental({ database }: Mirror, organization: string, keptSince: string | undefined) {
-  const { number } = DIALECTS[database.kind];
+  const { number } = database.dialect;
   const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, (SELECT max(id) FROM gaps) AS gap,
       r.field = 'state' AND r.new = 'null' AND NOT EXISTS (SELECT 1 FROM gaps g WHERE g.started > r.at) AS away
     FROM bicycles b LEFT JOIN changes r ON r.bicycle = b.uuid AND r.id = (

@@ -130,7 +130,7 @@ const OWN = ['bicycles', 'alerts', 'changes', 'gaps', 'latest', 'state_durations
 
 /** The number of the schema of a database; undefined for one without any table. Throws where it is no mirror, or a newer one. */
 export async function readSchema(database: Database): Promise<number | undefined> {
-  const tables = await database.all(`${DIALECTS[database.kind].tables} LIMIT 10000`);
+  const tables = await database.all(`${database.dialect.tables} LIMIT 10000`);
   const names = new Set(tables.map(({ name }) => name));
   if (!names.has('meta')) {
     if (names.size === 0 || (database.kind === 'postgres' && !OWN.some((name) => names.has(name)))) return undefined;
@@ -160,7 +160,7 @@ export async function migrate(database: Database, target = SCHEMA_NUMBER): Promi
     // Another writer may have been faster.
     const number = (await readSchema(database)) ?? 0;
     for (const step of MIGRATIONS.slice(number, target)) {
-      for (const statement of step(DIALECTS[database.kind])) await database.all(statement);
+      for (const statement of step(database.dialect)) await database.all(statement);
     }
     if (number > 0 && number < 3 && target >= 3) await moveState(database);
     await writeMeta(database, { schema: String(target) });

@@ -8,7 +8,6 @@ import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
-import { DIALECTS } from './dialect.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.js';
@@ -24,8 +23,6 @@ export interface Batch {
   readonly isSameGap: boolean;
   readonly state: State;
   readonly nowMs: number;
-  /** Whether to say that the writer lives. */
-  readonly beats: boolean;
 }
 
 /** Rows that one statement deletes. */
@@ -120,10 +117,10 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
  * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Resolves with how many bicycles it
  * marked as gone. A batch that is written already, whose answer was lost, is not written again.
  */
-export async function commit(database: Database, writer: Writer, batch: Batch, isRetry: boolean): Promise<number> {
-  const { writes, gap, isSameGap, state, nowMs, beats } = batch;
+export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
+  const { writes, gap, isSameGap, state, nowMs } = batch;
   return writeAs(database, writer, async (written) => {
-    if (isRetry && written?.owner === state.owner && written.batch >= state.batch) return 0;
+    if (written?.owner === state.owner && written.batch >= state.batch) return 0;
     await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, writes.changes);
     let gone = 0;
@@ -136,7 +133,7 @@ export async function commit(database: Database, writer: Writer, batch: Batch, i
       await database.all(`DELETE FROM gaps WHERE ${openGapsOf(writer)}`);
       if (gap !== undefined) await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
     }
-    await writeState(database, writer, state, beats || isRetry);
+    await writeState(database, writer, state);
     return gone;
   });
 }
@@ -158,25 +155,19 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
   return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
 }
 
-/** Which of the writer's bicycles a whole reading did not show, and no message either since it began, which is its parameter. */
-function unlistedOf(writer: Writer): string {
-  const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
-  return `${bicyclesOf(writer)} AND last_seen < ? AND NOT EXISTS (${isListed})`;
-}
-
 /** Where a list hides bicycles from this token, those that were pushed in another state are hidden, not gone. */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
-/** What is gone, for a token to which the list shows every bicycle, or not. */
+/** Which of the writer's bicycles are gone: a whole reading did not show them, and no message either since it began, which is the parameter. */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
-  const unlisted = unlistedOf(writer);
+  const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
+  const unlisted = `${bicyclesOf(writer)} AND last_seen < ? AND NOT EXISTS (${isListed})`;
   return seesAll ? unlisted : `${unlisted} AND NOT coalesce(${HIDDEN}, false)`;
 }
 
 async function markGone(database: Database, nowMs: number, condition: string, ...values: readonly Value[]) {
   const at = utcOfMs(nowMs);
-  const { utc } = DIALECTS[database.kind];
-  const sql = `UPDATE bicycles SET gone = cast(? AS ${utc}) WHERE ${condition} RETURNING uuid, concurrency_version`;
+  const sql = `UPDATE bicycles SET gone = cast(? AS ${database.dialect.utc}) WHERE ${condition} RETURNING uuid, concurrency_version`;
   const marked = await database.all(sql, [at, ...values]);
   const [old, now] = ['null', JSON.stringify(at)];
   const changes = marked.map((row) => [at, at, ...Object.values(row), 'gone', old, now, 'list']);
@@ -217,7 +208,7 @@ export async function storeAlerts(
   );
   return writeAs(database, writer, async () => {
     const known = new Map<unknown, Row>();
-    const sql = `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${DIALECTS[database.kind].texts})`;
+    const sql = `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${database.dialect.texts})`;
     for (const row of await database.all(sql, [JSON.stringify([...named.keys()])])) known.set(row['uuid'], row);
     const now = utcOfMs(nowMs);
     const changed: Value[][] = [];

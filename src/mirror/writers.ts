@@ -5,7 +5,6 @@ import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
-import { DIALECTS } from './dialect.js';
 import { LEASE_MS } from './engine.js';
 import type { Leaving } from './ledger.js';
 
@@ -33,7 +32,7 @@ export interface State extends Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
 /** A row of `writers`. */
 export type Lease = Awaited<ReturnType<typeof readLeases>>[number];
 
-/** How often a writer says that it lives. */
+/** A writer that has nothing to write says this often that it lives. */
 export const HEARTBEAT_MS = 5_000;
 /** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */
 const AHEAD_MS = 60_000;
@@ -46,7 +45,7 @@ export function isAlive({ heartbeat }: Lease, now: string): boolean {
 
 /** What time it is at the database, UTC. */
 export async function databaseTime(database: Database): Promise<string> {
-  const [row] = await database.all(`SELECT ${DIALECTS[database.kind].clock} AS now`);
+  const [row] = await database.all(`SELECT ${database.dialect.clock} AS now`);
   return String(row?.['now']);
 }
 
@@ -58,8 +57,9 @@ export function quoted(names: readonly string[]): string {
 /** The writers of these organizations, or of all; locked: nobody else changes them before the transaction ends. */
 export async function readLeases(database: Database, organizations?: readonly string[], isLocked = false) {
   const where = organizations === undefined ? '' : `WHERE organization IN (${quoted(organizations)})`;
-  const { locked } = DIALECTS[database.kind];
-  const rows = await database.all(`SELECT * FROM writers ${where} ORDER BY organization ${isLocked ? locked : ''}`);
+  const rows = await database.all(
+    `SELECT * FROM writers ${where} ORDER BY organization ${isLocked ? database.dialect.locked : ''}`,
+  );
   return rows.map(({ organization, owner, host, pid, heartbeat, state }) => ({
     ...{ organization: String(organization), owner: String(owner), host: String(host), pid: Number(pid) },
     /** UTC by the database's own clock, null once the lease was let go. */
@@ -87,7 +87,7 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
     const leases = await readLeases(database, database.kind === 'sqlite' ? undefined : organizations, true);
     const now = await databaseTime(database);
     const other = leases.find((lease) => lease.owner !== owner && isAlive(lease, now));
-    const lease = `owner = ?, host = ?, pid = ?, heartbeat = cast(? AS ${DIALECTS[database.kind].utc})`;
+    const lease = `owner = ?, host = ?, pid = ?, heartbeat = cast(? AS ${database.dialect.utc})`;
     const sql = `UPDATE writers SET ${lease} WHERE organization IN (${quoted(organizations)})`;
     if (other === undefined) await database.all(sql, [owner, host, pid, now]);
     else await database.all('DELETE FROM writers WHERE owner IS NULL AND state IS NULL');
@@ -127,10 +127,9 @@ export async function releaseLease(database: Database, { organizations, owner }:
   await database.all(`UPDATE writers SET heartbeat = NULL WHERE ${own}`, [owner]);
 }
 
-/** Writes how far the writer has come, and with `beats` that it lives. */
-export async function writeState(database: Database, { organizations }: Writer, state: State, beats: boolean) {
-  const beat = beats ? `, heartbeat = ${DIALECTS[database.kind].clock}` : '';
-  const sql = `UPDATE writers SET state = ?${beat} WHERE organization IN (${quoted(organizations)})`;
+/** Writes how far the writer has come, and that it lives. */
+export async function writeState(database: Database, { organizations }: Writer, state: State) {
+  const sql = `UPDATE writers SET state = ?, heartbeat = ${database.dialect.clock} WHERE organization IN (${quoted(organizations)})`;
   await database.all(sql, [JSON.stringify(state)]);
 }
 

@@ -79,8 +79,8 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     const writes = ledger.take();
     const reached = { heardMs, checkedMs: comparedToMs, isWhole: known.isWhole, proven: undefined };
     const state = { ...reached, ...writer, batch: ++batch, behindMs: 0 };
-    const rows = { writes, gap, isSameGap: gap === gapBefore, state, nowMs: at(seconds).wallMs, beats: false };
-    await commit(database, writer, rows, false);
+    const rows = { writes, gap, isSameGap: gap === gapBefore, state, nowMs: at(seconds).wallMs };
+    await commit(database, writer, rows);
     gapBefore = gap;
     for (const output of outputs.splice(0))
       if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);

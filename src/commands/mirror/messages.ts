@@ -17,7 +17,6 @@ export function openCounters() {
     ...{ gone: 0, alerts: 0, pages: 0, reconnects: 0, databaseErrors: 0 },
     /** How far what is written is behind the service, by the messages' own times; from the arrival of the oldest to its commit at least. */
     lagMs: 0,
-    lastCommitWallMs: 0,
   };
 }
 

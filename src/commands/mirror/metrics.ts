@@ -16,7 +16,6 @@ export async function serveCounters(port: number, session: MirrorSession): Promi
 }
 
 function metricsOf({ counters, ledger, follower, written }: MirrorSession, isCurrent: boolean): Metric[] {
-  const { lagMs, lastCommitWallMs } = counters;
   const metrics: [name: string, help: string, value: number][] = [
     ['messages_total', 'Messages received from the push channel.', counters.messages],
     ['unreadable_messages_total', 'Messages that could not be read.', counters.unreadable],
@@ -30,8 +29,8 @@ function metricsOf({ counters, ledger, follower, written }: MirrorSession, isCur
     ['reconnects_total', 'Connections of the push channel after the first.', counters.reconnects],
     ['database_errors_total', 'Failed calls of the database.', counters.databaseErrors],
     ['rows', 'Bicycles in the mirror that are not gone.', ledger.size()],
-    ['lag_seconds', 'How far the mirror is behind the service.', lagMs / 1000],
-    ['last_commit_timestamp_seconds', 'When the last transaction was committed.', lastCommitWallMs / 1000],
+    ['lag_seconds', 'How far the mirror is behind the service.', counters.lagMs / 1000],
+    ['last_commit_timestamp_seconds', 'When the last transaction was committed.', written.at.wallMs / 1000],
     ['last_heard_timestamp_seconds', 'Time up to which every update was received.', written.heardMs / 1000],
     ['stream_up', 'Whether every topic is connected.', Number(follower.isConnected)],
     ['gap_open', 'Whether changes remain to be looked up.', Number(follower.gap !== undefined)],
@@ -52,5 +51,5 @@ function problemOf({ follower, counters, context, written, found }: MirrorSessio
   if (!follower.isConnected) return 'the push channel is down';
   if (!follower.isCurrent) return 'a gap is still open';
   // One whose database is away says so by its heartbeat.
-  return context.clock.monotonicMs() - written.beatAtMs < LEASE_MS ? undefined : 'the writer is not writing';
+  return context.clock.monotonicMs() - written.at.monotonicMs < LEASE_MS ? undefined : 'the writer is not writing';
 }

@@ -38,7 +38,7 @@ import { beginFollowing } from '../shared/follow/start.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
 import { type Heard, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
-import { openHeld } from './held.js';
+import { openHeld, SKEW_MS } from './held.js';
 import { type Keeper, openKeeper } from './keeper.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './messages.js';
 
@@ -131,9 +131,8 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
     ...{ topics, ledger, writer, follower: openFollower(startedAt), openFollower, startedAt, outputs, shown, held },
     /** From the push channel: held until this is the writer. */
     emit: held.add as (event: SessionEvent, size?: number) => void,
-    /** What was found once this became the writer; the one before has written messages that came before `heldUntilMs`. */
+    /** What was found once this became the writer; the one before has written what it had heard. */
     found: undefined as Found | undefined,
-    heldUntilMs: 0,
     /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
     /** A moment of the service's own clock, as its last answer on the push channel gave it. */
@@ -145,8 +144,9 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
       gap: undefined as OpenGap | undefined,
       /** What its state says of the lists, as text. */
       lists: '',
-      /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
-      beatAtMs: Number.NEGATIVE_INFINITY,
+      /** When that was written. */
+      at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
+      /** When history is looked through next, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
       /** Until when everything was heard, by the machine's date. */
       heardMs: 0,
@@ -252,7 +252,7 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
 
 /** Merges a message. */
 function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, now: Moment): void {
-  const { follower, ledger, heldUntilMs, counters } = session;
+  const { follower, ledger, found, counters } = session;
   const { sender, message } = envelope;
   if (reason !== undefined) {
     const what = `a message of ${event.data.length} characters cannot be read: ${reason}`;
@@ -267,7 +267,7 @@ function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, 
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
   if (isResent({ kind })) ledger.settle(uuid);
-  if (kind !== 'late' || !follower.known.isWhole || event.atMs < heldUntilMs) return;
+  if (kind !== 'late' || !follower.known.isWhole || event.atMs < (found?.heardMs ?? 0) + SKEW_MS) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
@@ -282,25 +282,23 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   // What outlives this program.
   const reached = { isWhole: known.isWhole, proven, leaving: ledger.leaving() };
   const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
-  const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
+  const isDue = clock.monotonicMs() - written.at.monotonicMs >= HEARTBEAT_MS;
   const hasNews =
     writes.bicycles.length + writes.changes.length + writes.steps.length > 0 || !isSameGap || lists !== written.lists;
-  if (!hasNews && !beats && !isEnd) return;
+  if (!hasNews && !isDue && !isEnd) return;
   const { owner, organizations } = writer;
   const batch = written.batch + 1;
   const position = { heardMs, checkedMs: comparedToMs, behindMs: Math.round(counters.lagMs) };
   const state = { ...reached, ...position, owner, organizations, batch };
-  const rows = { writes, gap, isSameGap, state, nowMs: clock.wallMs(), beats };
-  const gone = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
+  const rows = { writes, gap, isSameGap, state, nowMs: clock.wallMs() };
+  const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  Object.assign(written, { batch, gap, lists });
-  if (beats) written.beatAtMs = clock.monotonicMs();
+  Object.assign(written, { batch, gap, lists, at: momentOf(clock) });
   counters.batches++;
   counters.changes += writes.changes.length + gone;
   counters.gone += gone;
-  counters.lastCommitWallMs = clock.wallMs();
   for (const step of writes.steps) {
     if (step.type === 'mark-gone') session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;

@@ -3,7 +3,6 @@
 import { momentOf, sleep } from '../../clock.js';
 import { resume } from '../../mirror/store.js';
 import { inUse, type Lease, releaseLease, takeLease, writerName } from '../../mirror/writers.js';
-import { SKEW_MS } from './held.js';
 import type { MirrorSession } from './session.js';
 
 const TICK_MS = 1_000;
@@ -34,7 +33,6 @@ export async function becomeWriter(session: MirrorSession): Promise<void> {
   const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
   const isHeld = found.heardMs !== undefined && topics.size > 0 && held.covers(topics.keys(), found.heardMs);
   session.found = { ...found, isHeld };
-  session.heldUntilMs = (found.heardMs ?? 0) + SKEW_MS;
   session.startedAt = momentOf(clock);
   session.follower = session.openFollower(session.startedAt);
   ledger.setSize(found.rows);

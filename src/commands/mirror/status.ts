@@ -3,7 +3,6 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
-import { DIALECTS } from '../../mirror/dialect.js';
 import { type Mirror, type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import { drawList } from '../../terminal/list.js';
@@ -60,7 +59,7 @@ const NOUN = { one: 'mirror', many: 'mirrors' };
 async function reportOf({ address, database, baseUrl, organizations }: Mirror, status: MirrorStatus) {
   const count = async (sql: string) => (await database.all(sql)).flatMap((row) => Object.values(row).map(Number));
   const [bicycles = 0, gone = 0, alerts = 0, gaps = 0] = await count(COUNTS);
-  const [about = 0] = await count(`SELECT ${DIALECTS[database.kind].changes} AS changes`);
+  const [about = 0] = await count(`SELECT ${database.dialect.changes} AS changes`);
   const isAbout = about > MOST_COUNTED;
   const [changes = 0] = isAbout ? [about] : await count('SELECT count(*) AS changes FROM changes');
   const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?', GAPS_SHOWN);
