@@ -189,7 +189,7 @@ describe('ends', () => {
   test('the state that a bicycle leaves does not count for --until', async () => {
     const { organization, uuid } = find('available');
     const got = await watch(
-      [organization, '--bicycle', uuid, '--until', 'state=available', '--for', '500ms', '--resync-pages', '0'],
+      [organization, '--bicycle', uuid, '--until', 'state=available', '--for', '2s', '--resync-pages', '0'],
       {
         onOpen: () => sandbox().act(uuid, 'rent'),
       },
@@ -197,7 +197,7 @@ describe('ends', () => {
     // What it leaves and what it comes to is one line.
     expect(got.stdout).toMatch(/^\S+ {2}.* {2}available -> rented {2}.*\n$/);
     expect(got).toMatchObject({ code: 124 });
-    expect(got.stderr).toContain('error: state=available was not met within 0.5 s');
+    expect(got.stderr).toContain('error: state=available was not met within 2 s');
   });
 
   test('--for alone is no failure', async () => {

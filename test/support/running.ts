@@ -20,7 +20,7 @@ export interface Running {
 }
 
 const POLL_MS = 10;
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 
 /** Resolves when the condition holds; rejects after long, with what `describe` says. */
 export async function eventually(condition: () => boolean, describe: () => string = () => ''): Promise<void> {
