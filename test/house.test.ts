@@ -209,7 +209,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/follower': 1_340,
   'src/globe': 246,
   'src/http/*.ts': 1_484,
-  'src/http/stream': 571,
+  'src/http/stream': 584,
   'src/json': 241,
   'src/mirror': 2_154,
   'src/page': 1_684,

@@ -9,16 +9,12 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
   let items: T[] = [];
   let weight = 0;
   let isClosed = false;
-  let waiting: (() => void)[] = [];
-  const isFilled = () => weight >= limitCharacters;
-  /** Resolves once the condition holds, or the queue is closed; it is looked at again after each change. */
-  const until = async (holds: () => boolean): Promise<void> => {
-    while (!holds() && !isClosed) await new Promise<void>((resolve) => waiting.push(resolve));
-  };
-  const changed = () => {
-    const woken = waiting;
-    waiting = [];
-    for (const wake of woken) wake();
+  let wakeReader: (() => void) | undefined;
+  const waiting: (() => void)[] = [];
+  let onFilled: (() => void) | undefined;
+  const isFilled = () => weight >= limitCharacters || isClosed;
+  const giveRoom = () => {
+    for (const resolve of waiting.splice(0)) resolve();
   };
 
   return {
@@ -27,26 +23,42 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
       if (isClosed) return;
       items.push(item);
       weight += size;
-      changed();
+      wakeReader?.();
+      if (isFilled()) onFilled?.();
     },
     /** Resolves when there is room for more, or the queue is closed: the sockets wait here while the reader of the output is slow. */
-    room: (): Promise<void> | undefined => (isFilled() && !isClosed ? until(() => !isFilled()) : undefined),
+    room(): Promise<void> | undefined {
+      if (weight < limitCharacters || isClosed) return undefined;
+      return new Promise((resolve) => waiting.push(resolve));
+    },
     /** Resolves when there is no more room, or the queue is closed: who gathers before taking waits no longer. */
-    filled: () => until(isFilled),
+    filled(): Promise<void> {
+      if (isFilled()) return Promise.resolve();
+      return new Promise((resolve) => {
+        onFilled = resolve;
+      });
+    },
     /** No more items will come; the batches end when the queue is empty. */
     close() {
       isClosed = true;
-      changed();
+      wakeReader?.();
+      onFilled?.();
+      giveRoom();
     },
     /** Everything that has arrived, each time there is something. */
     async *batches(): AsyncGenerator<readonly T[], void, undefined> {
       for (;;) {
-        await until(() => items.length > 0);
-        if (items.length === 0) return;
+        while (items.length === 0) {
+          if (isClosed) return;
+          await new Promise<void>((resolve) => {
+            wakeReader = resolve;
+          });
+          wakeReader = undefined;
+        }
         const batch = items;
         items = [];
         weight = 0;
-        changed();
+        giveRoom();
         yield batch;
       }
     },
