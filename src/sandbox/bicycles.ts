@@ -24,7 +24,7 @@ import {
 import { distanceToMiddle } from './geometry.js';
 import { createLists } from './lists.js';
 import { Problem, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';
-import { readBox } from './query.js';
+import { readBox, readPageSize } from './query.js';
 import { isVisible, selectBicycles } from './selection.js';
 import type { Viewer } from './token.js';
 import { allowsTransition, availableTransitions, type ServedTransition, TRANSITION_TABLE } from './transitions.js';
@@ -36,14 +36,16 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
 
   route('/bicycles/', {
     GET: (request, viewer) => {
-      const query = request.query;
+      const { query } = request;
       const rows = selectBicycles(fleet, lists, query, viewer);
+      const isFirstOfSeveral =
+        !query.has('page') && rows.length > readPageSize(query, options.pageSize, fleet.isObserved);
+      // The rows are those of this answer; the next page is of the list without it.
+      if (isFirstOfSeveral && options.faults.has('shrink')) setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
       const box = fleet.isObserved ? readBox(query, true) : undefined;
-      if (box === undefined) return answerList(request, options, rows, serialise);
-      return answerList(request, options, rows, (row) => {
-        const distance = distanceToMiddle(box, row.body.latitude, row.body.longitude);
-        return `${serialise(row).slice(0, -1)},"distance":${distance}}`;
-      });
+      const distanceOf = ({ body }: BicycleRow) => box && distanceToMiddle(box, body.latitude, body.longitude);
+      const write = (row: BicycleRow) => `${serialise(row).slice(0, -1)},"distance":${distanceOf(row)}}`;
+      return answerList(request, options, rows, box === undefined ? serialise : write);
     },
     POST: async (request, viewer) => {
       if (viewer.role === 'renter') throw refuseRole();

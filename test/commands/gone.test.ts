@@ -142,6 +142,29 @@ test('without a gap it is noticed also where not every bicycle is known', async 
   });
 }, 60_000);
 
+test('a catch-up whose second page is not found, since the list became shorter, is done again', async () => {
+  const clock = openQuickClock(SPEED);
+  await withSandbox({ ...FLEET, bicycles: 106 }, async (sandbox) => {
+    const organization = sandbox.organizations[0]?.uuid ?? '';
+    const uuids = sandbox.bicycles(organization).map(({ uuid }) => uuid);
+    // A page and one more.
+    expect(uuids).toHaveLength(101);
+    const cut = once(
+      () =>
+        void read(sandbox).then(() => {
+          sandbox.setFaults([{ kind: 'shrink' }]);
+          sandbox.dropStreams();
+          for (const uuid of uuids) sandbox.changeBicycle(uuid, { description: 'changed' });
+        }),
+    );
+    const args = [organization, '--idle', '86400'];
+    const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
+    expect(got.stderr).toMatch(/Invalid page.*; reading it again in 30 s\n/);
+    expect(got.stdout.match(/caught up: /g)).toHaveLength(uuids.length);
+    expect(got.stdout.match(/gone, was /g)).toHaveLength(1);
+  });
+}, 60_000);
+
 test('--until on a bicycle that is followed by name, and that is gone, ends with 5', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {

@@ -19,6 +19,7 @@ test.each<[string, Fault]>([
   ['noreplay', { kind: 'noreplay' }],
   ['resend', { kind: 'resend' }],
   ['norented', { kind: 'norented' }],
+  ['shrink', { kind: 'shrink' }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
 ])('%s', (text, fault) => expect(parseFault(text)).toEqual(fault));

@@ -14,8 +14,9 @@ import { readSpeed } from '../shared/follow/flags.js';
 const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 
 /** Each kind of fault, as it is written. */
-const FAULTS =
-  'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay resend norented throttle=5s expire=60s'.split(' ');
+const FAULT_WORDS =
+  'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay resend norented shrink throttle=5s expire=60s';
+const FAULTS = FAULT_WORDS.split(' ');
 
 export function addSandbox(program: Command, run: Run): void {
   const sandbox = program
@@ -28,8 +29,9 @@ admin@example.org, operator@example.org and renter@example.org with any password
 
 Faults: latency delays answers. error refuses a share of the requests, or the next two (2x); cut carries them out and
 breaks the connection. drop cuts push connections after a time, stall silences them. noreplay sends nothing that was
-missed, resend all of it. norented tells of rentals to riders alone. throttle: 429 for a second action within a time.
-expire ends tokens. "fleet api -X DELETE /bicycles/UUID/" deletes a bicycle, which no message announces.`,
+missed, resend all of it. norented tells of rentals to riders alone. shrink: a list loses a bicycle while it is read.
+throttle: 429 for a second action within a time. expire ends tokens.
+"fleet api -X DELETE /bicycles/UUID/" deletes a bicycle, which no message announces.`,
     )
     .option('--port <n>', 'port of the API, 0 for any free one', portNumber('--port'), 4010)
     .option('--sse-port <n>', 'port of the push channel, 0 for any free one', portNumber('--sse-port'), 4011)
