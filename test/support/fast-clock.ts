@@ -13,9 +13,10 @@ export interface FastClock extends Clock {
 
 /**
  * A real clock that goes `speed` times as fast, so that `--settle` and the watching of a dead run take less, and sockets get their time in
- * full; `wallMs` is its date, which stays that of the machine without it.
+ * full. Much faster than this, and a disk that takes a tenth of a second looks like a process that was stopped. `wallMs` is its date, which
+ * stays that of the machine without it.
  */
-export function openQuickClock(speed = 40, wallMs?: () => number): Clock {
+export function openQuickClock(speed = 10, wallMs?: () => number): Clock {
   const real = systemClock(wallMs);
   return {
     ...real,
