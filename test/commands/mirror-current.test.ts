@@ -8,7 +8,7 @@ import { type Database, openDatabase } from '../../src/mirror/database.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
-import { addressOf, withDatabase } from '../support/mirror.js';
+import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
@@ -106,16 +106,20 @@ test('what the mirror does not know, or knows twice, is left to the service', as
   expect(twice.paths.length).toBeGreaterThan(1);
 });
 
-test('rows that name bicycles are looked up in the mirror; what it does not know, in the list', async () => {
-  await beat();
+test.each(useEngines())('rows that name bicycles are looked up in the mirror: %s', async (_, newText) => {
+  const FLEET_MIRROR = await newText();
+  await makeMirror(FLEET_MIRROR, { sandbox: sandbox() });
   const act = async (input: string, flags: readonly string[] = []) => {
     const before = sandbox().requests.length;
     const args = ['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run', ...flags];
-    const run = await runFleet(args, { env, stdin: Readable.from([input]) });
+    const run = await runFleet(args, { env: { ...env, FLEET_MIRROR }, stdin: Readable.from([input]) });
     return { ...run, count: sandbox().requests.length - before };
   };
   const known = await act(`name\n${second.name}\n`);
   expect([known.code, known.count, known.stdout]).toEqual([0, 0, expect.stringContaining(second.uuid)]);
+  const serial = sandbox().bicycle(bicycle.uuid)?.serial_number;
+  const mixed = await act(`serial_number,name\n${serial},${bicycle.name}\n,${second.name}\n`);
+  expect([mixed.count, mixed.stdout]).toEqual([0, expect.stringMatching(`${bicycle.uuid}[^]*${second.uuid}`)]);
   expect((await act(`name\n${second.name}\n`, ['--no-mirror'])).count).toBeGreaterThan(0);
   const unknown = await act(`name\n${second.name}\nnobody\n`);
   expect([unknown.code, unknown.count > 0]).toEqual([2, true]);

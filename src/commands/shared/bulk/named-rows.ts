@@ -62,9 +62,17 @@ async function findAmong(bicycles: AsyncIterable<readonly Partial<Bicycle>[]>, r
 async function findInMirror(context: Context, rows: readonly NamedRow[], organization: string | undefined) {
   return withCurrentMirror(context, async (mirror) => {
     if (!(await holdsAll(mirror, organization, async () => (await context.token()).get()))) return undefined;
-    const scope = organization === undefined ? [] : [organization];
-    const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles WHERE gone IS NULL${scope.length > 0 ? ' AND followed = ?' : ''}`;
-    const { found, wrong } = await findAmong(mirror.database.each(sql, scope), rows);
+    const { dialect } = mirror.database;
+    const wanted = NAMING_FIELDS.flatMap((field) => {
+      const texts = rows.flatMap(({ names }) => names.filter((name) => name.field === field).map(({ text }) => text));
+      return texts.length === 0 ? [] : [{ sql: `${field} IN (${dialect.texts})`, value: JSON.stringify(texts) }];
+    });
+    const scope = organization === undefined ? [] : [{ sql: 'AND followed = ?', value: organization }];
+    const anyName = `(${wanted.map(({ sql }) => sql).join(' OR ')})`;
+    const where = ['gone IS NULL AND', anyName, ...scope.map(({ sql }) => sql)].join(' ');
+    const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles WHERE ${where}`;
+    const values = [...wanted, ...scope].map(({ value }) => value);
+    const { found, wrong } = await findAmong(mirror.database.each(sql, values), rows);
     return wrong.length === 0 ? { found, wrong } : undefined;
   });
 }
