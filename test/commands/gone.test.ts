@@ -12,7 +12,7 @@ import { headersFor, withSandbox } from '../support/sandbox.js';
 
 const FLEET = { bicycles: 60, rate: 0, replay: 0, heartbeatMs: 100 };
 /** How much faster the clock of the watch goes. */
-const SPEED = 200;
+const SPEED = 100;
 
 async function remove(sandbox: Sandbox, uuid: string): Promise<void> {
   const url = `${sandbox.baseUrl}/bicycles/${uuid}/`;
