@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openSandbox } from '../support/sandbox.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const SOME = 'ffffffff-27cf-4651-a3e0-130b9c9b2b9d';
 
@@ -28,123 +28,114 @@ async function stateOf(sandbox: Sandbox, uuid: string): Promise<string> {
 
 const writes = (sandbox: Sandbox) => sandbox.requests.filter(({ method }) => method !== 'GET');
 
-test('each action leads to its state; fields go along; first digits are enough', () =>
-  withSandbox({ bicycles: 200 }, async (sandbox) => {
-    const [a = '', b = '', c = '', d = ''] = await newAlerts(sandbox);
-    const cases = [
-      [a, 'resolve', 'resolved'],
-      [b.slice(0, 8), 'silence', 'silenced'],
-      [c, 'escalate', 'escalated'],
-      [d, 'stop', 'stopped'],
-    ] as const;
-    for (const [alert, action, state] of cases) {
-      const fields = action === 'escalate' ? ['--field', 'severity=high', '--field', 'description=look'] : [];
-      const { code, stdout } = await fleet(sandbox, ['alerts', 'act', alert, action, ...fields]);
-      expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^[^✓]+: ${state}\n$`))]);
-    }
-    expect(await stateOf(sandbox, b)).toBe('silenced');
-    expect(JSON.parse(writes(sandbox)[2]?.body ?? '')).toEqual({
-      type: 'escalate',
-      severity: 'high',
-      description: 'look',
-    });
-    const refused = await fleet(sandbox, ['alerts', 'act', a, 'silence']);
-    expect([refused.code, refused.stderr]).toEqual([
-      6,
-      expect.stringContaining("not allowed from current state 'resolved'"),
-    ]);
-  }));
+test('each action leads to its state; fields go along; first digits are enough', async () => {
+  const sandbox = await openSandbox({ bicycles: 200 });
+  const [a = '', b = '', c = '', d = ''] = await newAlerts(sandbox);
+  const cases = [
+    [a, 'resolve', 'resolved'],
+    [b.slice(0, 8), 'silence', 'silenced'],
+    [c, 'escalate', 'escalated'],
+    [d, 'stop', 'stopped'],
+  ] as const;
+  for (const [alert, action, state] of cases) {
+    const fields = action === 'escalate' ? ['--field', 'severity=high', '--field', 'description=look'] : [];
+    const { code, stdout } = await fleet(sandbox, ['alerts', 'act', alert, action, ...fields]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^[^✓]+: ${state}\n$`))]);
+  }
+  expect(await stateOf(sandbox, b)).toBe('silenced');
+  expect(JSON.parse(writes(sandbox)[2]?.body ?? '')).toEqual({
+    type: 'escalate',
+    severity: 'high',
+    description: 'look',
+  });
+  const refused = await fleet(sandbox, ['alerts', 'act', a, 'silence']);
+  expect([refused.code, refused.stderr]).toEqual([
+    6,
+    expect.stringContaining("not allowed from current state 'resolved'"),
+  ]);
+});
 
 test('many from a pipe, with a journal that a second run finds done', async () => {
   const folder = newFolder();
   const journal = join(folder, 'journal');
-  await withSandbox({ bicycles: 200 }, async (sandbox) => {
-    const stdin = (await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--all', '-o', 'jsonl'])).stdout;
-    const count = stdin.trim().split('\n').length;
-    const args = ['alerts', 'act', '-', 'resolve', '--journal', journal, '--yes', '--settle', '0'];
-    expect((await fleet(sandbox, args.slice(0, -3), { stdin })).code).toBe(2);
-    const first = await fleet(sandbox, args, { stdin });
-    expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(`${count} alerts: ${count} done`)]);
-    expect((await readFile(journal, 'utf8')).split('\n')[1]).toContain('"command":"alerts act"');
-    const again = await fleet(sandbox, [...args, '--json'], { stdin });
-    expect(again.code).toBe(0);
-    expect(
-      again.stdout
-        .trim()
-        .split('\n')
-        .map((line) => (JSON.parse(line) as { outcome: string }).outcome),
-    ).toEqual(Array.from({ length: count }, () => 'skipped'));
-    expect(writes(sandbox)).toHaveLength(count);
-    const other = await fleet(sandbox, ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'], { stdin });
-    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('belongs to another run')]);
-  });
+  const sandbox = await openSandbox({ bicycles: 200 });
+  const stdin = (await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--all', '-o', 'jsonl'])).stdout;
+  const count = stdin.trim().split('\n').length;
+  const args = ['alerts', 'act', '-', 'resolve', '--journal', journal, '--yes', '--settle', '0'];
+  expect((await fleet(sandbox, args.slice(0, -3), { stdin })).code).toBe(2);
+  const first = await fleet(sandbox, args, { stdin });
+  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(`${count} alerts: ${count} done`)]);
+  expect((await readFile(journal, 'utf8')).split('\n')[1]).toContain('"command":"alerts act"');
+  const again = await fleet(sandbox, [...args, '--json'], { stdin });
+  expect(again.code).toBe(0);
+  expect(
+    again.stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { outcome: string }).outcome),
+  ).toEqual(Array.from({ length: count }, () => 'skipped'));
+  expect(writes(sandbox)).toHaveLength(count);
+  const other = await fleet(sandbox, ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'], { stdin });
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('belongs to another run')]);
 });
 
-test('an unknown alert is named', () =>
-  withSandbox({ bicycles: 20 }, async (sandbox) => {
-    const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
-    expect(code).toBe(5);
-    expect(stderr).toContain(`alert ${SOME} was not found, or you have no access`);
-    expect((await fleet(sandbox, ['alerts', 'act', 'eeee', 'resolve'])).stderr).toContain(
-      'no alert begins with "eeee"',
-    );
-  }));
+test('an unknown alert is named', async () => {
+  const sandbox = await openSandbox({ bicycles: 20 });
+  const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
+  expect(code).toBe(5);
+  expect(stderr).toContain(`alert ${SOME} was not found, or you have no access`);
+  expect((await fleet(sandbox, ['alerts', 'act', 'eeee', 'resolve'])).stderr).toContain('no alert begins with "eeee"');
+});
 
-test('an action that the service does not know, and an alert that it does not, are two things', () =>
-  withSandbox({ bicycles: 20 }, async (sandbox) => {
-    const uuid = sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid;
-    const unknown = await fleet(sandbox, ['alerts', 'act', uuid, 'bogus', '--allow-unknown']);
-    expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('does not know the action "bogus"')]);
-    expect(unknown.stderr).not.toContain('no actions on alerts');
-    const missing = await fleet(sandbox, ['alerts', 'act', SOME, 'bogus', '--allow-unknown']);
-    expect([missing.code, missing.stderr]).toEqual([5, expect.stringContaining(`alert ${SOME} was not found`)]);
-  }));
+test('an action that the service does not know, and an alert that it does not, are two things', async () => {
+  const sandbox = await openSandbox({ bicycles: 20 });
+  const uuid = sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid;
+  const unknown = await fleet(sandbox, ['alerts', 'act', uuid, 'bogus', '--allow-unknown']);
+  expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('does not know the action "bogus"')]);
+  expect(unknown.stderr).not.toContain('no actions on alerts');
+  const missing = await fleet(sandbox, ['alerts', 'act', SOME, 'bogus', '--allow-unknown']);
+  expect([missing.code, missing.stderr]).toEqual([5, expect.stringContaining(`alert ${SOME} was not found`)]);
+});
 
-test('a service of the interface alone has no such actions, and that is the message', () =>
-  withSandbox({ bicycles: 20, service: 'interface' }, async (sandbox) => {
-    const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
-    expect([code, stderr]).toEqual([5, expect.stringContaining('this service has no actions on alerts')]);
-    expect(stderr).not.toContain('prefix');
-  }));
+test('a service of the interface alone has no such actions, and that is the message', async () => {
+  const sandbox = await openSandbox({ bicycles: 20, service: 'interface' });
+  const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
+  expect([code, stderr]).toEqual([5, expect.stringContaining('this service has no actions on alerts')]);
+  expect(stderr).not.toContain('prefix');
+});
 
-test('405 stops a run: the others would hear the same', () =>
-  withServer(
-    (response, asked) =>
-      asked.method === 'GET'
-        ? sendJson(response, 200, [])
-        : sendJson(response, 405, { detail: 'Method "POST" not allowed.' }),
-    async ({ env, asked }) => {
-      const uuids = Array.from({ length: 50 }, (_, n) => `3cbf2500-27cf-4651-a3e0-${String(n).padStart(12, '0')}`);
-      const args = ['alerts', 'act', '-', 'resolve', '--yes', '--concurrency', '2'];
-      const { code, stderr } = await runFleet(args, { env, stdin: uuids.join('\n') });
-      expect([code, stderr]).toEqual([6, expect.stringContaining('this service has no actions on alerts')]);
-      expect(asked.length).toBeLessThan(5);
-    },
-  ));
+test('405 stops a run: the others would hear the same', async () => {
+  const { env, asked } = await openServer((response, asked) =>
+    asked.method === 'GET'
+      ? sendJson(response, 200, [])
+      : sendJson(response, 405, { detail: 'Method "POST" not allowed.' }),
+  );
+  const uuids = Array.from({ length: 50 }, (_, n) => `3cbf2500-27cf-4651-a3e0-${String(n).padStart(12, '0')}`);
+  const args = ['alerts', 'act', '-', 'resolve', '--yes', '--concurrency', '2'];
+  const { code, stderr } = await runFleet(args, { env, stdin: uuids.join('\n') });
+  expect([code, stderr]).toEqual([6, expect.stringContaining('this service has no actions on alerts')]);
+  expect(asked.length).toBeLessThan(5);
+});
 
 test.each([
   [['alerts', 'act', SOME], 'the action is missing'],
   [['alerts', 'act', SOME, 'resolved'], 'did you mean "resolve"?'],
   [['alerts', 'act', 'resolve'], 'no alert given for "resolve"'],
   [['alerts', 'act', SOME, 'resolve', '--field', 'dry_run=true'], '--dry-run-remote does not work for alerts'],
-])('%j is refused before anything is sent: %s', (args, message) =>
-  withServer(
-    (response) => void response.end(),
-    async ({ env, asked }) => {
-      const { code, stderr } = await runFleet(args, { env });
-      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
-      expect(asked).toEqual([]);
-    },
-  ),
-);
+])('%j is refused before anything is sent: %s', async (args, message) => {
+  const { env, asked } = await openServer((response) => void response.end());
+  const { code, stderr } = await runFleet(args, { env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect(asked).toEqual([]);
+});
 
 test.each(['observed', 'interface'] as const)(
   'a 404 on bicycles act names the bicycle and not the prefix, %s',
-  (service) =>
-    withSandbox({ bicycles: 20, service }, async (sandbox) => {
-      const { code, stderr } = await fleet(sandbox, ['bicycles', 'act', SOME, 'rent']);
-      expect(code).toBe(5);
-      expect(stderr).toContain(`bicycle ${SOME} was not found, or you have no access`);
-      expect(stderr).not.toContain('prefix');
-    }),
+  async (service) => {
+    const sandbox = await openSandbox({ bicycles: 20, service });
+    const { code, stderr } = await fleet(sandbox, ['bicycles', 'act', SOME, 'rent']);
+    expect(code).toBe(5);
+    expect(stderr).toContain(`bicycle ${SOME} was not found, or you have no access`);
+    expect(stderr).not.toContain('prefix');
+  },
 );

@@ -13,8 +13,8 @@ import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { type Running, startFleet } from '../support/running.js';
-import { withSandbox } from '../support/sandbox.js';
-import { startServer, withServer } from '../support/server.js';
+import { openSandbox } from '../support/sandbox.js';
+import { openServer, startServer } from '../support/server.js';
 
 let folder: string;
 beforeEach(() => {
@@ -237,91 +237,86 @@ describe('what is refused', () => {
 });
 
 describe('what no webhook brought', () => {
-  test('is read from the list, marked, once; the webhook that comes later is no line', () =>
-    withSandbox({ bicycles: 10 }, async (sandbox) => {
-      await withListener(
-        ['--backfill', '200ms'],
-        async ({ post, objects, events, until }) => {
-          await until(() => events('open').length === 1);
-          const brought = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
-          expect(await post(brought)).toBe(204);
-          const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
-          await until(() => objects().length === 2);
-          expect(await post(missed)).toBe(204);
-          await new Promise((resolve) => setTimeout(resolve, 500));
-          expect(
-            objects()
-              .map(({ uuid }) => uuid)
-              .sort(),
-          ).toEqual([brought.uuid, missed.uuid].sort());
-          expect(events('caught-up').map(({ uuid }) => uuid)).toContain(missed.uuid);
-        },
-        await environmentOf(sandbox),
-      );
-    }));
+  test('is read from the list, marked, once; the webhook that comes later is no line', async () => {
+    const sandbox = await openSandbox({ bicycles: 10 });
+    await withListener(
+      ['--backfill', '200ms'],
+      async ({ post, objects, events, until }) => {
+        await until(() => events('open').length === 1);
+        const brought = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+        expect(await post(brought)).toBe(204);
+        const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+        await until(() => objects().length === 2);
+        expect(await post(missed)).toBe(204);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        expect(
+          objects()
+            .map(({ uuid }) => uuid)
+            .sort(),
+        ).toEqual([brought.uuid, missed.uuid].sort());
+        expect(events('caught-up').map(({ uuid }) => uuid)).toContain(missed.uuid);
+      },
+      await environmentOf(sandbox),
+    );
+  });
 
-  test('--backfill 0 reads nothing, and a list that cannot be read ends nothing', () =>
-    withSandbox({ bicycles: 10 }, async (sandbox) => {
-      await withListener(
-        ['--backfill', '0'],
-        async ({ post }) => {
-          expect(await post(alert('a'))).toBe(204);
-          expect(sandbox.requests).toEqual([]);
-        },
-        await environmentOf(sandbox),
-      );
-      await withListener(
-        ['--backfill', '200ms'],
-        async ({ post, events, until, objects }) => {
-          await until(() => events('lost').length === 1);
-          expect(await post(alert('b'))).toBe(204);
-          expect(objects()).toEqual([alert('b')]);
-        },
-        { FLEET_BASE_URL: sandbox.baseUrl, FLEET_TOKEN: 'a-token-that-is-refused' },
-      );
-    }));
+  test('--backfill 0 reads nothing, and a list that cannot be read ends nothing', async () => {
+    const sandbox = await openSandbox({ bicycles: 10 });
+    await withListener(
+      ['--backfill', '0'],
+      async ({ post }) => {
+        expect(await post(alert('a'))).toBe(204);
+        expect(sandbox.requests).toEqual([]);
+      },
+      await environmentOf(sandbox),
+    );
+    await withListener(
+      ['--backfill', '200ms'],
+      async ({ post, events, until, objects }) => {
+        await until(() => events('lost').length === 1);
+        expect(await post(alert('b'))).toBe(204);
+        expect(objects()).toEqual([alert('b')]);
+      },
+      { FLEET_BASE_URL: sandbox.baseUrl, FLEET_TOKEN: 'a-token-that-is-refused' },
+    );
+  });
 });
 
 describe('--forward', () => {
-  test('passes bodies on as they came, in order, with their signature, each once', () =>
-    withServer(
-      (response) => void response.writeHead(200).end('ok'),
-      async (receiver) =>
-        withListener(
-          ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
-          async ({ post, until, events }) => {
-            const bodies = ['a', 'b', 'c'].map((uuid) => ` ${JSON.stringify(alert(uuid), null, 1)}\n`);
-            for (const body of [...bodies, bodies[1] ?? '']) {
-              expect(await post(body, { 'x-fleet-signature': sign('s3cret-s3cret', body) })).toBe(204);
-            }
-            await until(() => receiver.asked.length === 3);
-            expect(receiver.asked.map(({ body }) => body)).toEqual(bodies);
-            expect(receiver.asked.map(({ path }) => path)).toEqual(['/in?key=1', '/in?key=1', '/in?key=1']);
-            expect(receiver.asked[0]?.headers).toMatchObject({
-              'x-fleet-signature': sign('s3cret-s3cret', bodies[0] ?? ''),
-              'content-type': 'application/json',
-            });
-            expect(receiver.asked[0]?.headers).not.toHaveProperty('authorization');
-            expect(events('listening')).toHaveLength(1);
-          },
-          { HOOK: 's3cret-s3cret' },
-        ),
-    ));
+  test('passes bodies on as they came, in order, with their signature, each once', async () => {
+    const receiver = await openServer((response) => void response.writeHead(200).end('ok'));
+    return withListener(
+      ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
+      async ({ post, until, events }) => {
+        const bodies = ['a', 'b', 'c'].map((uuid) => ` ${JSON.stringify(alert(uuid), null, 1)}\n`);
+        for (const body of [...bodies, bodies[1] ?? '']) {
+          expect(await post(body, { 'x-fleet-signature': sign('s3cret-s3cret', body) })).toBe(204);
+        }
+        await until(() => receiver.asked.length === 3);
+        expect(receiver.asked.map(({ body }) => body)).toEqual(bodies);
+        expect(receiver.asked.map(({ path }) => path)).toEqual(['/in?key=1', '/in?key=1', '/in?key=1']);
+        expect(receiver.asked[0]?.headers).toMatchObject({
+          'x-fleet-signature': sign('s3cret-s3cret', bodies[0] ?? ''),
+          'content-type': 'application/json',
+        });
+        expect(receiver.asked[0]?.headers).not.toHaveProperty('authorization');
+        expect(events('listening')).toHaveLength(1);
+      },
+      { HOOK: 's3cret-s3cret' },
+    );
+  });
 
   test('tries again with growing pauses, in order, and says it once', async () => {
     let refusals = 3;
-    await withServer(
-      (response) => void response.writeHead(refusals-- > 0 ? 503 : 204).end(),
-      (receiver) =>
-        withListener(['--forward', receiver.url], async ({ post, until, events }) => {
-          await post(alert('a'));
-          await post(alert('b'));
-          await until(() => receiver.asked.length === 5);
-          expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'a', 'a', 'a', 'b']);
-          await until(() => events('forward-back').length === 1);
-          expect(events('forward-failing')).toHaveLength(1);
-        }),
-    );
+    const receiver = await openServer((response) => void response.writeHead(refusals-- > 0 ? 503 : 204).end());
+    await withListener(['--forward', receiver.url], async ({ post, until, events }) => {
+      await post(alert('a'));
+      await post(alert('b'));
+      await until(() => receiver.asked.length === 5);
+      expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'a', 'a', 'a', 'b']);
+      await until(() => events('forward-back').length === 1);
+      expect(events('forward-failing')).toHaveLength(1);
+    });
   });
 
   test('what waits at the end waits on the disk, for the owner alone, and goes on after a restart', async () => {
@@ -366,19 +361,17 @@ test('a damaged queue is said and kept, and what can be read of it is passed on'
   await back.close();
 });
 
-test('two listeners, one memory: the second one is refused with the name of the first', () =>
-  withServer(
-    (response) => void response.writeHead(204).end(),
-    async (receiver) =>
-      withListener(['--forward', receiver.url], async ({ post, until }) => {
-        const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
-          env: { XDG_STATE_HOME: folder },
-        });
-        expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
-        for (let number = 0; number < 15; number++) expect(await post(alert(`alert-${number}`))).toBe(204);
-        await until(() => receiver.asked.length === 15);
-      }),
-  ));
+test('two listeners, one memory: the second one is refused with the name of the first', async () => {
+  const receiver = await openServer((response) => void response.writeHead(204).end());
+  return withListener(['--forward', receiver.url], async ({ post, until }) => {
+    const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
+      env: { XDG_STATE_HOME: folder },
+    });
+    expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
+    for (let number = 0; number < 15; number++) expect(await post(alert(`alert-${number}`))).toBe(204);
+    await until(() => receiver.asked.length === 15);
+  });
+});
 
 test('the file of a queue that is never empty does not grow without end', async () => {
   const path = join(folder, 'listen.state');

@@ -5,26 +5,26 @@ import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
-import { withSandbox } from '../support/sandbox.js';
+import { openSandbox } from '../support/sandbox.js';
 
-test('the name is in the list and on the line: of the message, of the mirror; without charge and place the message follows', () =>
-  withSandbox({ bicycles: 5 }, async (sandbox) => {
-    const folder = newFolder();
-    const env = {
-      ...(await environmentOf(sandbox)),
-      XDG_STATE_HOME: folder,
-      FLEET_ORGANIZATION: sandbox.organizations[0]?.uuid,
-    };
-    const bicycle = sandbox.bicycles()[0];
-    const list = async () => (await runFleet(['alerts', 'list', '--limit', '1'], { env })).stdout;
-    sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down: Emmy 12' });
-    expect(await list()).toContain('Emmy 12  ');
-    sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down' });
-    expect(await list()).not.toContain(bicycle?.name);
-    const { code, stderr } = await runFleet(['mirror', 'once'], { env });
-    expect(code, stderr).toBe(0);
-    expect(await list()).toContain(`${bicycle?.name}  `);
-    const watch = startFleet(['alerts', 'watch', '--since', '1m', '--max-events', '2'], { env });
-    expect((await watch.ended).stdout).toMatch(/alert new lock.shutdown {2}Lock has shut down\n$/);
-    expect((await watch.ended).stdout).toContain(`  ${bicycle?.name}  `);
-  }));
+test('the name is in the list and on the line: of the message, of the mirror; without charge and place the message follows', async () => {
+  const sandbox = await openSandbox({ bicycles: 5 });
+  const folder = newFolder();
+  const env = {
+    ...(await environmentOf(sandbox)),
+    XDG_STATE_HOME: folder,
+    FLEET_ORGANIZATION: sandbox.organizations[0]?.uuid,
+  };
+  const bicycle = sandbox.bicycles()[0];
+  const list = async () => (await runFleet(['alerts', 'list', '--limit', '1'], { env })).stdout;
+  sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down: Emmy 12' });
+  expect(await list()).toContain('Emmy 12  ');
+  sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down' });
+  expect(await list()).not.toContain(bicycle?.name);
+  const { code, stderr } = await runFleet(['mirror', 'once'], { env });
+  expect(code, stderr).toBe(0);
+  expect(await list()).toContain(`${bicycle?.name}  `);
+  const watch = startFleet(['alerts', 'watch', '--since', '1m', '--max-events', '2'], { env });
+  expect((await watch.ended).stdout).toMatch(/alert new lock.shutdown {2}Lock has shut down\n$/);
+  expect((await watch.ended).stdout).toContain(`  ${bicycle?.name}  `);
+});

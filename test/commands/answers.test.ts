@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { runFleet } from '../support/run.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson, withServer } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -21,25 +21,21 @@ async function outcomesOf(
   flags: readonly string[] = [],
 ) {
   let posts = 0;
-  return withServer(
-    (response, _asked, socket) => {
-      const { status = 200, type = 'application/json', body = '', isCut } = answers[posts] ?? answers.at(-1) ?? {};
-      posts += 1;
-      if (isCut !== true) return void response.writeHead(status, { 'content-type': type }).end(body);
-      response.writeHead(status, { 'content-type': type, 'content-length': '1000' });
-      response.write(body);
-      setTimeout(() => socket.destroy(), 10);
-    },
-    async ({ env, asked }) => {
-      const args = ['bicycles', 'act', A, B, 'take_over', '--yes', '--json', '--concurrency', '1', ...flags];
-      const run = await runFleet(args, { env });
-      const results = run.stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as Result);
-      return { ...run, first: results.find(({ uuid }) => uuid === A), results, asked };
-    },
-  );
+  const { env, asked } = await openServer((response, _asked, socket) => {
+    const { status = 200, type = 'application/json', body = '', isCut } = answers[posts] ?? answers.at(-1) ?? {};
+    posts += 1;
+    if (isCut !== true) return void response.writeHead(status, { 'content-type': type }).end(body);
+    response.writeHead(status, { 'content-type': type, 'content-length': '1000' });
+    response.write(body);
+    setTimeout(() => socket.destroy(), 10);
+  });
+  const args = ['bicycles', 'act', A, B, 'take_over', '--yes', '--json', '--concurrency', '1', ...flags];
+  const run = await runFleet(args, { env });
+  const results = run.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Result);
+  return { ...run, first: results.find(({ uuid }) => uuid === A), results, asked };
 }
 
 test.each([
@@ -68,15 +64,13 @@ test.each([
 });
 
 test('what came instead is named, and the exit code of one bicycle is 7', async () => {
-  await withServer(
+  const { env } = await openServer(
     (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('OK'),
-    async ({ env }) => {
-      const { code, stderr } = await runFleet(['bicycles', 'act', A, 'take_over'], { env });
-      expect(code).toBe(7);
-      expect(stderr).toContain(
-        'text ("OK") where the bicycle was expected; whether "take_over" was carried out is unknown',
-      );
-    },
+  );
+  const { code, stderr } = await runFleet(['bicycles', 'act', A, 'take_over'], { env });
+  expect(code).toBe(7);
+  expect(stderr).toContain(
+    'text ("OK") where the bicycle was expected; whether "take_over" was carried out is unknown',
   );
 });
 

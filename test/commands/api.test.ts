@@ -12,7 +12,7 @@ import { newFolder } from '../support/folder.js';
 import { findControls } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { type Answer, sendJson, withServer } from '../support/server.js';
+import { type Answer, openServer, sendJson, withServer } from '../support/server.js';
 
 const folder = newFolder();
 
@@ -71,11 +71,10 @@ describe('what is sent', () => {
   test('below the prefix of the base URL, or anywhere at its origin by a whole URL', async () => {
     const { asked } = await fleet(fine, ['/bicycles/'], { prefix: '/api' });
     expect(asked[0]?.path).toBe('/api/bicycles/');
-    await withServer(fine, async (server) => {
-      const env = { FLEET_BASE_URL: `${server.url}/api`, FLEET_TOKEN: 'secret-token' };
-      expect((await runFleet(['api', `${server.url}/other/?a=1`], { env })).code).toBe(0);
-      expect(server.asked.map(({ path }) => path)).toEqual(['/other/?a=1']);
-    });
+    const server = await openServer(fine);
+    const env = { FLEET_BASE_URL: `${server.url}/api`, FLEET_TOKEN: 'secret-token' };
+    expect((await runFleet(['api', `${server.url}/other/?a=1`], { env })).code).toBe(0);
+    expect(server.asked.map(({ path }) => path)).toEqual(['/other/?a=1']);
   });
 
   test('files and stdin as fields and as a body', async () => {
@@ -255,25 +254,24 @@ describe('what comes out', () => {
 
   test('what is not JSON goes into a pipe byte for byte', async () => {
     const chunks: Buffer[] = [];
-    await withServer(image, async ({ url }) => {
-      const { main } = await import('../../src/main.js');
-      const { Readable, Writable } = await import('node:stream');
-      const { EventEmitter } = await import('node:events');
-      const sink = () =>
-        new Writable({
-          write(chunk: Buffer, _, done) {
-            chunks.push(chunk);
-            done();
-          },
-        });
-      await main(['api', '/x.png'], {
-        stdin: Readable.from(['']),
-        stdout: sink(),
-        stderr: sink(),
-        env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' },
-        signals: new EventEmitter(),
-        clock: systemClock(),
+    const { url } = await openServer(image);
+    const { main } = await import('../../src/main.js');
+    const { Readable, Writable } = await import('node:stream');
+    const { EventEmitter } = await import('node:events');
+    const sink = () =>
+      new Writable({
+        write(chunk: Buffer, _, done) {
+          chunks.push(chunk);
+          done();
+        },
       });
+    await main(['api', '/x.png'], {
+      stdin: Readable.from(['']),
+      stdout: sink(),
+      stderr: sink(),
+      env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' },
+      signals: new EventEmitter(),
+      clock: systemClock(),
     });
     expect(Buffer.concat(chunks).equals(BYTES)).toBe(true);
   });

@@ -8,7 +8,7 @@ import { findPlace } from '../../src/settings/folder.js';
 import { saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
-import { sendJson, sendPage, withServer } from '../support/server.js';
+import { openServer, sendJson, sendPage } from '../support/server.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -163,47 +163,38 @@ describe('auth login checks', () => {
 
   it('with one request for a page of bicycles, then saves', async () => {
     await fleet(`config set organization ${ORGANIZATION}`);
-    await withServer(
-      (response) => sendPage(response, [], { count: 7 }),
-      async ({ url, asked }) => {
-        const run = await login(url, '', answering());
-        expect(run.code).toBe(0);
-        expect(run.stderr).toContain(`checked: 7 bicycles at ${url}/\n`);
-        expect(asked.map(({ path, headers }) => [path, headers.authorization])).toEqual([
-          [`/bicycles/?organization=${ORGANIZATION}`, `JWT ${VALID}`],
-        ]);
-        expect(await isSaved()).toBe(true);
-      },
-    );
+    const { url, asked } = await openServer((response) => sendPage(response, [], { count: 7 }));
+    const run = await login(url, '', answering());
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain(`checked: 7 bicycles at ${url}/\n`);
+    expect(asked.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+      [`/bicycles/?organization=${ORGANIZATION}`, `JWT ${VALID}`],
+    ]);
+    expect(await isSaved()).toBe(true);
   });
 
   it.each(['', ' --with-token'])('a refusal is an error, and nothing is saved: %j', async (flags) => {
-    await withServer(
-      (response) => sendJson(response, 401, { detail: 'Signature has expired.' }),
-      async ({ url, asked }) => {
-        const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
-        expect([run.code, await isSaved(), asked.length]).toEqual([4, false, 1]);
-        expect(run.stderr).toContain('Signature has expired. (HTTP 401');
-      },
+    const { url, asked } = await openServer((response) =>
+      sendJson(response, 401, { detail: 'Signature has expired.' }),
     );
+    const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
+    expect([run.code, await isSaved(), asked.length]).toEqual([4, false, 1]);
+    expect(run.stderr).toContain('Signature has expired. (HTTP 401');
   });
 
   it.each(['', ' --with-token'])(
     'another prefix that answers is named, and asked without the token: %j',
     async (flags) => {
-      await withServer(
-        (response, { path }) =>
-          path.startsWith('/api/bicycles/')
-            ? sendJson(response, 200, { count: 3, results: [] })
-            : sendJson(response, 404, '<html><title>Not Found</title></html>', { 'content-type': 'text/html' }),
-        async ({ url, asked }) => {
-          const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
-          expect([run.code, await isSaved()]).toEqual([5, false]);
-          expect(run.stderr).toContain(`hint: ${url}/api is where the service answers: use --base-url ${url}/api\n`);
-          const [first, ...others] = asked.map(({ headers }) => headers.authorization);
-          expect([first, others.includes(`JWT ${VALID}`)]).toEqual([`JWT ${VALID}`, false]);
-        },
+      const { url, asked } = await openServer((response, { path }) =>
+        path.startsWith('/api/bicycles/')
+          ? sendJson(response, 200, { count: 3, results: [] })
+          : sendJson(response, 404, '<html><title>Not Found</title></html>', { 'content-type': 'text/html' }),
       );
+      const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
+      expect([run.code, await isSaved()]).toEqual([5, false]);
+      expect(run.stderr).toContain(`hint: ${url}/api is where the service answers: use --base-url ${url}/api\n`);
+      const [first, ...others] = asked.map(({ headers }) => headers.authorization);
+      expect([first, others.includes(`JWT ${VALID}`)]).toEqual([`JWT ${VALID}`, false]);
     },
   );
 
@@ -217,14 +208,10 @@ describe('auth login checks', () => {
   });
 
   it('--no-check saves without a request', async () => {
-    await withServer(
-      (response) => sendJson(response, 403, { detail: 'Not for you.' }),
-      async ({ url, asked }) => {
-        expect((await login(url, ' --with-token --no-check', { stdin: VALID })).code).toBe(0);
-        expect((await login(url, ' --no-check', answering())).code).toBe(0);
-        expect([asked, await isSaved()]).toEqual([[], true]);
-      },
-    );
+    const { url, asked } = await openServer((response) => sendJson(response, 403, { detail: 'Not for you.' }));
+    expect((await login(url, ' --with-token --no-check', { stdin: VALID })).code).toBe(0);
+    expect((await login(url, ' --no-check', answering())).code).toBe(0);
+    expect([asked, await isSaved()]).toEqual([[], true]);
   });
 });
 
@@ -335,30 +322,25 @@ describe('a refused token', () => {
     ],
     [{}, 'run "fleet auth login" for a new token\n'],
   ])('of %j is renewed where it comes from', async (variables, hint) => {
-    await withServer(REFUSE, async ({ url }) => {
-      await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'a-token-5' });
-      await runFleet(['config', 'set', 'token_command', 'echo a-token-4', '--profile', 'berlin'], { env });
-      await fleet(`config set base_url ${url} --profile berlin`);
-      const run = await fleet('bicycles list', { env: variables });
-      expect(run).toMatchObject({ code: 4, stdout: '' });
-      expect(run.stderr).toContain(`hint: ${hint}`);
-    });
+    const { url } = await openServer(REFUSE);
+    await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'a-token-5' });
+    await runFleet(['config', 'set', 'token_command', 'echo a-token-4', '--profile', 'berlin'], { env });
+    await fleet(`config set base_url ${url} --profile berlin`);
+    const run = await fleet('bicycles list', { env: variables });
+    expect(run).toMatchObject({ code: 4, stdout: '' });
+    expect(run.stderr).toContain(`hint: ${hint}`);
   });
 
   it('is replaced by one that another login has stored meanwhile', async () => {
     let login: Promise<RunResult> | undefined;
-    await withServer(
-      async (response, { headers }) => {
-        if (headers.authorization === 'JWT new-token-of-the-store') return sendJson(response, 200, []);
-        login ??= fleet('auth login --with-token --no-check', { stdin: 'new-token-of-the-store' });
-        await login;
-        REFUSE(response);
-      },
-      async ({ url }) => {
-        await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'old-token-of-the-store' });
-        expect((await fleet('bicycles list --json')).stdout).toBe('[]\n');
-      },
-    );
+    const { url } = await openServer(async (response, { headers }) => {
+      if (headers.authorization === 'JWT new-token-of-the-store') return sendJson(response, 200, []);
+      login ??= fleet('auth login --with-token --no-check', { stdin: 'new-token-of-the-store' });
+      await login;
+      REFUSE(response);
+    });
+    await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'old-token-of-the-store' });
+    expect((await fleet('bicycles list --json')).stdout).toBe('[]\n');
   });
 });
 

@@ -10,8 +10,8 @@ import { newFolder } from '../support/folder.js';
 import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openSandbox } from '../support/sandbox.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -58,189 +58,171 @@ test.each([
   ['retire', 0, 1],
   ['y', 2, 0],
 ])('retire of one asks what it is, where, and for the word: %s', async (typed, code, count) => {
-  await withSandbox({ bicycles: 60 }, async (sandbox) => {
-    const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
-    // A bicycle is retired without its lock.
-    sandbox.changeBicycle(uuid, { lock: null });
-    const stdin = new PassThrough();
-    let said = '';
-    const running = act(sandbox, [uuid, 'retire'], {
-      stdin,
-      terminal: { columns: 400 },
-      onStderr: (text) => (said += text),
-    });
-    while (!said.includes('to go on')) await new Promise((resolve) => setTimeout(resolve, 5));
-    stdin.write(`${typed}\r`);
-    expect((await running).code).toBe(code);
-    const { name } = sandbox.bicycle(uuid) ?? {};
-    expect(said).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
-    expect(said).toContain(`at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`);
-    expect(sandbox.actionCount(uuid)).toBe(count);
+  const sandbox = await openSandbox({ bicycles: 60 });
+  const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
+  // A bicycle is retired without its lock.
+  sandbox.changeBicycle(uuid, { lock: null });
+  const stdin = new PassThrough();
+  let said = '';
+  const running = act(sandbox, [uuid, 'retire'], {
+    stdin,
+    terminal: { columns: 400 },
+    onStderr: (text) => (said += text),
   });
+  while (!said.includes('to go on')) await new Promise((resolve) => setTimeout(resolve, 5));
+  stdin.write(`${typed}\r`);
+  expect((await running).code).toBe(code);
+  const { name } = sandbox.bicycle(uuid) ?? {};
+  expect(said).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
+  expect(said).toContain(`at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`);
+  expect(sandbox.actionCount(uuid)).toBe(count);
 });
 
 describe('outcomes', () => {
   test('done and refused: a JSON line each, exit 9, the summary as the error', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const [good = '', bad = ''] = [...inState(sandbox, 'available', 1), ...inState(sandbox, 'lost', 1)];
-      const { code, results, stderr } = await act(sandbox, [good, bad, 'reserve', '--yes', '--json']);
-      expect(code).toBe(9);
-      const byUuid = new Map(results.map((result) => [result.uuid, result]));
-      expect(byUuid.get(good)).toEqual({
-        uuid: good,
-        name: sandbox.bicycle(good)?.name,
-        transition: 'reserve',
-        outcome: 'done',
-        status: 200,
-        state: 'reserved',
-        request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-        milliseconds: expect.any(Number),
-        message: null,
-      });
-      expect(byUuid.get(bad)).toMatchObject({
-        outcome: 'refused',
-        status: 400,
-        message: expect.stringContaining(`Action 'reserve' not allowed from current state 'lost'`),
-      });
-      expect(JSON.parse(stderr).error).toMatchObject({
-        kind: 'partial',
-        message: expect.stringMatching(/^2 bicycles: 1 done, 1 refused in /),
-      });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [good = '', bad = ''] = [...inState(sandbox, 'available', 1), ...inState(sandbox, 'lost', 1)];
+    const { code, results, stderr } = await act(sandbox, [good, bad, 'reserve', '--yes', '--json']);
+    expect(code).toBe(9);
+    const byUuid = new Map(results.map((result) => [result.uuid, result]));
+    expect(byUuid.get(good)).toEqual({
+      uuid: good,
+      name: sandbox.bicycle(good)?.name,
+      transition: 'reserve',
+      outcome: 'done',
+      status: 200,
+      state: 'reserved',
+      request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      milliseconds: expect.any(Number),
+      message: null,
+    });
+    expect(byUuid.get(bad)).toMatchObject({
+      outcome: 'refused',
+      status: 400,
+      message: expect.stringContaining(`Action 'reserve' not allowed from current state 'lost'`),
+    });
+    expect(JSON.parse(stderr).error).toMatchObject({
+      kind: 'partial',
+      message: expect.stringMatching(/^2 bicycles: 1 done, 1 refused in /),
     });
   });
 
   test('people get what is not done, grouped by the reason, and a summary', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const [bad = ''] = inState(sandbox, 'lost', 1);
-      const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
-      const { code, stdout, stderr } = await act(sandbox, args, { env: {} });
-      expect(code).toBe(9);
-      expect(stdout).toMatch(new RegExp(`^1 not allowed from state lost\\. Available actions: .*\n  ${bad}\n$`));
-      const wide = await act(sandbox, args, { terminal: { columns: 80 } });
-      expect(wide.stdout).toContain(`  ${bad.slice(0, 8)}\n`);
-      expect(stderr).toMatch(/^error: 4 bicycles: 3 done, 1 refused in [\d.]+ .+\n$/);
-      const well = await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes']);
-      expect(well).toMatchObject({ code: 0, stdout: '' });
-      expect(well.stderr).toMatch(/^3 bicycles: 3 done in [\d.]+ .+\n$/);
-      expect(await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes', '-q'])).toMatchObject({
-        code: 0,
-        stdout: '',
-        stderr: '',
-      });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [bad = ''] = inState(sandbox, 'lost', 1);
+    const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
+    const { code, stdout, stderr } = await act(sandbox, args, { env: {} });
+    expect(code).toBe(9);
+    expect(stdout).toMatch(new RegExp(`^1 not allowed from state lost\\. Available actions: .*\n  ${bad}\n$`));
+    const wide = await act(sandbox, args, { terminal: { columns: 80 } });
+    expect(wide.stdout).toContain(`  ${bad.slice(0, 8)}\n`);
+    expect(stderr).toMatch(/^error: 4 bicycles: 3 done, 1 refused in [\d.]+ .+\n$/);
+    const well = await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes']);
+    expect(well).toMatchObject({ code: 0, stdout: '' });
+    expect(well.stderr).toMatch(/^3 bicycles: 3 done in [\d.]+ .+\n$/);
+    expect(await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes', '-q'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
     });
   });
 
   test('one is a line with its name and state; a name or the first digits stand for it', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
-        const name = sandbox.bicycle(uuid)?.name ?? '';
-        const { code, stdout, stderr } = await act(sandbox, [index === 0 ? name : uuid.slice(0, 8), 'reserve']);
-        expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}: reserved\n` });
-        expect(stderr).toContain(index === 0 ? `"${name}" is ${uuid}` : `is ${uuid} (${name})`);
-        expect(sandbox.actionCount(uuid)).toBe(1);
-      }
-      expect((await act(sandbox, ['Nobody 0000', 'reserve'])).code).toBe(5);
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
+      const name = sandbox.bicycle(uuid)?.name ?? '';
+      const { code, stdout, stderr } = await act(sandbox, [index === 0 ? name : uuid.slice(0, 8), 'reserve']);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}: reserved\n` });
+      expect(stderr).toContain(index === 0 ? `"${name}" is ${uuid}` : `is ${uuid} (${name})`);
+      expect(sandbox.actionCount(uuid)).toBe(1);
+    }
+    expect((await act(sandbox, ['Nobody 0000', 'reserve'])).code).toBe(5);
   });
 
   test('csv has a header and every result; uuid has those that are done', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const [one = '', two = ''] = inState(sandbox, 'available', 2);
-      const [bad = ''] = inState(sandbox, 'lost', 1);
-      const csv = await act(sandbox, [one, bad, 'reserve', '--yes', '-o', 'csv']);
-      expect(csv.stdout.split('\n')[0]).toBe(
-        'uuid,name,transition,outcome,status,state,request_id,milliseconds,message',
-      );
-      expect(csv.stdout.split('\n')).toHaveLength(4);
-      const uuid = await act(sandbox, [two, bad, 'reserve', '--yes', '-o', 'uuid']);
-      expect(uuid.stdout).toBe(`${two}\n`);
-      expect(uuid.stderr).toMatch(
-        new RegExp(`^1 not allowed from state lost.*  ${bad.slice(0, 8)}\\nerror: 2 bicycles`, 's'),
-      );
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [one = '', two = ''] = inState(sandbox, 'available', 2);
+    const [bad = ''] = inState(sandbox, 'lost', 1);
+    const csv = await act(sandbox, [one, bad, 'reserve', '--yes', '-o', 'csv']);
+    expect(csv.stdout.split('\n')[0]).toBe('uuid,name,transition,outcome,status,state,request_id,milliseconds,message');
+    expect(csv.stdout.split('\n')).toHaveLength(4);
+    const uuid = await act(sandbox, [two, bad, 'reserve', '--yes', '-o', 'uuid']);
+    expect(uuid.stdout).toBe(`${two}\n`);
+    expect(uuid.stderr).toMatch(
+      new RegExp(`^1 not allowed from state lost.*  ${bad.slice(0, 8)}\\nerror: 2 bicycles`, 's'),
+    );
   });
 
   test('jq is fed result by result', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const uuids = inState(sandbox, 'available', 2);
-      const { stdout } = await act(sandbox, [...uuids, 'reserve', '--yes', '--jq', '.outcome']);
-      expect(stdout).toBe('done\ndone\n');
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const uuids = inState(sandbox, 'available', 2);
+    const { stdout } = await act(sandbox, [...uuids, 'reserve', '--yes', '--jq', '.outcome']);
+    expect(stdout).toBe('done\ndone\n');
   });
 
   test('429 slows all of them and fails none', async () => {
-    await withSandbox(
-      { bicycles: 100, faults: [{ kind: 'error', status: 429, share: 1, times: 3 }] },
-      async (sandbox) => {
-        const uuids = inState(sandbox, 'available', 20);
-        const startedAt = performance.now();
-        const { code, results, stderr } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json']);
-        expect(code).toBe(0);
-        expect(countOutcomes(results)).toEqual({ done: 20 });
-        // Retry-After: 1 holds for all of them, and is told once.
-        expect(performance.now() - startedAt).toBeGreaterThan(990);
-        expect(stderr.match(/the service asks to slow down; waiting/g)).toHaveLength(1);
-        for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-        const pause = sandbox.requests.filter(({ method }) => method === 'POST');
-        const firstRefused = pause.find(({ status }) => status === 429)?.at ?? 0;
-        // The first eight were on their way when it was said, and may arrive late on a busy machine.
-        const tooEarly = pause.slice(8).filter(({ at }) => at > firstRefused + 300 && at < firstRefused + 900);
-        expect(tooEarly).toEqual([]);
-      },
-    );
+    const sandbox = await openSandbox({ bicycles: 100, faults: [{ kind: 'error', status: 429, share: 1, times: 3 }] });
+    const uuids = inState(sandbox, 'available', 20);
+    const startedAt = performance.now();
+    const { code, results, stderr } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json']);
+    expect(code).toBe(0);
+    expect(countOutcomes(results)).toEqual({ done: 20 });
+    // Retry-After: 1 holds for all of them, and is told once.
+    expect(performance.now() - startedAt).toBeGreaterThan(990);
+    expect(stderr.match(/the service asks to slow down; waiting/g)).toHaveLength(1);
+    for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
+    const pause = sandbox.requests.filter(({ method }) => method === 'POST');
+    const firstRefused = pause.find(({ status }) => status === 429)?.at ?? 0;
+    // The first eight were on their way when it was said, and may arrive late on a busy machine.
+    const tooEarly = pause.slice(8).filter(({ at }) => at > firstRefused + 300 && at < firstRefused + 900);
+    expect(tooEarly).toEqual([]);
   });
 });
 
 describe('what stops a run', () => {
   test.each([401, 403])('%i: nothing more is sent, what is left is named, exit 4', async (status) => {
     let asked = 0;
-    await withServer(
-      (response) => {
-        asked += 1;
-        if (asked > 2) sendJson(response, status, { detail: 'no' });
-        else sendJson(response, 200, { state: 'rented' });
-      },
-      async ({ env }) => {
-        const uuids = Array.from({ length: 10 }, (_, index) => A.replace(/1$/, String(index)));
-        const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], {
-          env,
-        });
-        const results = run.stdout
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line) as Result);
-        expect(run.code).toBe(4);
-        expect(countOutcomes(results)).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
-        expect(asked).toBe(3);
-        expect(run.stderr).toContain('10 bicycles: 2 done, 1 refused, 7 not-sent');
-      },
-    );
+    const { env } = await openServer((response) => {
+      asked += 1;
+      if (asked > 2) sendJson(response, status, { detail: 'no' });
+      else sendJson(response, 200, { state: 'rented' });
+    });
+    const uuids = Array.from({ length: 10 }, (_, index) => A.replace(/1$/, String(index)));
+    const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], {
+      env,
+    });
+    const results = run.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Result);
+    expect(run.code).toBe(4);
+    expect(countOutcomes(results)).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
+    expect(asked).toBe(3);
+    expect(run.stderr).toContain('10 bicycles: 2 done, 1 refused, 7 not-sent');
   });
 
   test('a 401 with a token that can be renewed does not', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const uuids = inState(sandbox, 'available', 5);
-      const folder = newFolder();
-      // The first token is refused, the next one is good.
-      const command = `mkdir ${folder}/asked 2>/dev/null && echo stale || echo ${await sandbox.token()}`;
-      const env = { FLEET_TOKEN: undefined, FLEET_TOKEN_COMMAND: command };
-      const { code, results } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json'], { env });
-      expect({ code, counts: countOutcomes(results) }).toEqual({ code: 0, counts: { done: 5 } });
-      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const uuids = inState(sandbox, 'available', 5);
+    const folder = newFolder();
+    // The first token is refused, the next one is good.
+    const command = `mkdir ${folder}/asked 2>/dev/null && echo stale || echo ${await sandbox.token()}`;
+    const env = { FLEET_TOKEN: undefined, FLEET_TOKEN_COMMAND: command };
+    const { code, results } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json'], { env });
+    expect({ code, counts: countOutcomes(results) }).toEqual({ code: 0, counts: { done: 5 } });
+    for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
   });
 
   test('--fail-fast: the first that is not done', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const [bad = ''] = inState(sandbox, 'lost', 1);
-      const good = inState(sandbox, 'available', 5);
-      const args = [bad, ...good, 'reserve', '--yes', '--json', '--fail-fast', '--concurrency', '1'];
-      const { code, results, stderr } = await act(sandbox, args);
-      expect(code).toBe(9);
-      expect(countOutcomes(results)).toEqual({ refused: 1, 'not-sent': 5 });
-      expect(stderr).toContain('--fail-fast');
-      for (const uuid of good) expect(sandbox.actionCount(uuid)).toBe(0);
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [bad = ''] = inState(sandbox, 'lost', 1);
+    const good = inState(sandbox, 'available', 5);
+    const args = [bad, ...good, 'reserve', '--yes', '--json', '--fail-fast', '--concurrency', '1'];
+    const { code, results, stderr } = await act(sandbox, args);
+    expect(code).toBe(9);
+    expect(countOutcomes(results)).toEqual({ refused: 1, 'not-sent': 5 });
+    expect(stderr).toContain('--fail-fast');
+    for (const uuid of good) expect(sandbox.actionCount(uuid)).toBe(0);
   });
 
   test('a service that is not there: nothing is sent, exit 8', async () => {
@@ -255,37 +237,35 @@ describe('what stops a run', () => {
   });
 
   test('twenty failures in a row are an outage: the rest is left untouched, exit 7', async () => {
-    await withSandbox({ bicycles: 100, faults: [{ kind: 'error', status: 500, share: 1 }] }, async (sandbox) => {
-      const uuids = Array.from({ length: 40 }, (_, index) => A.replace(/..$/, String(10 + index)));
-      const env = { FLEET_OUTPUT: 'jsonl' };
-      const startedAt = performance.now();
-      const { code, results } = await act(sandbox, ['-', 'rent', '--yes', '--concurrency', '64'], {
-        env,
-        stdin: uuids.join('\n'),
-      });
-      expect(code).toBe(7);
-      expect(countOutcomes(results)['failed']).toBeGreaterThanOrEqual(20);
-      expect(results).toHaveLength(40);
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
+    const sandbox = await openSandbox({ bicycles: 100, faults: [{ kind: 'error', status: 500, share: 1 }] });
+    const uuids = Array.from({ length: 40 }, (_, index) => A.replace(/..$/, String(10 + index)));
+    const env = { FLEET_OUTPUT: 'jsonl' };
+    const startedAt = performance.now();
+    const { code, results } = await act(sandbox, ['-', 'rent', '--yes', '--concurrency', '64'], {
+      env,
+      stdin: uuids.join('\n'),
     });
+    expect(code).toBe(7);
+    expect(countOutcomes(results)['failed']).toBeGreaterThanOrEqual(20);
+    expect(results).toHaveLength(40);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
   test('Ctrl-C lets what is under way finish, a second one does not', async () => {
     for (const times of [1, 2]) {
-      await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 200 }] }, async (sandbox) => {
-        const uuids = inState(sandbox, 'available', 40);
-        const signals = new EventEmitter();
-        const running = act(sandbox, [...uuids, 'reserve', '--yes', '--json', '--concurrency', '4'], { signals });
-        while (posts(sandbox) < 4) await new Promise((resolve) => setTimeout(resolve, 5));
-        signals.emit('SIGINT');
-        if (times === 2) setTimeout(() => signals.emit('SIGINT'), 30);
-        const { code, results, stderr } = await running;
-        expect(code).toBe(130);
-        expect(countOutcomes(results)).toEqual({ [times === 1 ? 'done' : 'unknown']: 4, 'not-sent': 36 });
-        expect(stderr).toContain('waiting 1 s for 4 requests in flight');
-        expect(stderr).toContain('40 bicycles:');
-        expect(posts(sandbox)).toBe(4);
-      });
+      const sandbox = await openSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 200 }] });
+      const uuids = inState(sandbox, 'available', 40);
+      const signals = new EventEmitter();
+      const running = act(sandbox, [...uuids, 'reserve', '--yes', '--json', '--concurrency', '4'], { signals });
+      while (posts(sandbox) < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+      signals.emit('SIGINT');
+      if (times === 2) setTimeout(() => signals.emit('SIGINT'), 30);
+      const { code, results, stderr } = await running;
+      expect(code).toBe(130);
+      expect(countOutcomes(results)).toEqual({ [times === 1 ? 'done' : 'unknown']: 4, 'not-sent': 36 });
+      expect(stderr).toContain('waiting 1 s for 4 requests in flight');
+      expect(stderr).toContain('40 bicycles:');
+      expect(posts(sandbox)).toBe(4);
     }
   });
 
@@ -295,93 +275,85 @@ describe('what stops a run', () => {
   ] as const)(
     '%j: a service that stays silent after a signal is given a second, and the end says so',
     async (uuids, signal, code, words) => {
-      await withServer(
-        () => {},
-        async ({ env, asked }) => {
-          const signals = new EventEmitter();
-          const running = runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes'], { env, signals });
-          while (asked.length < uuids.length) await new Promise((resolve) => setTimeout(resolve, 5));
-          const startedAt = performance.now();
-          signals.emit(signal);
-          const run = await running;
-          expect({ code: run.code, stderr: run.stderr }).toEqual({ code, stderr: expect.stringContaining(words) });
-          const milliseconds = performance.now() - startedAt;
-          expect(milliseconds).toBeGreaterThan(990);
-          expect(milliseconds).toBeLessThan(5000);
-        },
-      );
+      const { env, asked } = await openServer(() => {});
+      const signals = new EventEmitter();
+      const running = runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes'], { env, signals });
+      while (asked.length < uuids.length) await new Promise((resolve) => setTimeout(resolve, 5));
+      const startedAt = performance.now();
+      signals.emit(signal);
+      const run = await running;
+      expect({ code: run.code, stderr: run.stderr }).toEqual({ code, stderr: expect.stringContaining(words) });
+      const milliseconds = performance.now() - startedAt;
+      expect(milliseconds).toBeGreaterThan(990);
+      expect(milliseconds).toBeLessThan(5000);
     },
   );
 
   test.each([[], ['--yes']])('Ctrl-C while stdin is still open sends nothing %j', async (...more) => {
-    await withSandbox({ bicycles: 20 }, async (sandbox) => {
-      const stdin = new PassThrough();
-      const signals = new EventEmitter();
-      const running = act(sandbox, ['-', 'reserve', ...more], { stdin, signals });
-      stdin.write(`${A}\n`);
-      // What was written is taken by then.
-      while (stdin.readableLength > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-      signals.emit('SIGTERM');
-      expect(await running).toMatchObject({ code: 143, stdout: '', stderr: '' });
-      expect(posts(sandbox)).toBe(0);
-    });
+    const sandbox = await openSandbox({ bicycles: 20 });
+    const stdin = new PassThrough();
+    const signals = new EventEmitter();
+    const running = act(sandbox, ['-', 'reserve', ...more], { stdin, signals });
+    stdin.write(`${A}\n`);
+    // What was written is taken by then.
+    while (stdin.readableLength > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    signals.emit('SIGTERM');
+    expect(await running).toMatchObject({ code: 143, stdout: '', stderr: '' });
+    expect(posts(sandbox)).toBe(0);
   });
 
   test('a producer that never ends is ended by Ctrl-C, or where it has more than a million rows', async () => {
-    await withSandbox({ bicycles: 20 }, async (sandbox) => {
-      const startAct = (interruptedAt: number) => {
-        const signals = new EventEmitter();
-        const endless = (async function* () {
-          for (let block = 0; ; block++) {
-            // As a process would, it lets the event loop turn.
-            await new Promise((resolve) => setImmediate(resolve));
-            if (block === interruptedAt) signals.emit('SIGINT');
-            const uuid = (index: number) => `${(block * 1000 + index).toString(16).padStart(8, '0')}${A.slice(8)}\n`;
-            yield Array.from({ length: 1000 }, (_, index) => uuid(index)).join('');
-          }
-        })();
-        const stdin = Readable.from(endless).pipe(new PassThrough());
-        return act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin, signals });
-      };
-      expect((await startAct(20)).code).toBe(130);
-      // A million rows take five seconds of a processor.
-      if (isLong) {
-        const { code, stderr } = await startAct(Number.POSITIVE_INFINITY);
-        expect([code, stderr]).toEqual([2, expect.stringContaining('line 1000001 of stdin: more than 1000000 rows')]);
-      }
-      expect(posts(sandbox)).toBe(0);
-    });
+    const sandbox = await openSandbox({ bicycles: 20 });
+    const startAct = (interruptedAt: number) => {
+      const signals = new EventEmitter();
+      const endless = (async function* () {
+        for (let block = 0; ; block++) {
+          // As a process would, it lets the event loop turn.
+          await new Promise((resolve) => setImmediate(resolve));
+          if (block === interruptedAt) signals.emit('SIGINT');
+          const uuid = (index: number) => `${(block * 1000 + index).toString(16).padStart(8, '0')}${A.slice(8)}\n`;
+          yield Array.from({ length: 1000 }, (_, index) => uuid(index)).join('');
+        }
+      })();
+      const stdin = Readable.from(endless).pipe(new PassThrough());
+      return act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin, signals });
+    };
+    expect((await startAct(20)).code).toBe(130);
+    // A million rows take five seconds of a processor.
+    if (isLong) {
+      const { code, stderr } = await startAct(Number.POSITIVE_INFINITY);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('line 1000001 of stdin: more than 1000000 rows')]);
+    }
+    expect(posts(sandbox)).toBe(0);
   });
 
   test('a reader that leaves stops the run, and what is left is no success', async () => {
-    await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 5 }] }, async (sandbox) => {
-      const uuids = inState(sandbox, 'available', 60);
-      const { spawn } = await import('node:child_process');
-      const env = { ...process.env, ...(await environmentOf(sandbox)) };
-      const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', ...uuids, 'reserve', '--yes', '--json'], {
-        env,
-      });
-      child.stdout.once('data', () => child.stdout.destroy());
-      let said = '';
-      child.stderr.on('data', (chunk) => (said += chunk));
-      const code = await new Promise((resolve) => child.on('close', resolve));
-      expect(code).toBe(9);
-      expect(said).toContain('not-sent');
-      expect(posts(sandbox)).toBeLessThan(60);
+    const sandbox = await openSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 5 }] });
+    const uuids = inState(sandbox, 'available', 60);
+    const { spawn } = await import('node:child_process');
+    const env = { ...process.env, ...(await environmentOf(sandbox)) };
+    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', ...uuids, 'reserve', '--yes', '--json'], {
+      env,
     });
+    child.stdout.once('data', () => child.stdout.destroy());
+    let said = '';
+    child.stderr.on('data', (chunk) => (said += chunk));
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect(code).toBe(9);
+    expect(said).toContain('not-sent');
+    expect(posts(sandbox)).toBeLessThan(60);
   });
 });
 
 describe('input', () => {
   test('stdin: UUIDs, links, JSON lines, CRLF, BOM, empty lines; what comes twice is taken once', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const [one = '', two = '', three = ''] = inState(sandbox, 'available', 3);
-      const stdin = `\uFEFF${one.toUpperCase()}\r\n\r\n{"uuid":"${two}","name":"Ada"}\n${one}\nhttps://x.example/bicycles/${three}/`;
-      const { code, results, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin });
-      expect(code).toBe(0);
-      expect(results.map(({ uuid }) => uuid).sort()).toEqual([one, two, three].sort());
-      expect(stderr).toContain('left out 1 duplicate');
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [one = '', two = '', three = ''] = inState(sandbox, 'available', 3);
+    const stdin = `\uFEFF${one.toUpperCase()}\r\n\r\n{"uuid":"${two}","name":"Ada"}\n${one}\nhttps://x.example/bicycles/${three}/`;
+    const { code, results, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin });
+    expect(code).toBe(0);
+    expect(results.map(({ uuid }) => uuid).sort()).toEqual([one, two, three].sort());
+    expect(stderr).toContain('left out 1 duplicate');
   });
 
   test.each([
@@ -398,35 +370,32 @@ describe('input', () => {
     ['{"uuid":7}', 'line 1 of stdin: "uuid" is missing or not a UUID'],
     ['{"uuid"', 'line 1 of stdin: incomplete JSON'],
   ])('%s is refused with its line, and nothing is sent', async (stdin, words) => {
-    await withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
-      expect(code).toBe(2);
-      expect(stderr).toContain(words);
-      expect(posts(sandbox)).toBe(0);
-    });
+    const sandbox = await openSandbox({ bicycles: 10 });
+    const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+    expect(posts(sandbox)).toBe(0);
   });
 
   test('a quote that is never closed before 100,000 lines takes linear time', async () => {
-    await withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const stdin = `uuid,name\n${A},"${'Ada\n'.repeat(100_000)}`;
-      const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
-      expect(code).toBe(2);
-      expect(stderr).toContain('line 2 of stdin: a quote is opened here and never closed');
-    });
+    const sandbox = await openSandbox({ bicycles: 10 });
+    const stdin = `uuid,name\n${A},"${'Ada\n'.repeat(100_000)}`;
+    const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
+    expect(code).toBe(2);
+    expect(stderr).toContain('line 2 of stdin: a quote is opened here and never closed');
   });
 
   test.each([[], ['--yes']])('all of it is read and checked first, however slowly it comes %j', async (...more) => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const stdin = new PassThrough();
-      const running = act(sandbox, ['-', 'reserve', ...more], { stdin, clock: openQuickClock(10) });
-      stdin.write(`${inState(sandbox, 'available', 3).join('\n')}\n`);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      stdin.end('Ada\n');
-      const { code, stdout, stderr } = await running;
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('line 4 of stdin: "Ada" is not a UUID; nothing was sent');
-      expect(posts(sandbox)).toBe(0);
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const stdin = new PassThrough();
+    const running = act(sandbox, ['-', 'reserve', ...more], { stdin, clock: openQuickClock(10) });
+    stdin.write(`${inState(sandbox, 'available', 3).join('\n')}\n`);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    stdin.end('Ada\n');
+    const { code, stdout, stderr } = await running;
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('line 4 of stdin: "Ada" is not a UUID; nothing was sent');
+    expect(posts(sandbox)).toBe(0);
   });
 
   test.each([
@@ -436,18 +405,16 @@ describe('input', () => {
     ['CSV of one column', (a: string, b: string) => `uuid\n${a}\n${b}\n`],
     ['CSV with semicolons', (a: string, b: string) => `sep=;\nuuid;name\n${a};Ada\n${b};Bea\n`],
   ])('%s', async (_case, write) => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const [one = '', two = ''] = inState(sandbox, 'available', 2);
-      const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin: write(one, two) });
-      expect({ code, uuids: results.map(({ uuid }) => uuid).sort() }).toEqual({ code: 0, uuids: [one, two].sort() });
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [one = '', two = ''] = inState(sandbox, 'available', 2);
+    const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin: write(one, two) });
+    expect({ code, uuids: results.map(({ uuid }) => uuid).sort() }).toEqual({ code: 0, uuids: [one, two].sort() });
   });
 
   test('no input is no error', async () => {
-    await withSandbox({ bicycles: 10 }, async (sandbox) => {
-      expect(await act(sandbox, ['-', 'reserve', '--yes'], { stdin: '' })).toMatchObject({ code: 0, stdout: '' });
-      expect((await act(sandbox, ['-', 'retire'], { stdin: '\n' })).code).toBe(0);
-    });
+    const sandbox = await openSandbox({ bicycles: 10 });
+    expect(await act(sandbox, ['-', 'reserve', '--yes'], { stdin: '' })).toMatchObject({ code: 0, stdout: '' });
+    expect((await act(sandbox, ['-', 'retire'], { stdin: '\n' })).code).toBe(0);
   });
 
   test.each([
@@ -470,13 +437,9 @@ describe('input', () => {
   });
 
   test('--field adds texts to the body behind the type', async () => {
-    await withServer(
-      (response) => sendJson(response, 200, {}),
-      async ({ env, asked }) => {
-        await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], { env });
-        expect(asked.map(({ body }) => body)).toEqual(['{"type":"rent","reason":"a=b","n":"7"}']);
-      },
-    );
+    const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
+    await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], { env });
+    expect(asked.map(({ body }) => body)).toEqual(['{"type":"rent","reason":"a=b","n":"7"}']);
   });
 });
 
@@ -498,32 +461,31 @@ describe('care', () => {
   });
 
   async function answer(args: string[], keys: string) {
-    return withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const stdin = new PassThrough();
-      const uuids = inState(sandbox, 'in_maintenance', 3);
-      // A bicycle is retired without its lock.
-      for (const uuid of uuids) sandbox.changeBicycle(uuid, { lock: null });
-      let said = '';
-      const running = runFleet(['bicycles', 'act', ...uuids, ...args], {
-        env: await environmentOf(sandbox),
-        stdin,
-        terminal: { columns: 300 },
-        onStderr: (text) => (said += text),
-      });
-      while (!said.includes('?')) await new Promise((resolve) => setTimeout(resolve, 5));
-      for (const key of keys) {
-        stdin.write(key);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      const run = await running;
-      return {
-        ...run,
-        said,
-        url: sandbox.baseUrl,
-        names: uuids.map((uuid) => sandbox.bicycle(uuid)?.name ?? ''),
-        done: uuids.filter((uuid) => sandbox.actionCount(uuid) === 1).length,
-      };
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const stdin = new PassThrough();
+    const uuids = inState(sandbox, 'in_maintenance', 3);
+    // A bicycle is retired without its lock.
+    for (const uuid of uuids) sandbox.changeBicycle(uuid, { lock: null });
+    let said = '';
+    const running = runFleet(['bicycles', 'act', ...uuids, ...args], {
+      env: await environmentOf(sandbox),
+      stdin,
+      terminal: { columns: 300 },
+      onStderr: (text) => (said += text),
     });
+    while (!said.includes('?')) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const key of keys) {
+      stdin.write(key);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const run = await running;
+    return {
+      ...run,
+      said,
+      url: sandbox.baseUrl,
+      names: uuids.map((uuid) => sandbox.bicycle(uuid)?.name ?? ''),
+      done: uuids.filter((uuid) => sandbox.actionCount(uuid) === 1).length,
+    };
   }
 
   test('the question names transition, number, some of them, address and profile', async () => {
@@ -582,14 +544,13 @@ describe('care', () => {
 });
 
 test('progress on a terminal draws over itself and leaves nothing; --quiet draws none', async () => {
-  await withSandbox({ bicycles: 100, faults: [{ kind: 'latency', milliseconds: 100 }] }, async (sandbox) => {
-    const run = (flags: string[]) =>
-      act(sandbox, [...inState(sandbox, 'available', 20), 'reserve', '--yes', '--concurrency', '2', ...flags], {
-        terminal: { columns: 100 },
-      });
-    const { stderr } = await run([]);
-    expect(stderr).toMatch(/\r\u001b\[Kreserve [█░]{20} \d+ of 20, [\d.]+\/s, none failed, .* left/);
-    expect(stderr).toMatch(/\r\u001b\[K20 bicycles: 20 done in /);
-    expect((await run(['--quiet'])).stderr).toBe('');
-  });
+  const sandbox = await openSandbox({ bicycles: 100, faults: [{ kind: 'latency', milliseconds: 100 }] });
+  const run = (flags: string[]) =>
+    act(sandbox, [...inState(sandbox, 'available', 20), 'reserve', '--yes', '--concurrency', '2', ...flags], {
+      terminal: { columns: 100 },
+    });
+  const { stderr } = await run([]);
+  expect(stderr).toMatch(/\r\u001b\[Kreserve [█░]{20} \d+ of 20, [\d.]+\/s, none failed, .* left/);
+  expect(stderr).toMatch(/\r\u001b\[K20 bicycles: 20 done in /);
+  expect((await run(['--quiet'])).stderr).toBe('');
 });

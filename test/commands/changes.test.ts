@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const ORGANIZATION = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
@@ -31,19 +31,15 @@ const SINGLE_CHANGES = [
 test.each(SINGLE_CHANGES)(
   '%s %s: a service that stays silent after Ctrl-C is given a second, and the end says that the outcome is unknown',
   async (...args) => {
-    await withServer(
-      () => {},
-      async ({ url, asked }) => {
-        const signals = new EventEmitter();
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: ORGANIZATION };
-        const running = runFleet(args, { env, signals });
-        while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-        signals.emit('SIGINT');
-        const { code, stderr } = await running;
-        expect(code).toBe(130);
-        expect(stderr).toMatch(/waiting 1 s for 1 request in flight.*whether it was carried out is unknown/s);
-      },
-    );
+    const { url, asked } = await openServer(() => {});
+    const signals = new EventEmitter();
+    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: ORGANIZATION };
+    const running = runFleet(args, { env, signals });
+    while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    signals.emit('SIGINT');
+    const { code, stderr } = await running;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/waiting 1 s for 1 request in flight.*whether it was carried out is unknown/s);
   },
 );
 
@@ -158,12 +154,8 @@ describe('act', () => {
 test('every exit code that an answer can cause', async () => {
   const codes: Record<number, number> = {};
   for (const status of [400, 401, 403, 404, 409, 410, 429, 500, 503, 301]) {
-    await withServer(
-      (response) => sendJson(response, status, ''),
-      async ({ env }) => {
-        codes[status] = (await runFleet(['bicycles', 'list', '--retries', '0'], { env })).code;
-      },
-    );
+    const { env } = await openServer((response) => sendJson(response, status, ''));
+    codes[status] = (await runFleet(['bicycles', 'list', '--retries', '0'], { env })).code;
   }
   expect(codes).toEqual({ 301: 7, 400: 6, 401: 4, 403: 4, 404: 5, 409: 6, 410: 5, 429: 7, 500: 7, 503: 7 });
 });

@@ -18,8 +18,8 @@ import { FORMATS } from '../../src/terminal/formats.js';
 import { newFolder } from '../support/folder.js';
 import { everyCommand } from '../support/pages.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { useSandbox, withSandbox } from '../support/sandbox.js';
-import { withServer } from '../support/server.js';
+import { openSandbox, useSandbox } from '../support/sandbox.js';
+import { openServer } from '../support/server.js';
 import { AT_ONCE, type Home, makeHome, runLine, type Step } from '../support/shell.js';
 import { hasTool } from '../support/tools.js';
 
@@ -164,46 +164,44 @@ describe('the words of a line', () => {
 
 describe('live bicycles', () => {
   it('have names and states, and come in one request', async () => {
-    await withSandbox({ bicycles: 30, pageSize: 100 }, async (sandbox) => {
-      await settle(sandbox);
-      const first = await offers('fleet bicycles act ');
-      const bicycles = sandbox.bicycles(sandbox.organizations[0]?.uuid);
-      expect([...first.values].sort()).toEqual(bicycles.map(({ uuid }) => uuid).sort());
-      const [uuid = ''] = first.values;
-      const { name, state } = sandbox.bicycle(uuid) ?? {};
-      expect(first.descriptions[0]).toBe(`${name}, ${state}`);
-      expect(sandbox.requests).toHaveLength(1);
-      expect(await offers(`fleet bicycles act ${uuid.slice(0, 8)}`)).toMatchObject({ values: [uuid] });
-      expect((await offers(`fleet bicycles act ${uuid} ${first.values[1]?.slice(0, 6)}`)).values).toContain(
-        first.values[1],
-      );
-    });
+    const sandbox = await openSandbox({ bicycles: 30, pageSize: 100 });
+    await settle(sandbox);
+    const first = await offers('fleet bicycles act ');
+    const bicycles = sandbox.bicycles(sandbox.organizations[0]?.uuid);
+    expect([...first.values].sort()).toEqual(bicycles.map(({ uuid }) => uuid).sort());
+    const [uuid = ''] = first.values;
+    const { name, state } = sandbox.bicycle(uuid) ?? {};
+    expect(first.descriptions[0]).toBe(`${name}, ${state}`);
+    expect(sandbox.requests).toHaveLength(1);
+    expect(await offers(`fleet bicycles act ${uuid.slice(0, 8)}`)).toMatchObject({ values: [uuid] });
+    expect((await offers(`fleet bicycles act ${uuid} ${first.values[1]?.slice(0, 6)}`)).values).toContain(
+      first.values[1],
+    );
   });
 
-  it.each(['observed', 'interface'] as const)('are found by their first digits in a large fleet: %s', (kind) =>
-    withSandbox({ bicycles: 300, service: kind }, async (sandbox) => {
-      await settle(sandbox);
-      const all = sandbox.bicycles(sandbox.organizations[0]?.uuid);
-      for (const command of [
-        'bicycles act',
-        'bicycles get',
-        'bicycles edit',
-        'alerts list --bicycle',
-        'watch --bicycle',
-      ]) {
-        const first = await offers(`fleet ${command} `);
-        expect(first.values).toHaveLength(50);
-      }
-      // The one that changed longest ago is not among those that are kept.
-      const kept = (await offers('fleet bicycles get ')).values;
-      const { uuid = '' } = all.filter((one) => !kept.includes(one.uuid)).at(-1) ?? {};
-      const digits = await offers(`fleet bicycles get ${uuid.slice(0, 6)}`);
-      expect(digits.values).toEqual(all.filter((one) => one.uuid.startsWith(uuid.slice(0, 6))).map((one) => one.uuid));
-      const few = await offers(`fleet bicycles get ${uuid.slice(0, 1)}`);
-      const wanted = all.map((one) => one.uuid).filter((one) => one.startsWith(uuid.slice(0, 1)));
-      expect(few.values).toEqual(wanted.sort().slice(0, 50));
-    }),
-  );
+  it.each(['observed', 'interface'] as const)('are found by their first digits in a large fleet: %s', async (kind) => {
+    const sandbox = await openSandbox({ bicycles: 300, service: kind });
+    await settle(sandbox);
+    const all = sandbox.bicycles(sandbox.organizations[0]?.uuid);
+    for (const command of [
+      'bicycles act',
+      'bicycles get',
+      'bicycles edit',
+      'alerts list --bicycle',
+      'watch --bicycle',
+    ]) {
+      const first = await offers(`fleet ${command} `);
+      expect(first.values).toHaveLength(50);
+    }
+    // The one that changed longest ago is not among those that are kept.
+    const kept = (await offers('fleet bicycles get ')).values;
+    const { uuid = '' } = all.filter((one) => !kept.includes(one.uuid)).at(-1) ?? {};
+    const digits = await offers(`fleet bicycles get ${uuid.slice(0, 6)}`);
+    expect(digits.values).toEqual(all.filter((one) => one.uuid.startsWith(uuid.slice(0, 6))).map((one) => one.uuid));
+    const few = await offers(`fleet bicycles get ${uuid.slice(0, 1)}`);
+    const wanted = all.map((one) => one.uuid).filter((one) => one.startsWith(uuid.slice(0, 1)));
+    expect(few.values).toEqual(wanted.sort().slice(0, 50));
+  });
 
   it('are those of the profile and the token in use', async () => {
     await settle(service());
@@ -239,43 +237,31 @@ describe('live bicycles', () => {
 
   it('an address that is still being typed gets no token', async () => {
     await settle(service());
-    await withServer(
-      (response) => void response.end('[]'),
-      async ({ url, asked }) => {
-        await offers(`fleet --base-url ${url} bicycles act `);
-        expect(asked).toEqual([]);
-      },
-    );
+    const { url, asked } = await openServer((response) => void response.end('[]'));
+    await offers(`fleet --base-url ${url} bicycles act `);
+    expect(asked).toEqual([]);
   });
 
   it('a service that is slow is not waited for', async () => {
     await settle(service());
-    await withServer(
-      () => {},
-      async ({ url }) => {
-        const started = performance.now();
-        // Without a limit of its own it would be the half minute of --timeout; a busy machine is slow to notice.
-        const { values } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url }, systemClock());
-        expect(values).toEqual(TRANSITION_FLAGS);
-        expect(performance.now() - started).toBeLessThan(10_000);
-      },
-    );
+    const { url } = await openServer(() => {});
+    const started = performance.now();
+    // Without a limit of its own it would be the half minute of --timeout; a busy machine is slow to notice.
+    const { values } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url }, systemClock());
+    expect(values).toEqual(TRANSITION_FLAGS);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   it('hostile names and UUIDs do not reach the shell', async () => {
     await settle(service());
-    await withServer(
-      (response) => {
-        response.setHeader('content-type', 'application/json');
-        const name = '\u001b]0;x\u0007`rm -rf`\n$(id)\t:x';
-        response.end(JSON.stringify([{ uuid: BICYCLE, name }, { uuid: '$(touch x)', name: 'x' }, { uuid: 7 }]));
-      },
-      async ({ url }) => {
-        const { values, descriptions } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url });
-        expect(values).toEqual([BICYCLE]);
-        expect(descriptions[0]).toBe('␛]0;x␇`rm -rf`␊$(id)␉:x');
-      },
-    );
+    const { url } = await openServer((response) => {
+      response.setHeader('content-type', 'application/json');
+      const name = '\u001b]0;x\u0007`rm -rf`\n$(id)\t:x';
+      response.end(JSON.stringify([{ uuid: BICYCLE, name }, { uuid: '$(touch x)', name: 'x' }, { uuid: 7 }]));
+    });
+    const { values, descriptions } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url });
+    expect(values).toEqual([BICYCLE]);
+    expect(descriptions[0]).toBe('␛]0;x␇`rm -rf`␊$(id)␉:x');
   });
 });
 

@@ -8,7 +8,7 @@ import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
+import { openSandbox, withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const ORGANIZATION = 'aaaaaaaa-0000-4000-8000-00000000000a';
@@ -54,76 +54,74 @@ test.each([
   ],
   ['JSON lines', NAMES.map((name) => JSON.stringify({ name, model: null })).join('\r\n')],
 ])('%s: all of them, their UUIDs in the order of the file', async (_kind, text) => {
-  await withSandbox(
-    { service: 'interface', bicycles: 5, faults: [{ kind: 'latency', milliseconds: 3 }] },
-    async (sandbox) => {
-      const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
-      for (const [from, stdin] of [
-        [await fileOf(text), ''],
-        ['-', text],
-      ] as const) {
-        const before = posted(sandbox).length;
-        const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
-        expect(stderr).toMatch(/^4 bicycles: 4 done in [\d.]+ .+\n$/);
-        expect(code).toBe(0);
-        expect(
-          stdout
-            .trim()
-            .split('\n')
-            .map((uuid) => sandbox.bicycle(uuid)?.name),
-        ).toEqual(NAMES);
-        expect(
-          posted(sandbox)
-            .slice(before)
-            .every((body) => body['organization'] === organization),
-        ).toBe(true);
-      }
-    },
-  );
+  const sandbox = await openSandbox({
+    service: 'interface',
+    bicycles: 5,
+    faults: [{ kind: 'latency', milliseconds: 3 }],
+  });
+  const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
+  for (const [from, stdin] of [
+    [await fileOf(text), ''],
+    ['-', text],
+  ] as const) {
+    const before = posted(sandbox).length;
+    const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
+    expect(stderr).toMatch(/^4 bicycles: 4 done in [\d.]+ .+\n$/);
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((uuid) => sandbox.bicycle(uuid)?.name),
+    ).toEqual(NAMES);
+    expect(
+      posted(sandbox)
+        .slice(before)
+        .every((body) => body['organization'] === organization),
+    ).toBe(true);
+  }
 });
 
 test('linked resources, texts and defaults from flags', async () => {
-  await withSandbox({ bicycles: 5 }, async (sandbox) => {
-    const [model, other] = sandbox.models.map(({ uuid }) => uuid);
-    const lock = '00000000-0000-4000-8000-00000000000a';
-    const text = `name,serial_number,model,lock\nAda,1,,${lock}\nBea,2,${other},\n`;
-    const flags = ['--model', model ?? '', '--description', 'new', '--concurrency', '1'];
-    expect((await create(sandbox, ['--from', await fileOf(text), '--yes', ...flags])).code).toBe(0);
-    const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
-    const model1 = `${sandbox.baseUrl}/bicycle_models/${model}/`;
-    const model2 = `${sandbox.baseUrl}/bicycle_models/${other}/`;
-    const common = { organization, description: 'new' };
-    expect(posted(sandbox)).toEqual([
-      { ...common, name: 'Ada', serial_number: '1', lock: `${sandbox.baseUrl}/locks/${lock}/`, model: model1 },
-      { ...common, name: 'Bea', serial_number: '2', model: model2 },
-    ]);
-  });
+  const sandbox = await openSandbox({ bicycles: 5 });
+  const [model, other] = sandbox.models.map(({ uuid }) => uuid);
+  const lock = '00000000-0000-4000-8000-00000000000a';
+  const text = `name,serial_number,model,lock\nAda,1,,${lock}\nBea,2,${other},\n`;
+  const flags = ['--model', model ?? '', '--description', 'new', '--concurrency', '1'];
+  expect((await create(sandbox, ['--from', await fileOf(text), '--yes', ...flags])).code).toBe(0);
+  const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
+  const model1 = `${sandbox.baseUrl}/bicycle_models/${model}/`;
+  const model2 = `${sandbox.baseUrl}/bicycle_models/${other}/`;
+  const common = { organization, description: 'new' };
+  expect(posted(sandbox)).toEqual([
+    { ...common, name: 'Ada', serial_number: '1', lock: `${sandbox.baseUrl}/locks/${lock}/`, model: model1 },
+    { ...common, name: 'Bea', serial_number: '2', model: model2 },
+  ]);
 });
 
 test('results are told in the order of the file, refused ones in the words of the service', async () => {
-  await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
-    const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
-    const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
-    expect(code).toBe(9);
-    const results = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(results.map(({ row, name, outcome }) => [row, name, outcome])).toEqual([
-      [1, 'Ada', 'done'],
-      [2, 'Bea', 'refused'],
-      [3, 'Cid', 'done'],
-    ]);
-    expect(results[1].message).toBe(
-      'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.',
-    );
-    const people = await create(sandbox, ['--from', await fileOf(text), '--yes']);
-    expect(people.stdout.split('\n').map((line) => line.trim().split(/ {2,}/).slice(0, 3))).toEqual([
-      ['1 refused: model: Invalid hyperlink - Object does not exist.'],
-      ['row 2', 'Bea'],
-      [''],
-    ]);
-  });
+  const sandbox = await openSandbox({ service: 'interface', bicycles: 5 });
+  const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
+  const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
+  expect(code).toBe(9);
+  const results = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(results.map(({ row, name, outcome }) => [row, name, outcome])).toEqual([
+    [1, 'Ada', 'done'],
+    [2, 'Bea', 'refused'],
+    [3, 'Cid', 'done'],
+  ]);
+  expect(results[1].message).toBe(
+    'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.',
+  );
+  const people = await create(sandbox, ['--from', await fileOf(text), '--yes']);
+  expect(people.stdout.split('\n').map((line) => line.trim().split(/ {2,}/).slice(0, 3))).toEqual([
+    ['1 refused: model: Invalid hyperlink - Object does not exist.'],
+    ['row 2', 'Bea'],
+    [''],
+  ]);
 });
 
 describe('what is wrong is named with its place, and nothing is sent', () => {
@@ -147,116 +145,108 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     ['name,serial_number\nAda,7\nBea,8\nCid,7\n', ':4: serial_number "7" is already that of line 2'],
     ['name\nAda\n\nAda\n', ':4: the same bicycle as in line 2'],
   ])('%j', async (text, words) => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const path = await fileOf(text);
-      const { code, stdout, stderr } = await create(sandbox, ['--from', path, '--yes', '--json']);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(JSON.parse(stderr).error.message).toContain(`${path}${words}`);
-      expect(posted(sandbox)).toEqual([]);
-    });
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const path = await fileOf(text);
+    const { code, stdout, stderr } = await create(sandbox, ['--from', path, '--yes', '--json']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(JSON.parse(stderr).error.message).toContain(`${path}${words}`);
+    expect(posted(sandbox)).toEqual([]);
   });
 
   test('people see each on a line of its own', async () => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
-      const { stderr } = await create(sandbox, ['--from', path]);
-      expect(stderr.split('\n')).toEqual([
-        `${path}:2: model is neither a URL nor a UUID: "x"`,
-        `${path}:3: the name is missing`,
-        `${path}:4: lock is neither a URL nor a UUID: "y"`,
-        `error: ${path}:2: model is neither a URL nor a UUID: "x" (and 2 more)`,
-        'hint: nothing was sent; fix the file and run the command again',
-        '',
-      ]);
-    });
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
+    const { stderr } = await create(sandbox, ['--from', path]);
+    expect(stderr.split('\n')).toEqual([
+      `${path}:2: model is neither a URL nor a UUID: "x"`,
+      `${path}:3: the name is missing`,
+      `${path}:4: lock is neither a URL nor a UUID: "y"`,
+      `error: ${path}:2: model is neither a URL nor a UUID: "x" (and 2 more)`,
+      'hint: nothing was sent; fix the file and run the command again',
+      '',
+    ]);
   });
 
   test('in a file that is too long for memory, whatever else is wrong, in the order of its lines', async () => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const long = '-'.repeat(200);
-      const rows = Array.from({ length: 8_000 }, (_, row) => `Bicycle ${row} 🚲\u2028${long},S${row},`);
-      const path = await fileOf(['name,serial_number,model', ...rows, 'x,S7,', 'y,,z', rows[9], 'u,S9,'].join('\n'));
-      const { code, stderr } = await create(sandbox, ['--from', path, '--yes', '--json']);
-      expect(code).toBe(2);
-      expect(JSON.parse(stderr).error.detail).toEqual([
-        `${path}:8002: serial_number "S7" is already that of line 9`,
-        `${path}:8003: model is neither a URL nor a UUID: "z"`,
-        `${path}:8004: the same bicycle as in line 11`,
-        `${path}:8005: serial_number "S9" is already that of line 11`,
-      ]);
-      const good = await create(sandbox, ['--from', '-', '--dry-run', '-o', 'jsonl'], {
-        stdin: ['name,serial_number,model', ...rows].join('\n'),
-      });
-      const names = good.stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).body.name);
-      expect(names).toEqual(rows.map((row) => row.split(',')[0]));
-      expect(posted(sandbox)).toEqual([]);
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const long = '-'.repeat(200);
+    const rows = Array.from({ length: 8_000 }, (_, row) => `Bicycle ${row} 🚲\u2028${long},S${row},`);
+    const path = await fileOf(['name,serial_number,model', ...rows, 'x,S7,', 'y,,z', rows[9], 'u,S9,'].join('\n'));
+    const { code, stderr } = await create(sandbox, ['--from', path, '--yes', '--json']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stderr).error.detail).toEqual([
+      `${path}:8002: serial_number "S7" is already that of line 9`,
+      `${path}:8003: model is neither a URL nor a UUID: "z"`,
+      `${path}:8004: the same bicycle as in line 11`,
+      `${path}:8005: serial_number "S9" is already that of line 11`,
+    ]);
+    const good = await create(sandbox, ['--from', '-', '--dry-run', '-o', 'jsonl'], {
+      stdin: ['name,serial_number,model', ...rows].join('\n'),
     });
+    const names = good.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).body.name);
+    expect(names).toEqual(rows.map((row) => row.split(',')[0]));
+    expect(posted(sandbox)).toEqual([]);
   });
 
   test('another encoding than UTF-8', async () => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
-      const { code, stderr } = await create(sandbox, ['--from', path, '--yes']);
-      expect(code).toBe(2);
-      expect(stderr).toContain(`${path} is not UTF-8`);
-    });
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
+    const { code, stderr } = await create(sandbox, ['--from', path, '--yes']);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${path} is not UTF-8`);
   });
 
   test('a file that is not there, and flags that do not go together', async () => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      for (const [args, words] of [
-        [['--from', '/nonexistent/x.csv'], '/nonexistent/x.csv cannot be read: no such file or directory\n'],
-        [['--from', '-', '--name', 'Ada'], '--name is one bicycle'],
-        [['--from', '-', '--serial-number', 'Ada'], '--serial-number is one bicycle'],
-        [['--name', 'Ada', '--journal', 'x'], '--journal goes with --from'],
-        [[], '--name is missing'],
-      ] as const) {
-        const { code, stderr } = await create(sandbox, args);
-        expect(stderr).toContain(words);
-        expect(code).toBe(2);
-      }
-      expect(posted(sandbox)).toEqual([]);
-    });
+    const sandbox = await openSandbox({ bicycles: 5 });
+    for (const [args, words] of [
+      [['--from', '/nonexistent/x.csv'], '/nonexistent/x.csv cannot be read: no such file or directory\n'],
+      [['--from', '-', '--name', 'Ada'], '--name is one bicycle'],
+      [['--from', '-', '--serial-number', 'Ada'], '--serial-number is one bicycle'],
+      [['--name', 'Ada', '--journal', 'x'], '--journal goes with --from'],
+      [[], '--name is missing'],
+    ] as const) {
+      const { code, stderr } = await create(sandbox, args);
+      expect(stderr).toContain(words);
+      expect(code).toBe(2);
+    }
+    expect(posted(sandbox)).toEqual([]);
   });
 
   test('nothing on stdin', async () => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env: { FLEET_ORGANIZATION: '' } });
-      expect([code, stderr]).toEqual([2, expect.stringContaining('error: stdin:1: no bicycles found')]);
-      expect(sandbox.requests).toEqual([]);
-    });
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env: { FLEET_ORGANIZATION: '' } });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('error: stdin:1: no bicycles found')]);
+    expect(sandbox.requests).toEqual([]);
   });
 
   test('no organization anywhere', async () => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const env = { FLEET_ORGANIZATION: '' };
-      const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
-      expect(stderr).toContain('there are 2 organizations, and none was chosen');
-      expect(code).toBe(2);
-    });
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const env = { FLEET_ORGANIZATION: '' };
+    const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
+    expect(stderr).toContain('there are 2 organizations, and none was chosen');
+    expect(code).toBe(2);
   });
 });
 
 test('more than one asks; --dry-run shows the requests', async () => {
-  await withSandbox({ bicycles: 5 }, async (sandbox) => {
-    const path = await fileOf('name,serial_number\nAda,1\nAda,2\n');
-    const asked = await create(sandbox, ['--from', path]);
-    expect(asked.code).toBe(2);
-    expect(asked.stderr).toContain(`Create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`);
-    const dry = await create(sandbox, ['--from', path, '--dry-run', '--json']);
-    expect(
-      dry.stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).body.serial_number),
-    ).toEqual(['1', '2']);
-    const single = await create(sandbox, ['--name', 'Ada', '--dry-run']);
-    expect(single.stdout).toContain(`POST ${sandbox.baseUrl}/bicycles/\n`);
-    expect(posted(sandbox)).toEqual([]);
-  });
+  const sandbox = await openSandbox({ bicycles: 5 });
+  const path = await fileOf('name,serial_number\nAda,1\nAda,2\n');
+  const asked = await create(sandbox, ['--from', path]);
+  expect(asked.code).toBe(2);
+  expect(asked.stderr).toContain(`Create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`);
+  const dry = await create(sandbox, ['--from', path, '--dry-run', '--json']);
+  expect(
+    dry.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).body.serial_number),
+  ).toEqual(['1', '2']);
+  const single = await create(sandbox, ['--name', 'Ada', '--dry-run']);
+  expect(single.stdout).toContain(`POST ${sandbox.baseUrl}/bicycles/\n`);
+  expect(posted(sandbox)).toEqual([]);
 });
 
 describe.concurrent('with a journal', () => {

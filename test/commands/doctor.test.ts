@@ -12,8 +12,8 @@ import { newFolder } from '../support/folder.js';
 import { hostile } from '../support/hostile.js';
 import { startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { useSandbox, withSandbox } from '../support/sandbox.js';
-import { type Answer, sendJson, withServer } from '../support/server.js';
+import { openSandbox, useSandbox } from '../support/sandbox.js';
+import { type Answer, openServer, sendJson } from '../support/server.js';
 
 const service = useSandbox({ bicycles: 30 });
 
@@ -159,15 +159,13 @@ describe('settings', () => {
 it.each<[string, number, string, number]>([
   ['that the service refuses is a failure', 403, 'failure organization', 3],
   ['without any bicycle is a warning: it may be new', 200, 'warning organization', 0],
-])('an organization %s', (_what, status, expected, code) =>
-  withServer(
-    (response, { path }) => sendJson(response, path.includes('organization=') ? status : 200, []),
-    async ({ url }) => {
-      const run = await examine('', { env: { FLEET_BASE_URL: url } });
-      expect([run.code, run.wrong]).toEqual([code, [expected]]);
-    },
-  ),
-);
+])('an organization %s', async (_what, status, expected, code) => {
+  const { url } = await openServer((response, { path }) =>
+    sendJson(response, path.includes('organization=') ? status : 200, []),
+  );
+  const run = await examine('', { env: { FLEET_BASE_URL: url } });
+  expect([run.code, run.wrong]).toEqual([code, [expected]]);
+});
 
 const OTHER = '11111111-2222-4333-8444-555555555555';
 const BIKES = 'https://bikes.example.com/api';
@@ -241,15 +239,14 @@ describe('the prefix', () => {
     ['one too many', '', '', '/api'],
     ['another one', '/api', '', '/v2'],
   ])('%s', async (_what, prefix, _unused, given) => {
-    await withSandbox({ bicycles: 5, prefix }, async (sandbox) => {
-      const origin = new URL(sandbox.baseUrl).origin;
-      await settle(sandbox, { base_url: origin + given });
-      const { code, wrong, find } = await examine();
-      expect([code, wrong]).toEqual([5, ['failure prefix']]);
-      expect(find('prefix')?.next).toBe(`fleet config set base_url ${origin}${prefix} --profile sandbox`);
-      const env = { FLEET_BASE_URL: origin + given };
-      expect((await examine('', { env })).find('prefix')?.next).toBe(`export FLEET_BASE_URL=${origin}${prefix}`);
-    });
+    const sandbox = await openSandbox({ bicycles: 5, prefix });
+    const origin = new URL(sandbox.baseUrl).origin;
+    await settle(sandbox, { base_url: origin + given });
+    const { code, wrong, find } = await examine();
+    expect([code, wrong]).toEqual([5, ['failure prefix']]);
+    expect(find('prefix')?.next).toBe(`fleet config set base_url ${origin}${prefix} --profile sandbox`);
+    const env = { FLEET_BASE_URL: origin + given };
+    expect((await examine('', { env })).find('prefix')?.next).toBe(`export FLEET_BASE_URL=${origin}${prefix}`);
   });
 
   it.each<[string, Answer, number, string]>([
@@ -269,11 +266,10 @@ describe('the prefix', () => {
     ],
     ['an error of the service', (response) => sendJson(response, 503, { detail: 'down' }), 7, 'down'],
   ])('%s', async (_what, answer, code, words) => {
-    await withServer(answer, async ({ url }) => {
-      const run = await examine('', { env: { FLEET_BASE_URL: url } });
-      expect(run.code).toBe(code);
-      expect(run.findings.find(({ outcome }) => outcome === 'failure')?.finding).toContain(words);
-    });
+    const { url } = await openServer(answer);
+    const run = await examine('', { env: { FLEET_BASE_URL: url } });
+    expect(run.code).toBe(code);
+    expect(run.findings.find(({ outcome }) => outcome === 'failure')?.finding).toContain(words);
   });
 });
 
@@ -287,13 +283,9 @@ it.each([
 
 describe('the network', () => {
   it('a service that never answers is waited for no longer than --timeout', async () => {
-    await withServer(
-      () => {},
-      async ({ url }) => {
-        const { code, find } = await examine('--timeout 0.3', { env: { FLEET_BASE_URL: url } });
-        expect([code, find('http')?.outcome]).toEqual([8, 'failure']);
-      },
-    );
+    const { url } = await openServer(() => {});
+    const { code, find } = await examine('--timeout 0.3', { env: { FLEET_BASE_URL: url } });
+    expect([code, find('http')?.outcome]).toEqual([8, 'failure']);
   });
 
   it.each<[string, Answer]>([
@@ -311,12 +303,11 @@ describe('the network', () => {
           ? sendJson(response, 200, [])
           : void response.writeHead(301, { location: `/v2${path}` }).end(),
     ],
-  ])('%s is well', (_what, answer) =>
-    withServer(answer, async ({ url }) => {
-      const { find } = await examine('', { env: { FLEET_BASE_URL: url } });
-      expect(find('prefix')?.outcome).toBe('ok');
-    }),
-  );
+  ])('%s is well', async (_what, answer) => {
+    const { url } = await openServer(answer);
+    const { find } = await examine('', { env: { FLEET_BASE_URL: url } });
+    expect(find('prefix')?.outcome).toBe('ok');
+  });
 
   it('a proxy: who is reached through it, and what is not', async () => {
     const proxy = await startMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
@@ -338,17 +329,13 @@ describe('the network', () => {
 
 describe('the push address', () => {
   it('is not waited for longer where it redirects to one that does not answer', async () => {
-    await withServer(
-      (response, { path }) => {
-        if (!path.startsWith('/slow')) response.writeHead(302, { location: '/slow' }).end();
-      },
-      async ({ url }) => {
-        await settle(service(), { sse_url: url });
-        const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still waiting').unref());
-        const examined = await Promise.race([examine('--timeout 1'), patience]);
-        expect(examined).toMatchObject({ code: 8, wrong: ['failure push'] });
-      },
-    );
+    const { url } = await openServer((response, { path }) => {
+      if (!path.startsWith('/slow')) response.writeHead(302, { location: '/slow' }).end();
+    });
+    await settle(service(), { sse_url: url });
+    const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still waiting').unref());
+    const examined = await Promise.race([examine('--timeout 1'), patience]);
+    expect(examined).toMatchObject({ code: 8, wrong: ['failure push'] });
   });
 
   it('is that of the API', async () => {
@@ -366,11 +353,10 @@ describe('the push address', () => {
     ['refuses the token', (response) => sendJson(response, 403, { detail: 'not yours' }), 'not yours'],
     ['never answers', () => {}, 'no answer from'],
   ])('%s', async (_what, answer, words) => {
-    await withServer(answer, async ({ url }) => {
-      await settle(service(), { sse_url: url });
-      const { find } = await examine('--timeout 0.5');
-      expect(find('push')).toMatchObject({ outcome: 'failure', finding: expect.stringContaining(words) });
-    });
+    const { url } = await openServer(answer);
+    await settle(service(), { sse_url: url });
+    const { find } = await examine('--timeout 0.5');
+    expect(find('push')).toMatchObject({ outcome: 'failure', finding: expect.stringContaining(words) });
   });
 
   const withoutOrganization = async () => ({
@@ -416,17 +402,11 @@ it.each<[string, ReturnType<typeof hostile>, NodeJS.ProcessEnv]>([
 });
 
 it('the token goes to the two origins alone', async () => {
-  await withServer(
-    (response) => sendJson(response, 404, {}),
-    async (stranger) => {
-      await withServer(
-        (response) => void response.writeHead(302, { location: `${stranger.url}/bicycles/` }).end(),
-        async ({ url }) => {
-          await settle(service(), { base_url: url, sse_url: url });
-          await examine();
-        },
-      );
-      expect(stranger.asked).toEqual([]);
-    },
+  const stranger = await openServer((response) => sendJson(response, 404, {}));
+  const { url } = await openServer(
+    (response) => void response.writeHead(302, { location: `${stranger.url}/bicycles/` }).end(),
   );
+  await settle(service(), { base_url: url, sse_url: url });
+  await examine();
+  expect(stranger.asked).toEqual([]);
 });

@@ -22,7 +22,7 @@ import { anyText, HOSTILE } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, sendPage, withServer } from '../support/server.js';
+import { openServer, sendJson, sendPage, withServer } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 120 });
 const folder = newFolder();
@@ -176,14 +176,10 @@ test('a folder has the files of one feed: those of another version, and what a k
   expect(Object.keys(documents)).toContain('geofencing_zones');
   for (const name of [`gbfs.json.${process.pid}.draft`, `vehicle_status.json.${randomUUID()}.draft`, 'index.html'])
     writeFileSync(join(out, name), '{');
-  await withServer(
-    (response) => sendPage(response, []),
-    async ({ url }) => {
-      const flags = ['--version', '2.3', '--no-mirror', '--out', out, '--system', system];
-      const run = await runFleet(['gbfs', ...flags], { env: { ...env, FLEET_BASE_URL: url } });
-      expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('published 0 vehicles')]);
-    },
-  );
+  const { url } = await openServer((response) => sendPage(response, []));
+  const flags = ['--version', '2.3', '--no-mirror', '--out', out, '--system', system];
+  const run = await runFleet(['gbfs', ...flags], { env: { ...env, FLEET_BASE_URL: url } });
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('published 0 vehicles')]);
   const expected = [
     'free_bike_status.json',
     'gbfs.json',
@@ -199,14 +195,12 @@ test('the types are those of all models, also where no vehicle of one is here no
     { uuid: randomUUID(), name: 'far', max_range_meters: 80_000 },
     { uuid: randomUUID(), name: 'nowhere', max_range_meters: 1e308 },
   ];
-  await withServer(
-    (response, { path }) => sendPage(response, path.startsWith('/bicycle_models/') ? models : []),
-    async ({ url }) => {
-      const { documents } = await publish(['--range', '60km'], { FLEET_BASE_URL: url });
-      const types = documents['vehicle_types'].data.vehicle_types as { max_range_meters: number }[];
-      expect(types.map((type) => type.max_range_meters)).toEqual([60_000, 80_000]);
-    },
+  const { url } = await openServer((response, { path }) =>
+    sendPage(response, path.startsWith('/bicycle_models/') ? models : []),
   );
+  const { documents } = await publish(['--range', '60km'], { FLEET_BASE_URL: url });
+  const types = documents['vehicle_types'].data.vehicle_types as { max_range_meters: number }[];
+  expect(types.map((type) => type.max_range_meters)).toEqual([60_000, 80_000]);
 });
 
 test.each([
@@ -237,22 +231,18 @@ test('a list of zones that breaks off is not taken for whole, and one outline th
   });
   const zones = [zone(box), zone([[[1, 1]]])];
   let isBroken = true;
-  await withServer(
-    (response, { path }) => {
-      if (!path.startsWith('/zones/')) return sendPage(response, []);
-      if (!isBroken) return sendPage(response, zones);
-      if (path.includes('page=2')) return sendJson(response, 404, { detail: 'Invalid page.' });
-      return sendPage(response, zones.slice(0, 1), { next: 'http://x/zones/?page=2', count: 2 });
-    },
-    async ({ url }) => {
-      const broken = await publish([], { FLEET_BASE_URL: url });
-      expect([broken.code, broken.stderr]).toEqual([5, expect.stringContaining('not published')]);
-      isBroken = false;
-      const { documents, stderr } = await publish([], { FLEET_BASE_URL: url });
-      expect(Object.keys(documents)).not.toContain('geofencing_zones');
-      expect(stderr).toContain('2 zones whose rules are not known');
-    },
-  );
+  const { url } = await openServer((response, { path }) => {
+    if (!path.startsWith('/zones/')) return sendPage(response, []);
+    if (!isBroken) return sendPage(response, zones);
+    if (path.includes('page=2')) return sendJson(response, 404, { detail: 'Invalid page.' });
+    return sendPage(response, zones.slice(0, 1), { next: 'http://x/zones/?page=2', count: 2 });
+  });
+  const broken = await publish([], { FLEET_BASE_URL: url });
+  expect([broken.code, broken.stderr]).toEqual([5, expect.stringContaining('not published')]);
+  isBroken = false;
+  const { documents, stderr } = await publish([], { FLEET_BASE_URL: url });
+  expect(Object.keys(documents)).not.toContain('geofencing_zones');
+  expect(stderr).toContain('2 zones whose rules are not known');
 });
 
 const engines = useEngines();

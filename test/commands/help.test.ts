@@ -14,7 +14,7 @@ import { newFolder } from '../support/folder.js';
 import { GUIDES, readText } from '../support/guides.js';
 import { everyCommand, everyPage } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
+import { openSandbox } from '../support/sandbox.js';
 
 const fleet = (line: string, columns?: number) =>
   runFleet(line === '' ? [] : line.split(' '), columns === undefined ? {} : { terminal: { columns } });
@@ -175,15 +175,14 @@ describe('did you mean', () => {
     ['a shell', 'completion bsh', 'did you mean "bash"?'],
     ['a method', 'api /bicycles/ -X PSOT', 'did you mean "POST"?'],
   ])('%s', async (_what, line, words) => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const { saveProfile } = await import('../../src/settings/store.js');
-      const { findPlace } = await import('../../src/settings/folder.js');
-      const folder = newFolder();
-      const env = { ...(await environmentOf(sandbox)), FLEET_CONFIG_DIR: folder };
-      await saveProfile(findPlace(env), 'sandbox', { retries: 0 });
-      const run = await runFleet(line.split(' '), { env });
-      expect([run.code === 2 || run.code === 3, run.stdout]).toEqual([true, '']);
-      expect(run.stderr).toContain(words);
-    });
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const { saveProfile } = await import('../../src/settings/store.js');
+    const { findPlace } = await import('../../src/settings/folder.js');
+    const folder = newFolder();
+    const env = { ...(await environmentOf(sandbox)), FLEET_CONFIG_DIR: folder };
+    await saveProfile(findPlace(env), 'sandbox', { retries: 0 });
+    const run = await runFleet(line.split(' '), { env });
+    expect([run.code === 2 || run.code === 3, run.stdout]).toEqual([true, '']);
+    expect(run.stderr).toContain(words);
   });
 });

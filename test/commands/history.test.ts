@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openSandbox, withSandbox } from '../support/sandbox.js';
+import { openServer, sendJson } from '../support/server.js';
 
 async function fleet(sandbox: Sandbox, args: readonly string[], folder = '/nonexistent') {
   const env = { FLEET_BASE_URL: sandbox.baseUrl, FLEET_SSE_URL: sandbox.sseUrl, FLEET_TOKEN: await sandbox.token() };
@@ -70,31 +70,28 @@ test('with a mirror both are merged by time, each with its source', async () => 
   });
 });
 
-test('a service without it: one line, exit 5', () =>
-  withSandbox({ bicycles: 3, service: 'interface' }, async (sandbox) => {
-    const uuid = sandbox.bicycles()[0]?.uuid ?? '';
-    const run = await fleet(sandbox, ['bicycles', 'history', uuid]);
-    expect([run.code, run.stdout]).toEqual([5, '']);
-    expect(run.stderr).toMatch(/^error: this service lists no transitions of [0-9a-f-]+\nhint: .*mirror run\n$/);
-  }));
+test('a service without it: one line, exit 5', async () => {
+  const sandbox = await openSandbox({ bicycles: 3, service: 'interface' });
+  const uuid = sandbox.bicycles()[0]?.uuid ?? '';
+  const run = await fleet(sandbox, ['bicycles', 'history', uuid]);
+  expect([run.code, run.stdout]).toEqual([5, '']);
+  expect(run.stderr).toMatch(/^error: this service lists no transitions of [0-9a-f-]+\nhint: .*mirror run\n$/);
+});
 
-test('an author who is named by an entry needs no list of users, and one who is in none keeps the UUID', () =>
-  withServer(
-    (response, { path }) => {
-      const stranger = '11111111-1111-4111-8111-111111111111';
-      if (path.includes('/transitions/'))
-        return sendJson(response, 200, [
-          { timestamp: '2026-03-01T12:00:02Z', to_state: 'lost', transition: 'declare_lost', by: { username: 'ann' } },
-          { timestamp: '2026-03-01T12:00:01Z', state: 'available', transition: 'return', by: `/users/${stranger}/` },
-          { timestamp: '2026-03-01T12:00:00Z', state: 'rented', transition: 'rent', by: 'bob@example.org' },
-        ]);
-      sendJson(response, path.startsWith('/users/') ? 403 : 404, { detail: 'no' });
-    },
-    async ({ env }) => {
-      const uuid = '22222222-2222-4222-8222-222222222222';
-      const run = await runFleet(['bicycles', 'history', uuid, '-o', 'csv', '--columns', 'by,old,new'], { env });
-      expect(run.stdout).toBe(
-        'by,old,new\nbob@example.org,,rented\n11111111-1111-4111-8111-111111111111,rented,available\nann,available,lost\n',
-      );
-    },
-  ));
+test('an author who is named by an entry needs no list of users, and one who is in none keeps the UUID', async () => {
+  const { env } = await openServer((response, { path }) => {
+    const stranger = '11111111-1111-4111-8111-111111111111';
+    if (path.includes('/transitions/'))
+      return sendJson(response, 200, [
+        { timestamp: '2026-03-01T12:00:02Z', to_state: 'lost', transition: 'declare_lost', by: { username: 'ann' } },
+        { timestamp: '2026-03-01T12:00:01Z', state: 'available', transition: 'return', by: `/users/${stranger}/` },
+        { timestamp: '2026-03-01T12:00:00Z', state: 'rented', transition: 'rent', by: 'bob@example.org' },
+      ]);
+    sendJson(response, path.startsWith('/users/') ? 403 : 404, { detail: 'no' });
+  });
+  const uuid = '22222222-2222-4222-8222-222222222222';
+  const run = await runFleet(['bicycles', 'history', uuid, '-o', 'csv', '--columns', 'by,old,new'], { env });
+  expect(run.stdout).toBe(
+    'by,old,new\nbob@example.org,,rented\n11111111-1111-4111-8111-111111111111,rented,available\nann,available,lost\n',
+  );
+});

@@ -8,7 +8,7 @@ import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { BINDING, leaveJournal, numbered, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson, withServer } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -219,17 +219,13 @@ describe('a gateway answers a change', () => {
     ],
     ['api', ['api', '-X', 'POST', `/bicycles/${A}/actions/`, '-f', 'type=rent'], 'check before you retry'],
   ])('with 503, %s: whether it was carried out is unknown, exit 8', async (_case, args, hint) => {
-    await withServer(
-      (response) => sendJson(response, 503, { detail: 'upstream' }),
-      async ({ env, asked }) => {
-        const { code, stderr } = await runFleet(args, { env });
-        expect(stderr).toContain('whether it was carried out is unknown');
-        expect(stderr).not.toContain('try again later');
-        expect(stderr).toContain(hint);
-        if (args[0] !== 'bicycles') expect(stderr).not.toContain('fleet bicycles');
-        expect({ code, asked: asked.length }).toEqual({ code: 8, asked: 1 });
-      },
-    );
+    const { env, asked } = await openServer((response) => sendJson(response, 503, { detail: 'upstream' }));
+    const { code, stderr } = await runFleet(args, { env });
+    expect(stderr).toContain('whether it was carried out is unknown');
+    expect(stderr).not.toContain('try again later');
+    expect(stderr).toContain(hint);
+    if (args[0] !== 'bicycles') expect(stderr).not.toContain('fleet bicycles');
+    expect({ code, asked: asked.length }).toEqual({ code: 8, asked: 1 });
   });
 });
 

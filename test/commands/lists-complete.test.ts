@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { keepJq } from '../support/jq.js';
 import { runFleet } from '../support/run.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson, withServer } from '../support/server.js';
 
 keepJq();
 
@@ -33,24 +33,20 @@ async function listMoving(moving: Moving, args: readonly string[], command = ['b
   const { pageSize = 2, move, count, isBareArray } = moving;
   const ids = [...moving.ids];
   let requests = 0;
-  return withServer(
-    (response, { path }) => {
-      requests += 1;
-      move?.(ids, requests);
-      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-      const results = ids
-        .slice((page - 1) * pageSize, page * pageSize)
-        .map((id) => ({ uuid: id, name: `bike ${id}`, state: id.length > 1 ? 'lost' : 'available', ...PLACE }));
-      const next = page * pageSize < ids.length ? `http://x/?page=${page + 1}` : null;
-      const total = count === null ? {} : { count: count ?? ids.length };
-      return sendJson(response, 200, isBareArray ? results : { ...total, next, results });
-    },
-    async ({ env }) => {
-      const format = args.some((arg) => /^(-o|--json|--jq|--count)/.test(arg)) ? [] : ['-o', 'uuid'];
-      const run = await runFleet([...command, ...args, ...format], { env });
-      return { ...run, ids: run.stdout.split('\n').filter((line) => line !== ''), requests };
-    },
-  );
+  const { env } = await openServer((response, { path }) => {
+    requests += 1;
+    move?.(ids, requests);
+    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    const results = ids
+      .slice((page - 1) * pageSize, page * pageSize)
+      .map((id) => ({ uuid: id, name: `bike ${id}`, state: id.length > 1 ? 'lost' : 'available', ...PLACE }));
+    const next = page * pageSize < ids.length ? `http://x/?page=${page + 1}` : null;
+    const total = count === null ? {} : { count: count ?? ids.length };
+    return sendJson(response, 200, isBareArray ? results : { ...total, next, results });
+  });
+  const format = args.some((arg) => /^(-o|--json|--jq|--count)/.test(arg)) ? [] : ['-o', 'uuid'];
+  const run = await runFleet([...command, ...args, ...format], { env });
+  return { ...run, ids: run.stdout.split('\n').filter((line) => line !== ''), requests };
 }
 
 const SIX = ['f', 'e', 'd', 'c', 'b', 'a'];
@@ -182,17 +178,15 @@ describe('counts that say nothing', () => {
 });
 
 test('items without a uuid cannot be told apart and are not read again', async () => {
-  await withServer(
-    (response) => sendJson(response, 200, { count: 3, next: null, results: [{ at: 1 }, { at: 1 }] }),
-    async ({ env, asked }) => {
-      const { code, stdout } = await runFleet(['api', '/history/', '--paginate', '--json', '-q'], { env });
-      expect({ code, items: JSON.parse(stdout), asked: asked.length }).toEqual({
-        code: 9,
-        items: [{ at: 1 }, { at: 1 }],
-        asked: 1,
-      });
-    },
+  const { env, asked } = await openServer((response) =>
+    sendJson(response, 200, { count: 3, next: null, results: [{ at: 1 }, { at: 1 }] }),
   );
+  const { code, stdout } = await runFleet(['api', '/history/', '--paginate', '--json', '-q'], { env });
+  expect({ code, items: JSON.parse(stdout), asked: asked.length }).toEqual({
+    code: 9,
+    items: [{ at: 1 }, { at: 1 }],
+    asked: 1,
+  });
 });
 
 describe('a list without an end', () => {
@@ -229,43 +223,35 @@ test('pages ahead are fewer where pages are large', async () => {
   const name = 'x'.repeat(1_000_000);
   let waiting = 0;
   let most = 0;
-  await withServer(
-    async (response, { path }) => {
-      waiting += 1;
-      most = Math.max(most, waiting);
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      waiting -= 1;
-      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-      const next = page < 8 ? `http://x/?page=${page + 1}` : null;
-      const results = ['a', 'b', 'c'].map((letter) => ({ uuid: `${page}${letter}`, name }));
-      sendJson(response, 200, { count: 24, next, results });
-    },
-    async ({ env }) => {
-      const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
-      expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({ code: 0, count: 24, most: 2 });
-    },
-  );
+  const { env } = await openServer(async (response, { path }) => {
+    waiting += 1;
+    most = Math.max(most, waiting);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    waiting -= 1;
+    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    const next = page < 8 ? `http://x/?page=${page + 1}` : null;
+    const results = ['a', 'b', 'c'].map((letter) => ({ uuid: `${page}${letter}`, name }));
+    sendJson(response, 200, { count: 24, next, results });
+  });
+  const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+  expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({ code: 0, count: 24, most: 2 });
 });
 
 test('pages that suddenly grow are not read ahead side by side, and are read all the same', async () => {
   const name = 'x'.repeat(1_000_000);
   const asked: number[] = [];
-  await withServer(
-    (response, { path }) => {
-      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-      asked.push(page);
-      const next = page < 4 ? `http://x/?page=${page + 1}` : null;
-      const results = Array.from({ length: 12 }, (_, row) => ({
-        uuid: `${page}-${row}`,
-        ...(page === 1 ? {} : { name }),
-      }));
-      sendJson(response, 200, { count: 48, next, results });
-    },
-    async ({ env }) => {
-      const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
-      expect({ code, rows: stdout.split('\n').length - 1, stderr }).toEqual({ code: 0, rows: 48, stderr: '' });
-      // Given up at 8 MB while something else was used, and asked for again in turn.
-      expect(asked.filter((page) => page === 2)).toHaveLength(2);
-    },
-  );
+  const { env } = await openServer((response, { path }) => {
+    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    asked.push(page);
+    const next = page < 4 ? `http://x/?page=${page + 1}` : null;
+    const results = Array.from({ length: 12 }, (_, row) => ({
+      uuid: `${page}-${row}`,
+      ...(page === 1 ? {} : { name }),
+    }));
+    sendJson(response, 200, { count: 48, next, results });
+  });
+  const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+  expect({ code, rows: stdout.split('\n').length - 1, stderr }).toEqual({ code: 0, rows: 48, stderr: '' });
+  // Given up at 8 MB while something else was used, and asked for again in turn.
+  expect(asked.filter((page) => page === 2)).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ import { environmentOf } from '../support/environment.js';
 import { mostly } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const service = useSandbox({ bicycles: 90 });
 
@@ -147,13 +147,9 @@ const PROGRAMS = [
 test.each(mostly(PROGRAMS, (_, index) => index === 1))(
   'a page of very many items through jq: %s',
   async (program, printed) => {
-    await withServer(
-      (response) => sendJson(response, 200, new Array(130_000).fill({})),
-      async ({ env }) => {
-        const { code, stdout } = await runFleet(['bicycles', 'list', '-q', '--jq', program], { env });
-        expect([code, stdout === printed]).toEqual([0, true]);
-      },
-    );
+    const { env } = await openServer((response) => sendJson(response, 200, new Array(130_000).fill({})));
+    const { code, stdout } = await runFleet(['bicycles', 'list', '-q', '--jq', program], { env });
+    expect([code, stdout === printed]).toEqual([0, true]);
   },
 );
 
@@ -185,24 +181,20 @@ describe('--jq', () => {
   test('a program that begins with .[] needs no more than a page at a time', async () => {
     let asked = 0;
     let askedAtFirstLine = 0;
-    await withServer(
-      (response, { path }) => {
-        asked += 1;
-        const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-        const next = page < 20 ? `http://x/?page=${page + 1}` : null;
-        sendJson(response, 200, { count: 20, next, results: [{ uuid: `u${page}` }] });
+    const { env } = await openServer((response, { path }) => {
+      asked += 1;
+      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+      const next = page < 20 ? `http://x/?page=${page + 1}` : null;
+      sendJson(response, 200, { count: 20, next, results: [{ uuid: `u${page}` }] });
+    });
+    const { stdout } = await runFleet(['bicycles', 'list', '--all', '--jq', '.[] | .uuid'], {
+      env,
+      onStdout: () => {
+        askedAtFirstLine ||= asked;
       },
-      async ({ env }) => {
-        const { stdout } = await runFleet(['bicycles', 'list', '--all', '--jq', '.[] | .uuid'], {
-          env,
-          onStdout: () => {
-            askedAtFirstLine ||= asked;
-          },
-        });
-        expect(stdout.split('\n')).toHaveLength(21);
-        expect(askedAtFirstLine).toBeLessThan(10);
-      },
-    );
+    });
+    expect(stdout.split('\n')).toHaveLength(21);
+    expect(askedAtFirstLine).toBeLessThan(10);
   });
 
   test('a program that fails while it runs leaves nothing on stdout', async () => {
@@ -224,32 +216,29 @@ describe('a progress line', () => {
     return text.split('\n').map((line) => line.slice(line.lastIndexOf('\r\u001b[K') + 1).replace('\u001b[K', ''));
   }
 
-  const run = (args: readonly string[], terminal: boolean) =>
-    withServer(
-      async (response, { path }) => {
-        const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-        await new Promise((resolve) => setTimeout(resolve, page === 3 ? 900 : 0));
-        const next = page < 4 ? `http://x/?page=${page + 1}` : null;
-        const results = [1, 2].map((number) => ({ uuid: `${page}-${number}`, name: `Ada ${page}` }));
-        sendJson(response, 200, { count: 8, next, results });
+  const run = async (args: readonly string[], terminal: boolean) => {
+    const { env } = await openServer(async (response, { path }) => {
+      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+      await new Promise((resolve) => setTimeout(resolve, page === 3 ? 900 : 0));
+      const next = page < 4 ? `http://x/?page=${page + 1}` : null;
+      const results = [1, 2].map((number) => ({ uuid: `${page}-${number}`, name: `Ada ${page}` }));
+      sendJson(response, 200, { count: 8, next, results });
+    });
+    let both = '';
+    let drawn = '';
+    const result = await runFleet(['bicycles', 'list', '--no-color', ...args], {
+      env,
+      ...(terminal ? { terminal: { columns: 80 } } : {}),
+      onStdout: (text) => {
+        both += text;
       },
-      async ({ env }) => {
-        let both = '';
-        let drawn = '';
-        const result = await runFleet(['bicycles', 'list', '--no-color', ...args], {
-          env,
-          ...(terminal ? { terminal: { columns: 80 } } : {}),
-          onStdout: (text) => {
-            both += text;
-          },
-          onStderr: (text) => {
-            both += text;
-            drawn += text;
-          },
-        });
-        return { ...result, screen: screenOf(both), drawn };
+      onStderr: (text) => {
+        both += text;
+        drawn += text;
       },
-    );
+    });
+    return { ...result, screen: screenOf(both), drawn };
+  };
 
   test.each([['table'], ['csv'], ['uuid'], ['jsonl'], ['json'], ['geojson'], ['yaml']])(
     'never runs through the %s, and is gone when done',
@@ -281,18 +270,15 @@ describe('a progress line', () => {
 
   test('the announcement of a retry takes its place', async () => {
     let count = 0;
-    await withServer(
-      (response) =>
-        ++count === 1 ? sendJson(response, 503, { detail: 'busy' }) : sendJson(response, 200, [{ uuid: 'a' }]),
-      async ({ env }) => {
-        const { code, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
-          env,
-          terminal: { columns: 80 },
-        });
-        expect(code).toBe(0);
-        expect(stderr).toMatch(/busy; trying again in 0\.\d s \(1 of 3\)\n/);
-      },
+    const { env } = await openServer((response) =>
+      ++count === 1 ? sendJson(response, 503, { detail: 'busy' }) : sendJson(response, 200, [{ uuid: 'a' }]),
     );
+    const { code, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
+      env,
+      terminal: { columns: 80 },
+    });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/busy; trying again in 0\.\d s \(1 of 3\)\n/);
   });
 });
 
@@ -300,32 +286,26 @@ describe('complete or loud', () => {
   const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
 
   test("a page that fails ends with that failure's code, never 0", async () => {
-    await withServer(
-      (response, { path }) =>
-        path.includes('page=2')
-          ? sendJson(response, 500, { detail: 'boom' })
-          : sendJson(response, 200, { count: 2, next: 'http://x/?page=2', results: [{ uuid: 'a' }] }),
-      async ({ url }) => {
-        const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
-        expect({ code, stdout }).toEqual({ code: 7, stdout: 'a\n' });
-        expect(stderr).toContain('boom');
-      },
+    const { url } = await openServer((response, { path }) =>
+      path.includes('page=2')
+        ? sendJson(response, 500, { detail: 'boom' })
+        : sendJson(response, 200, { count: 2, next: 'http://x/?page=2', results: [{ uuid: 'a' }] }),
     );
+    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
+    expect({ code, stdout }).toEqual({ code: 7, stdout: 'a\n' });
+    expect(stderr).toContain('boom');
   });
 
   test('a bicycle that comes twice is shown once, a total that changed is said', async () => {
-    await withServer(
-      (response, { path }) =>
-        path.includes('page=2')
-          ? sendJson(response, 200, { count: 4, next: null, results: [{ uuid: 'b' }, { uuid: 'c' }] })
-          : sendJson(response, 200, { count: 3, next: 'http://x/?page=2', results: [{ uuid: 'a' }, { uuid: 'b' }] }),
-      async ({ url }) => {
-        const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
-        expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\nc\n' });
-        expect(stderr).toContain('the total changed from 3 to 4');
-        expect(stderr).toContain('1 bicycle came twice and is shown once');
-      },
+    const { url } = await openServer((response, { path }) =>
+      path.includes('page=2')
+        ? sendJson(response, 200, { count: 4, next: null, results: [{ uuid: 'b' }, { uuid: 'c' }] })
+        : sendJson(response, 200, { count: 3, next: 'http://x/?page=2', results: [{ uuid: 'a' }, { uuid: 'b' }] }),
     );
+    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\nc\n' });
+    expect(stderr).toContain('the total changed from 3 to 4');
+    expect(stderr).toContain('1 bicycle came twice and is shown once');
   });
 
   test('--limit is met although some came twice', async () => {
@@ -334,18 +314,14 @@ describe('complete or loud', () => {
       ['b', 'c'],
       ['d', 'e'],
     ];
-    await withServer(
-      (response, { path }) => {
-        const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-        const next = page < 3 ? `http://x/?page=${page + 1}` : null;
-        sendJson(response, 200, { count: 5, next, results: pages[page - 1]?.map((uuid) => ({ uuid })) });
-      },
-      async ({ url, asked }) => {
-        const { stdout } = await runFleet(['bicycles', 'list', '--limit', '4', '-o', 'uuid'], { env: env(url) });
-        expect(stdout).toBe('a\nb\nc\nd\n');
-        expect(asked.length).toBe(3);
-      },
-    );
+    const { url, asked } = await openServer((response, { path }) => {
+      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+      const next = page < 3 ? `http://x/?page=${page + 1}` : null;
+      sendJson(response, 200, { count: 5, next, results: pages[page - 1]?.map((uuid) => ({ uuid })) });
+    });
+    const { stdout } = await runFleet(['bicycles', 'list', '--limit', '4', '-o', 'uuid'], { env: env(url) });
+    expect(stdout).toBe('a\nb\nc\nd\n');
+    expect(asked.length).toBe(3);
   });
 
   test('a list in a circle is an error, whatever is filtered', async () => {
@@ -355,19 +331,16 @@ describe('complete or loud', () => {
       ['--limit', '9'],
       ['--near', '0,0', '--radius', '1'],
     ]) {
-      await withServer(
-        (response, { path }) =>
-          sendJson(response, 200, {
-            count: 9,
-            next: path.includes('page=2') ? 'http://x/?page=1' : 'http://x/?page=2',
-            results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
-          }),
-        async ({ url }) => {
-          const { code, stderr } = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env: env(url) });
-          expect(code).toBe(7);
-          expect(stderr).toContain('leads in a circle');
-        },
+      const { url } = await openServer((response, { path }) =>
+        sendJson(response, 200, {
+          count: 9,
+          next: path.includes('page=2') ? 'http://x/?page=1' : 'http://x/?page=2',
+          results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
+        }),
       );
+      const { code, stderr } = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env: env(url) });
+      expect(code).toBe(7);
+      expect(stderr).toContain('leads in a circle');
     }
   });
 });

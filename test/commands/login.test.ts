@@ -12,8 +12,8 @@ import { openIo } from '../../src/terminal/io.js';
 import { newFolder } from '../support/folder.js';
 import { readText } from '../support/guides.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
-import { sendJson, sendPage, withServer } from '../support/server.js';
+import { openSandbox } from '../support/sandbox.js';
+import { openServer, sendJson, sendPage, withServer } from '../support/server.js';
 
 let folder: string;
 let nowMs: number;
@@ -38,82 +38,80 @@ const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
   requests.filter((request) => ('url' in request ? request.url : request.path).endsWith('/jwt/refresh_token/'));
 
 describe('auth login --email', () => {
-  it('keeps the token and how it is renewed, and nowhere the password', () =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
-      const run = await logIn(baseUrl, ' -v');
-      expect(run.code).toBe(0);
-      expect(run.stderr).toContain('logged in as operator@example.com\n');
-      expect(run.stderr).toContain('checked: 3 bicycles');
-      expect(run.stderr).not.toMatch(/horse|eyJ/);
-      const { tokens, logins } = await credentials();
-      const login = { email: 'operator@example.com', refreshPath: '/jwt/refresh_token/', sinceMs: nowMs };
-      expect(logins).toEqual({ default: login });
-      expect(run.stderr).toContain(
-        'the token names 2 organizations and none is chosen: run "fleet config set organization NAME"',
-      );
-      expect(readExpiry(tokens.default)).toBe(nowMs + 30 * MINUTE_MS);
-      const status = await fleet('auth status');
-      expect(status.stdout).toContain('token         logged in as operator@example.com\n');
-      expect(status.stdout).toContain('renewable     until 2026-03-01T12:30:00.000Z: ');
-      expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
-        renewable_until: '2026-03-01T12:30:00.000Z',
-      });
-      await fleet('auth logout');
-      expect(await credentials()).toEqual({ tokens: {} });
-    }));
+  it('keeps the token and how it is renewed, and nowhere the password', async () => {
+    const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    const run = await logIn(baseUrl, ' -v');
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain('logged in as operator@example.com\n');
+    expect(run.stderr).toContain('checked: 3 bicycles');
+    expect(run.stderr).not.toMatch(/horse|eyJ/);
+    const { tokens, logins } = await credentials();
+    const login = { email: 'operator@example.com', refreshPath: '/jwt/refresh_token/', sinceMs: nowMs };
+    expect(logins).toEqual({ default: login });
+    expect(run.stderr).toContain(
+      'the token names 2 organizations and none is chosen: run "fleet config set organization NAME"',
+    );
+    expect(readExpiry(tokens.default)).toBe(nowMs + 30 * MINUTE_MS);
+    const status = await fleet('auth status');
+    expect(status.stdout).toContain('token         logged in as operator@example.com\n');
+    expect(status.stdout).toContain('renewable     until 2026-03-01T12:30:00.000Z: ');
+    expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
+      renewable_until: '2026-03-01T12:30:00.000Z',
+    });
+    await fleet('auth logout');
+    expect(await credentials()).toEqual({ tokens: {} });
+  });
 
-  it('asks for the password on a terminal, and does not show it', () =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, organizations }) => {
-      const stdin = new PassThrough();
-      const answers = [
-        ['Password of operator@example.com', `${PASSWORD}\r`],
-        ['Organization (number, name or UUID', `${organizations[1]?.name}\r`],
-      ];
-      let seen = '';
-      const run = await fleet(`auth login --email operator@example.com --base-url ${baseUrl}`, {
-        stdin,
-        terminal: { columns: 200 },
-        onStderr: (text) => {
-          seen += text;
-          const [question = '', answer] = answers[0] ?? [];
-          if (question === '' || !seen.includes(question)) return;
-          answers.shift();
-          seen = '';
-          setTimeout(() => stdin.write(answer), 20);
-        },
-      });
-      expect([run.code, answers]).toEqual([0, []]);
-      expect(run.stderr).not.toContain('horse');
-      expect(run.stderr).toContain(`(${organizations[0]?.name})`);
-      const { profiles } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
-      expect(profiles.default.organization).toBe(organizations[1]?.uuid);
-    }));
+  it('asks for the password on a terminal, and does not show it', async () => {
+    const { baseUrl, organizations } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    const stdin = new PassThrough();
+    const answers = [
+      ['Password of operator@example.com', `${PASSWORD}\r`],
+      ['Organization (number, name or UUID', `${organizations[1]?.name}\r`],
+    ];
+    let seen = '';
+    const run = await fleet(`auth login --email operator@example.com --base-url ${baseUrl}`, {
+      stdin,
+      terminal: { columns: 200 },
+      onStderr: (text) => {
+        seen += text;
+        const [question = '', answer] = answers[0] ?? [];
+        if (question === '' || !seen.includes(question)) return;
+        answers.shift();
+        seen = '';
+        setTimeout(() => stdin.write(answer), 20);
+      },
+    });
+    expect([run.code, answers]).toEqual([0, []]);
+    expect(run.stderr).not.toContain('horse');
+    expect(run.stderr).toContain(`(${organizations[0]?.name})`);
+    const { profiles } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
+    expect(profiles.default.organization).toBe(organizations[1]?.uuid);
+  });
 
   it.each<[string, string, string, number, string]>([
     ['a wrong password', '', 'wrong', 6, 'the service refused the login: Unable to log in with provided credentials.'],
     ['no password', '', '', 2, 'the password is empty'],
     ['a path that is none', ' --login-path https://evil.example/', 'x', 2, '--login-path takes a path below'],
     ['a path that is not there', ' --login-path /login', 'x', 5, 'hint: this service has no login there'],
-  ])('refuses %s and stores nothing', (_what, more, stdin, code, message) =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
-      const run = await logIn(baseUrl, more, stdin);
-      expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
-      await expect(credentials()).rejects.toThrow('ENOENT');
-    }),
-  );
+  ])('refuses %s and stores nothing', async (_what, more, stdin, code, message) => {
+    const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    const run = await logIn(baseUrl, more, stdin);
+    expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
+    await expect(credentials()).rejects.toThrow('ENOENT');
+  });
 
-  it('sends no token and follows no redirect with the password', () =>
-    withServer(
-      (response, { path }) => sendJson(response, 307, {}, { location: `http://127.0.0.1:9${path}` }),
-      async ({ url, asked }) => {
-        expect((await logIn(url)).code).not.toBe(0);
-        // The search for another prefix carries nothing.
-        expect(asked.map(({ headers }) => headers.authorization)).toEqual(asked.map(() => undefined));
-        expect(asked.filter(({ body }) => body !== '').map(({ method, path }) => [method, path])).toEqual([
-          ['POST', '/jwt/login/'],
-        ]);
-      },
-    ));
+  it('sends no token and follows no redirect with the password', async () => {
+    const { url, asked } = await openServer((response, { path }) =>
+      sendJson(response, 307, {}, { location: `http://127.0.0.1:9${path}` }),
+    );
+    expect((await logIn(url)).code).not.toBe(0);
+    // The search for another prefix carries nothing.
+    expect(asked.map(({ headers }) => headers.authorization)).toEqual(asked.map(() => undefined));
+    expect(asked.filter(({ body }) => body !== '').map(({ method, path }) => [method, path])).toEqual([
+      ['POST', '/jwt/login/'],
+    ]);
+  });
 
   it('needs its flags together', async () => {
     expect((await fleet('auth login --password-stdin')).stderr).toContain('and --login-path need --email');
@@ -122,76 +120,73 @@ describe('auth login --email', () => {
 });
 
 describe('the token of a login', () => {
-  it('is renewed in the second half of its life by whichever command runs, for as long as one does', () =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, requests }) => {
-      await logIn(baseUrl);
-      nowMs += 14 * MINUTE_MS;
+  it('is renewed in the second half of its life by whichever command runs, for as long as one does', async () => {
+    const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    await logIn(baseUrl);
+    nowMs += 14 * MINUTE_MS;
+    expect((await fleet('bicycles list')).code).toBe(0);
+    expect(renewals(requests)).toHaveLength(0);
+    for (let run = 1; run <= 5; run++) {
+      nowMs += 16 * MINUTE_MS - (run === 1 ? 14 * MINUTE_MS : 0);
       expect((await fleet('bicycles list')).code).toBe(0);
-      expect(renewals(requests)).toHaveLength(0);
-      for (let run = 1; run <= 5; run++) {
-        nowMs += 16 * MINUTE_MS - (run === 1 ? 14 * MINUTE_MS : 0);
-        expect((await fleet('bicycles list')).code).toBe(0);
-        expect(renewals(requests)).toHaveLength(run);
-      }
-    }));
+      expect(renewals(requests)).toHaveLength(run);
+    }
+  });
 
-  it('is renewed once by ten commands at the same time', () =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, requests }) => {
-      await logIn(baseUrl);
-      nowMs += 20 * MINUTE_MS;
-      const runs = await Promise.all(Array.from({ length: 10 }, () => fleet('bicycles list')));
-      expect(runs.map(({ code }) => code)).toEqual(Array.from({ length: 10 }, () => 0));
-      expect(renewals(requests)).toHaveLength(1);
-    }));
+  it('is renewed once by ten commands at the same time', async () => {
+    const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    await logIn(baseUrl);
+    nowMs += 20 * MINUTE_MS;
+    const runs = await Promise.all(Array.from({ length: 10 }, () => fleet('bicycles list')));
+    expect(runs.map(({ code }) => code)).toEqual(Array.from({ length: 10 }, () => 0));
+    expect(renewals(requests)).toHaveLength(1);
+  });
 
-  it('keeps nobody waiting whose renewal is not answered: neither Ctrl-C nor a logout', () =>
-    withServer(
-      (response, { path }) => {
-        if (path.includes('login')) sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
-        else if (!path.includes('refresh')) sendJson(response, 200, []);
-      },
-      async ({ url, asked }) => {
-        await logIn(url);
-        nowMs += 20 * MINUTE_MS;
-        const signals = new EventEmitter();
-        const renewing = fleet('bicycles list', { signals });
-        await vi.waitFor(() => expect(renewals(asked)).toHaveLength(1));
-        const own = new EventEmitter();
-        const waiting = fleet('bicycles list', { signals: own });
-        setTimeout(() => own.emit('SIGINT', 'SIGINT'), 100);
-        expect((await waiting).code).toBe(130);
-        expect((await fleet('auth logout')).code).toBe(0);
-        signals.emit('SIGINT', 'SIGINT');
-        expect((await renewing).code).toBe(130);
-      },
-    ));
+  it('keeps nobody waiting whose renewal is not answered: neither Ctrl-C nor a logout', async () => {
+    const { url, asked } = await openServer((response, { path }) => {
+      if (path.includes('login')) sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
+      else if (!path.includes('refresh')) sendJson(response, 200, []);
+    });
+    await logIn(url);
+    nowMs += 20 * MINUTE_MS;
+    const signals = new EventEmitter();
+    const renewing = fleet('bicycles list', { signals });
+    await vi.waitFor(() => expect(renewals(asked)).toHaveLength(1));
+    const own = new EventEmitter();
+    const waiting = fleet('bicycles list', { signals: own });
+    setTimeout(() => own.emit('SIGINT', 'SIGINT'), 100);
+    expect((await waiting).code).toBe(130);
+    expect((await fleet('auth logout')).code).toBe(0);
+    signals.emit('SIGINT', 'SIGINT');
+    expect((await renewing).code).toBe(130);
+  });
 
-  it('that has ended names the login that gives another', () =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
-      await logIn(baseUrl, ' --profile berlin');
-      nowMs += 31 * MINUTE_MS;
-      const run = await fleet('bicycles list --profile berlin');
-      expect(run.code).toBe(4);
-      expect(run.stderr).toContain('the token of profile "berlin" has ended and could not be renewed');
-      expect(run.stderr).toContain(
-        'hint: run "fleet auth login --email operator@example.com --profile berlin" for a new token\n',
-      );
-      expect(run.stderr).not.toContain('eyJ');
-    }));
+  it('that has ended names the login that gives another', async () => {
+    const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    await logIn(baseUrl, ' --profile berlin');
+    nowMs += 31 * MINUTE_MS;
+    const run = await fleet('bicycles list --profile berlin');
+    expect(run.code).toBe(4);
+    expect(run.stderr).toContain('the token of profile "berlin" has ended and could not be renewed');
+    expect(run.stderr).toContain(
+      'hint: run "fleet auth login --email operator@example.com --profile berlin" for a new token\n',
+    );
+    expect(run.stderr).not.toContain('eyJ');
+  });
 
-  it('that cannot be renewed is used until it ends, which is said', () =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
-      await logIn(baseUrl);
-      nowMs += 20 * MINUTE_MS;
-      const stored = await readFile(join(folder, 'credentials.json'), 'utf8');
-      await writeFile(join(folder, 'credentials.json'), stored.replace('/jwt/refresh_token/', '/jwt/no_refresh/'), {
-        mode: 0o600,
-      });
-      const run = await fleet('bicycles list');
-      expect(run.code).toBe(0);
-      expect(run.stderr).toContain('the old token is used until it ends at 2026-03-01T12:30:00.000Z');
-      expect(run.stderr).toContain('run "fleet auth login --email operator@example.com"');
-    }));
+  it('that cannot be renewed is used until it ends, which is said', async () => {
+    const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    await logIn(baseUrl);
+    nowMs += 20 * MINUTE_MS;
+    const stored = await readFile(join(folder, 'credentials.json'), 'utf8');
+    await writeFile(join(folder, 'credentials.json'), stored.replace('/jwt/refresh_token/', '/jwt/no_refresh/'), {
+      mode: 0o600,
+    });
+    const run = await fleet('bicycles list');
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain('the old token is used until it ends at 2026-03-01T12:30:00.000Z');
+    expect(run.stderr).toContain('run "fleet auth login --email operator@example.com"');
+  });
 });
 
 describe('a service that lies about tokens', () => {
@@ -246,64 +241,58 @@ describe('a service that lies about tokens', () => {
     }),
   );
 
-  it('a short password is hidden where the service quotes it', () =>
-    withServer(
-      (response) => sendJson(response, 400, { detail: 'not "hunter2" (hunter2)' }),
-      async ({ url }) => {
-        const run = await logIn(url, '', 'hunter2\n');
-        expect(run.stderr).toContain('not "[hidden]" ([hidden])');
-      },
-    ));
+  it('a short password is hidden where the service quotes it', async () => {
+    const { url } = await openServer((response) => sendJson(response, 400, { detail: 'not "hunter2" (hunter2)' }));
+    const run = await logIn(url, '', 'hunter2\n');
+    expect(run.stderr).toContain('not "[hidden]" ([hidden])');
+  });
 });
 
-it('the token_command of the guide logs in to such a service', () =>
-  withSandbox({ bicycles: 3 }, async ({ baseUrl }) => {
-    const line = /^fleet config set token_command "(.*)"$/m.exec(readText('docs/settings.md'))?.[1] ?? '';
-    const command = line.replace('https://bikes.example.com/api', baseUrl);
-    expect(command).toContain(`${baseUrl}/jwt/login/`);
-    await writeFile(
-      join(folder, '.fleet-login.json'),
-      JSON.stringify({ email: 'operator@example.com', password: 'x' }),
-    );
-    const env = { HOME: folder, PATH: process.env['PATH'], FLEET_BASE_URL: baseUrl, FLEET_TOKEN_COMMAND: command };
-    const run = await runFleet(['bicycles', 'list', '--count'], { env: { ...env, FLEET_CONFIG_DIR: folder } });
-    expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
-  }));
+it('the token_command of the guide logs in to such a service', async () => {
+  const { baseUrl } = await openSandbox({ bicycles: 3 });
+  const line = /^fleet config set token_command "(.*)"$/m.exec(readText('docs/settings.md'))?.[1] ?? '';
+  const command = line.replace('https://bikes.example.com/api', baseUrl);
+  expect(command).toContain(`${baseUrl}/jwt/login/`);
+  await writeFile(join(folder, '.fleet-login.json'), JSON.stringify({ email: 'operator@example.com', password: 'x' }));
+  const env = { HOME: folder, PATH: process.env['PATH'], FLEET_BASE_URL: baseUrl, FLEET_TOKEN_COMMAND: command };
+  const run = await runFleet(['bicycles', 'list', '--count'], { env: { ...env, FLEET_CONFIG_DIR: folder } });
+  expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
+});
 
 describe('a renewal', () => {
-  it('is due again and again while one command runs, and no more once it is over', () =>
-    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, requests }) => {
-      await logIn(baseUrl);
-      const over = new AbortController();
-      const timers: { inMs: number; action: () => void }[] = [];
-      const clock: Clock = {
-        ...systemClock(() => nowMs),
-        after: (inMs, action) => {
-          if (inMs !== CHECK_EVERY_MS) return systemClock().after(inMs, action);
-          const timer = { inMs, action };
-          timers.push(timer);
-          return () => void timers.splice(timers.indexOf(timer), 1);
-        },
-      };
-      const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-      const world = { ...streams, env: { FLEET_CONFIG_DIR: folder }, signals: new EventEmitter(), clock };
-      const signals = { signal: over.signal, urgentSignal: over.signal, leaveSignals() {} };
-      const io = openIo(world, { noColor: true, isJson: false, clock });
-      const { context, close } = openContext(world, io, {}, signals);
-      const source = await context.token();
-      await source.get();
-      for (let round = 1; round <= 20; round++) {
-        for (const minutes of [14, 1]) {
-          nowMs += minutes * MINUTE_MS;
-          timers.shift()?.action();
-          const times = minutes === 14 ? round - 1 : round;
-          await vi.waitFor(() => expect([renewals(requests).length, timers.length]).toEqual([times, 1]), 10_000);
-        }
+  it('is due again and again while one command runs, and no more once it is over', async () => {
+    const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
+    await logIn(baseUrl);
+    const over = new AbortController();
+    const timers: { inMs: number; action: () => void }[] = [];
+    const clock: Clock = {
+      ...systemClock(() => nowMs),
+      after: (inMs, action) => {
+        if (inMs !== CHECK_EVERY_MS) return systemClock().after(inMs, action);
+        const timer = { inMs, action };
+        timers.push(timer);
+        return () => void timers.splice(timers.indexOf(timer), 1);
+      },
+    };
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+    const world = { ...streams, env: { FLEET_CONFIG_DIR: folder }, signals: new EventEmitter(), clock };
+    const signals = { signal: over.signal, urgentSignal: over.signal, leaveSignals() {} };
+    const io = openIo(world, { noColor: true, isJson: false, clock });
+    const { context, close } = openContext(world, io, {}, signals);
+    const source = await context.token();
+    await source.get();
+    for (let round = 1; round <= 20; round++) {
+      for (const minutes of [14, 1]) {
+        nowMs += minutes * MINUTE_MS;
+        timers.shift()?.action();
+        const times = minutes === 14 ? round - 1 : round;
+        await vi.waitFor(() => expect([renewals(requests).length, timers.length]).toEqual([times, 1]), 10_000);
       }
-      expect([source.isRenewable, readExpiry(await source.get())]).toEqual([true, nowMs + 30 * MINUTE_MS]);
-      await close();
-      expect(timers).toEqual([]);
-    }));
+    }
+    expect([source.isRenewable, readExpiry(await source.get())]).toEqual([true, nowMs + 30 * MINUTE_MS]);
+    await close();
+    expect(timers).toEqual([]);
+  });
 });
 
 it('a text that looks like a token is quoted nowhere', async () => {

@@ -25,7 +25,7 @@ import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { runFleet } from '../support/run.js';
 import { eventually, startFleet } from '../support/running.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 20 });
 
@@ -289,13 +289,12 @@ test('of a fleet that is too large to follow the page says so, and does not read
 test('alerts that cannot be read take one line: the next reading is the next try', async () => {
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, path.startsWith('/alerts') ? 503 : 200, []);
-  await withServer(answer, async ({ url }) => {
-    const env = { ...(await environment()), FLEET_BASE_URL: url };
-    const served = startFleet(['map', '--serve', '0'], { env });
-    await served.until(() => served.stderr().includes('alerts are left out'));
-    expect(served.stderr()).not.toContain('trying again');
-    await served.stop();
-  });
+  const { url } = await openServer(answer);
+  const env = { ...(await environment()), FLEET_BASE_URL: url };
+  const served = startFleet(['map', '--serve', '0'], { env });
+  await served.until(() => served.stderr().includes('alerts are left out'));
+  expect(served.stderr()).not.toContain('trying again');
+  await served.stop();
 });
 
 test('a reader that closed the pipe before it got the address ends the command, and nothing is served', async () => {

@@ -15,7 +15,7 @@ import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 300 });
 const folder = newFolder();
@@ -165,22 +165,21 @@ test('a fleet of odd positions: drawn where it can be, counted and named where i
   ];
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, 200, path.startsWith('/alerts') ? [] : bicycles);
-  await withServer(answer, async ({ url }) => {
-    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', NO_COLOR: '1' };
-    const { code, stdout } = await runFleet(['map'], { env, terminal: { columns: 120, rows: 30 } });
-    expect(code).toBe(0);
-    for (const part of [
-      '5 bicycles',
-      'Text',
-      'Words, Far',
-      'Pole',
-      'Nowhere',
-      '(none) +1',
-      '2 with an impossible position',
-    ]) {
-      expect(stdout).toMatch(new RegExp(part.replace(/[()]/g, '\\$&')));
-    }
-  });
+  const { url } = await openServer(answer);
+  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', NO_COLOR: '1' };
+  const { code, stdout } = await runFleet(['map'], { env, terminal: { columns: 120, rows: 30 } });
+  expect(code).toBe(0);
+  for (const part of [
+    '5 bicycles',
+    'Text',
+    'Words, Far',
+    'Pole',
+    'Nowhere',
+    '(none) +1',
+    '2 with an impossible position',
+  ]) {
+    expect(stdout).toMatch(new RegExp(part.replace(/[()]/g, '\\$&')));
+  }
 });
 
 test('a list that stays short is drawn, and ends with 9', async () => {
@@ -190,10 +189,9 @@ test('a list that stays short is drawn, and ends with 9', async () => {
       next: null,
       results: path.startsWith('/alerts') ? [] : [{ uuid: 'u', state: 'lost', latitude: 1, longitude: 2 }],
     });
-  await withServer(answer, async ({ env }) => {
-    const { code, stdout } = await runFleet(['map', '-q'], { env });
-    expect([code, stdout]).toEqual([9, expect.stringContaining('1 bicycle')]);
-  });
+  const { env } = await openServer(answer);
+  const { code, stdout } = await runFleet(['map', '-q'], { env });
+  expect([code, stdout]).toEqual([9, expect.stringContaining('1 bicycle')]);
 });
 
 test('--live moves as messages come, m is the board and back, q ends it with 0', async () => {

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { isTurnedRight } from '../support/gbfs.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { useSandbox, withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openSandbox, useSandbox } from '../support/sandbox.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
 
@@ -62,27 +62,25 @@ describe('organizations, zones and models list', () => {
       zone('Polygon', '[[[179,1],[-179,1],[-179,2],[179,2],[179,1]]]').replace('"Polygon"', '"across"'),
       zone('Polygon', '[[[181,1],[182,1],[182,2],[181,1]]]').replace('"Polygon"', '"beyond"'),
     ];
-    await withServer(
-      (response) => sendJson(response, 200, `{"count":6,"next":null,"previous":null,"results":[${zones.join()}]}`),
-      async ({ url }) => {
-        const run = await fleet(['zones', 'list', '-o', 'geojson'], { env: { FLEET_BASE_URL: url } });
-        const { features } = JSON.parse(run.stdout);
-        expect(isTurnedRight(features[0].geometry.coordinates)).toBe(true);
-        expect(isTurnedRight(features[1].geometry.coordinates[0])).toBe(true);
-        expect(features[2].geometry.coordinates).toEqual([1, 2]);
-        expect(features[3].geometry.coordinates[0]).toHaveLength(4);
-        expect(features[4].geometry.type).toBe('MultiPolygon');
-        expect(features).toHaveLength(5);
-      },
+    const { url } = await openServer((response) =>
+      sendJson(response, 200, `{"count":6,"next":null,"previous":null,"results":[${zones.join()}]}`),
     );
+    const run = await fleet(['zones', 'list', '-o', 'geojson'], { env: { FLEET_BASE_URL: url } });
+    const { features } = JSON.parse(run.stdout);
+    expect(isTurnedRight(features[0].geometry.coordinates)).toBe(true);
+    expect(isTurnedRight(features[1].geometry.coordinates[0])).toBe(true);
+    expect(features[2].geometry.coordinates).toEqual([1, 2]);
+    expect(features[3].geometry.coordinates[0]).toHaveLength(4);
+    expect(features[4].geometry.type).toBe('MultiPolygon');
+    expect(features).toHaveLength(5);
   });
 
-  test('a service without them: one line, exit 5', () =>
-    withSandbox({ bicycles: 3, service: 'interface' }, async (own) => {
-      const run = await fleet(['zones', 'list'], {}, own);
-      expect(run.code).toBe(5);
-      expect(run.stderr).toMatch(/^error: this service lists no zones \(HTTP 404, request [^)]+\)\nhint: .*\n$/);
-    }));
+  test('a service without them: one line, exit 5', async () => {
+    const own = await openSandbox({ bicycles: 3, service: 'interface' });
+    const run = await fleet(['zones', 'list'], {}, own);
+    expect(run.code).toBe(5);
+    expect(run.stderr).toMatch(/^error: this service lists no zones \(HTTP 404, request [^)]+\)\nhint: .*\n$/);
+  });
 });
 
 describe('by name', () => {
@@ -150,29 +148,27 @@ describe('by name', () => {
     expect(changes()).toEqual([]);
   });
 
-  test('several matches are listed, none is exit 5, nothing is sent', () =>
-    withServer(
-      (response, { path }) =>
-        path.startsWith('/bicycle_models/')
-          ? sendJson(response, 200, [
-              { uuid: '11111111-1111-4111-8111-111111111111', name: 'Cargo' },
-              { uuid: '22222222-2222-4222-8222-222222222222', name: 'Cargo' },
-              { uuid: '33333333-3333-4333-8333-333333333333', name: 'City' },
-            ])
-          : sendJson(response, 404, { detail: 'Not found.' }),
-      async ({ env, asked }) => {
-        const uuid = '44444444-4444-4444-8444-444444444444';
-        const edit = (model: string) => runFleet(['bicycles', 'edit', uuid, '--model', model, '--yes'], { env });
-        const several = await edit('cargo');
-        expect(several.code).toBe(2);
-        expect(several.stderr).toContain('2 models are named "cargo"; nothing was sent');
-        expect(several.stderr).toContain('11111111-1111-4111-8111-111111111111 (Cargo), 22222222');
-        const none = await edit('Tandem');
-        expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('no model is named "Tandem"')]);
-        expect(none.stderr).toContain('(City)');
-        expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
-      },
-    ));
+  test('several matches are listed, none is exit 5, nothing is sent', async () => {
+    const { env, asked } = await openServer((response, { path }) =>
+      path.startsWith('/bicycle_models/')
+        ? sendJson(response, 200, [
+            { uuid: '11111111-1111-4111-8111-111111111111', name: 'Cargo' },
+            { uuid: '22222222-2222-4222-8222-222222222222', name: 'Cargo' },
+            { uuid: '33333333-3333-4333-8333-333333333333', name: 'City' },
+          ])
+        : sendJson(response, 404, { detail: 'Not found.' }),
+    );
+    const uuid = '44444444-4444-4444-8444-444444444444';
+    const edit = (model: string) => runFleet(['bicycles', 'edit', uuid, '--model', model, '--yes'], { env });
+    const several = await edit('cargo');
+    expect(several.code).toBe(2);
+    expect(several.stderr).toContain('2 models are named "cargo"; nothing was sent');
+    expect(several.stderr).toContain('11111111-1111-4111-8111-111111111111 (Cargo), 22222222');
+    const none = await edit('Tandem');
+    expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('no model is named "Tandem"')]);
+    expect(none.stderr).toContain('(City)');
+    expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
+  });
 });
 
 test.each([

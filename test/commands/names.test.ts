@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Sandbox, ServiceKind } from '../../src/sandbox/index.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openSandbox, withSandbox } from '../support/sandbox.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const KINDS: readonly ServiceKind[] = ['observed', 'interface'];
 
@@ -67,60 +67,57 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
     }));
 });
 
-test('several orderings sort one after the other', () =>
-  withSandbox({ bicycles: 60 }, async (sandbox) => {
-    const { stdout, code } = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'state,-name', '--all', '--json']);
-    expect(code).toBe(0);
-    const keys = (JSON.parse(stdout) as { state: string; name: string }[]).map(({ state }) => state);
-    expect(keys).toEqual([...keys].sort());
-  }));
-
-describe('an organization', () => {
-  test('is taken by its name where the service lists organizations', () =>
-    withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const [, other = { uuid: '', name: '' }] = sandbox.organizations;
-      const byName = await fleet(sandbox, ['bicycles', 'list', '--organization', other.name, '--all', '-o', 'uuid']);
-      const byUuid = await fleet(sandbox, ['bicycles', 'list', '--organization', other.uuid, '--all', '-o', 'uuid']);
-      expect(byName).toMatchObject({ code: 0, stdout: byUuid.stdout });
-      for (const args of [
-        ['bicycles', 'stats'],
-        ['alerts', 'list'],
-      ])
-        expect((await fleet(sandbox, [...args, '--organization', other.name.toLowerCase(), '-o', 'csv'])).code).toBe(0);
-      const create = ['bicycles', 'create', '--name', 'Ada', '--organization', other.name, '--dry-run'];
-      expect((await fleet(sandbox, create)).stdout).toContain(`/organizations/${other.uuid}/`);
-      const watched = await fleet(sandbox, ['watch', other.name, '--for', '1s', '--resync-pages', '0']);
-      expect(watched.code).toBe(0);
-      const unknown = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nobody']);
-      expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining(`(${other.name})`)]);
-    }));
-
-  test('needs its UUID where the service lists none', () =>
-    withSandbox({ bicycles: 5, service: 'interface' }, async (sandbox) => {
-      const { code, stderr } = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nordlicht Bikes']);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('lists no organizations by name')]);
-    }));
-
-  test('of several none is chosen for a creation: they are listed with their names', () =>
-    withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const { code, stderr } = await fleet(sandbox, ['bicycles', 'create', '--name', 'Ada']);
-      expect(code).toBe(2);
-      for (const { uuid, name } of sandbox.organizations) expect(stderr).toContain(`${uuid} (${name})`);
-      expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
-    }));
+test('several orderings sort one after the other', async () => {
+  const sandbox = await openSandbox({ bicycles: 60 });
+  const { stdout, code } = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'state,-name', '--all', '--json']);
+  expect(code).toBe(0);
+  const keys = (JSON.parse(stdout) as { state: string; name: string }[]).map(({ state }) => state);
+  expect(keys).toEqual([...keys].sort());
 });
 
-test('a bicycle that the service calls by half a character is asked for by what UTF-8 has in its place', () =>
-  withServer(
-    (response, { path }) => {
-      if (path.startsWith('/bicycles/?')) response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');
-      else if (path.startsWith('/alerts/')) response.end('[]');
-      else sendJson(response, path === '/bicycles/a%EF%BF%BD/' ? 200 : 500, { name: 'Ada' });
-    },
-    async ({ env }) => {
-      const run = await runFleet(['bicycles', 'get', 'Ada', '--json'], {
-        env,
-      });
-      expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"Ada"') });
-    },
-  ));
+describe('an organization', () => {
+  test('is taken by its name where the service lists organizations', async () => {
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [, other = { uuid: '', name: '' }] = sandbox.organizations;
+    const byName = await fleet(sandbox, ['bicycles', 'list', '--organization', other.name, '--all', '-o', 'uuid']);
+    const byUuid = await fleet(sandbox, ['bicycles', 'list', '--organization', other.uuid, '--all', '-o', 'uuid']);
+    expect(byName).toMatchObject({ code: 0, stdout: byUuid.stdout });
+    for (const args of [
+      ['bicycles', 'stats'],
+      ['alerts', 'list'],
+    ])
+      expect((await fleet(sandbox, [...args, '--organization', other.name.toLowerCase(), '-o', 'csv'])).code).toBe(0);
+    const create = ['bicycles', 'create', '--name', 'Ada', '--organization', other.name, '--dry-run'];
+    expect((await fleet(sandbox, create)).stdout).toContain(`/organizations/${other.uuid}/`);
+    const watched = await fleet(sandbox, ['watch', other.name, '--for', '1s', '--resync-pages', '0']);
+    expect(watched.code).toBe(0);
+    const unknown = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nobody']);
+    expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining(`(${other.name})`)]);
+  });
+
+  test('needs its UUID where the service lists none', async () => {
+    const sandbox = await openSandbox({ bicycles: 5, service: 'interface' });
+    const { code, stderr } = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nordlicht Bikes']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('lists no organizations by name')]);
+  });
+
+  test('of several none is chosen for a creation: they are listed with their names', async () => {
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const { code, stderr } = await fleet(sandbox, ['bicycles', 'create', '--name', 'Ada']);
+    expect(code).toBe(2);
+    for (const { uuid, name } of sandbox.organizations) expect(stderr).toContain(`${uuid} (${name})`);
+    expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+});
+
+test('a bicycle that the service calls by half a character is asked for by what UTF-8 has in its place', async () => {
+  const { env } = await openServer((response, { path }) => {
+    if (path.startsWith('/bicycles/?')) response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');
+    else if (path.startsWith('/alerts/')) response.end('[]');
+    else sendJson(response, path === '/bicycles/a%EF%BF%BD/' ? 200 : 500, { name: 'Ada' });
+  });
+  const run = await runFleet(['bicycles', 'get', 'Ada', '--json'], {
+    env,
+  });
+  expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"Ada"') });
+});

@@ -15,7 +15,7 @@ import { environmentOf } from '../support/environment.js';
 import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 function metresBetween(from: LatLon, to: LatLon): number {
   return distanceMetres(from, to) ?? Number.NaN;
@@ -260,14 +260,10 @@ describe('bicycles list --near', () => {
       { uuid: 'c', latitude: null, longitude: null },
       { uuid: 'd', latitude: 0, longitude: 0 },
     ];
-    await withServer(
-      (response) => sendJson(response, 200, items),
-      async ({ env, asked }) => {
-        const run = await runFleet(['bicycles', 'list', '--near', '0,180', '--radius', '1000', '-o', 'uuid'], { env });
-        expect(run.stdout).toBe('a\nb\n');
-        expect(asked).toHaveLength(1);
-      },
-    );
+    const { env, asked } = await openServer((response) => sendJson(response, 200, items));
+    const run = await runFleet(['bicycles', 'list', '--near', '0,180', '--radius', '1000', '-o', 'uuid'], { env });
+    expect(run.stdout).toBe('a\nb\n');
+    expect(asked).toHaveLength(1);
   });
 
   test.each([

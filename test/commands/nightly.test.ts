@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { newFolder } from '../support/folder.js';
 import { blocksOf, readText } from '../support/guides.js';
 import { runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
-import { withServer } from '../support/server.js';
+import { openSandbox } from '../support/sandbox.js';
+import { openServer } from '../support/server.js';
 
 const RECIPES = blocksOf(readText('docs/alerts.md'), 'sh')[0]?.trim().split('\n') ?? [];
 
@@ -28,34 +28,29 @@ test.each(RECIPES)('%s', async (recipe) => {
     await writeFile(join(folder, name), `#!/bin/sh\necho "$@" >> ${folder}/said\n[ -t 0 ] || cat >> ${folder}/said\n`);
     await chmod(join(folder, name), 0o755);
   }
-  await withServer(
-    (response, { body }) => {
-      posted.push(body);
-      response.end();
-    },
-    async ({ url }) =>
-      withSandbox({ bicycles: 5 }, async (sandbox) => {
-        const env = {
-          FLEET_BASE_URL: sandbox.baseUrl,
-          FLEET_TOKEN: await sandbox.token(),
-          FLEET_CONFIG_DIR: folder,
-          PATH: `${folder}:${process.env['PATH']}`,
-          SLACK_URL: url,
-          TEAMS_URL: url,
-        };
-        const watch = (...more: string[]) =>
-          runFleet(
-            ['alerts', 'watch', '--state-file', join(folder, 'state'), '--every', '1s', '--exec', recipe, ...more],
-            { env },
-          );
-        expect((await watch('--for', '1s')).code).toBe(0);
-        // While nothing runs, as over a reboot.
-        const message = 'Somebody "took" it';
-        sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'bicycle.bike_stolen', { message });
-        const run = await watch('--max-events', '1', '--for', '30s');
-        expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('bicycle.bike_stolen')]);
-        const said = posted.join('') || (await readFile(join(folder, 'said'), 'utf8'));
-        expect(said).toContain(posted.length > 0 ? JSON.stringify(message).slice(1, -1) : message);
-      }),
-  );
+  const { url } = await openServer((response, { body }) => {
+    posted.push(body);
+    response.end();
+  });
+  const sandbox = await openSandbox({ bicycles: 5 });
+  const env = {
+    FLEET_BASE_URL: sandbox.baseUrl,
+    FLEET_TOKEN: await sandbox.token(),
+    FLEET_CONFIG_DIR: folder,
+    PATH: `${folder}:${process.env['PATH']}`,
+    SLACK_URL: url,
+    TEAMS_URL: url,
+  };
+  const watch = (...more: string[]) =>
+    runFleet(['alerts', 'watch', '--state-file', join(folder, 'state'), '--every', '1s', '--exec', recipe, ...more], {
+      env,
+    });
+  expect((await watch('--for', '1s')).code).toBe(0);
+  // While nothing runs, as over a reboot.
+  const message = 'Somebody "took" it';
+  sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'bicycle.bike_stolen', { message });
+  const run = await watch('--max-events', '1', '--for', '30s');
+  expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('bicycle.bike_stolen')]);
+  const said = posted.join('') || (await readFile(join(folder, 'said'), 'utf8'));
+  expect(said).toContain(posted.length > 0 ? JSON.stringify(message).slice(1, -1) : message);
 });

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
+import { openSandbox } from '../support/sandbox.js';
 import { type Answer, type Asked, sendJson, sendPage, withServer } from '../support/server.js';
 
 type Bicycle = { [field: string]: unknown };
@@ -322,13 +322,12 @@ describe('edit', () => {
   });
 
   test('--note, and null takes a link off', async () => {
-    await withSandbox({ bicycles: 60 }, async (sandbox) => {
-      const { uuid = '' } = sandbox.bicycles().find(({ state, lock }) => state === 'in_maintenance' && lock) ?? {};
-      const args = ['bicycles', 'edit', uuid, '--note', 'null', '--lock', 'null', '--model', 'null'];
-      const { code, stderr } = await runFleet(args, { env: await environmentOf(sandbox) });
-      expect([code, stderr]).toEqual([0, expect.stringMatching(/lock: http.* -> \(none\)/)]);
-      expect(sandbox.bicycle(uuid)).toMatchObject({ lock: null, model: null, note: 'null' });
-    });
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const { uuid = '' } = sandbox.bicycles().find(({ state, lock }) => state === 'in_maintenance' && lock) ?? {};
+    const args = ['bicycles', 'edit', uuid, '--note', 'null', '--lock', 'null', '--model', 'null'];
+    const { code, stderr } = await runFleet(args, { env: await environmentOf(sandbox) });
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/lock: http.* -> \(none\)/)]);
+    expect(sandbox.bicycle(uuid)).toMatchObject({ lock: null, model: null, note: 'null' });
   });
 
   test('404 to an edit says that nothing was changed', async () => {

@@ -3,16 +3,15 @@
 import { expect, test } from 'vitest';
 import { readBicycle } from '../../src/commands/shared/follow/requests.js';
 import { openTestClient } from '../support/client.js';
-import { type Answer, sendJson, withServer } from '../support/server.js';
+import { type Answer, openServer, sendJson } from '../support/server.js';
 
 async function read(answer: Answer): Promise<unknown> {
-  return withServer(answer, async ({ url }) => {
-    const { client } = await openTestClient(url, { retries: 0 });
-    return await readBicycle(client, 'u').then(
-      (bicycle) => bicycle ?? 'none',
-      ({ kind }) => kind,
-    );
-  });
+  const { url } = await openServer(answer);
+  const { client } = await openTestClient(url, { retries: 0 });
+  return await readBicycle(client, 'u').then(
+    (bicycle) => bicycle ?? 'none',
+    ({ kind }) => kind,
+  );
 }
 
 test.each<[string, Answer, unknown]>([

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { hostile } from '../support/hostile.js';
 import { startMisbehaving } from '../support/misbehaving.js';
 import { runFleet } from '../support/run.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' };
@@ -42,28 +42,22 @@ test.each([
 });
 
 test('a 404 that names the bicycle does not doubt the base URL', async () => {
-  await withServer(
-    (response) => sendJson(response, 404, { detail: 'No Bicycle matches the given query.' }),
-    async ({ url }) => {
-      const { code, stderr } = await runFleet(['api', `/bicycles/${A}/`], { env: { ...ENV, FLEET_BASE_URL: url } });
-      expect(stderr).toContain('check the ID: it is unknown, or you have no access');
-      expect(stderr).not.toContain('prefix');
-      expect(code).toBe(5);
-    },
+  const { url } = await openServer((response) =>
+    sendJson(response, 404, { detail: 'No Bicycle matches the given query.' }),
   );
+  const { code, stderr } = await runFleet(['api', `/bicycles/${A}/`], { env: { ...ENV, FLEET_BASE_URL: url } });
+  expect(stderr).toContain('check the ID: it is unknown, or you have no access');
+  expect(stderr).not.toContain('prefix');
+  expect(code).toBe(5);
 });
 
 test.each([
   [{}, false],
   [{ 'X-Service-RequestId': 'r1' }, true],
 ])('a 500 asks to quote the request id only where there is one: %j', async (headers, isQuoted) => {
-  await withServer(
-    (response) => void response.writeHead(500, headers).end(),
-    async ({ url }) => {
-      const { stderr } = await runFleet(['bicycles', 'list'], { env: { ...ENV, FLEET_BASE_URL: url } });
-      expect(stderr.includes('quote the request id')).toBe(isQuoted);
-    },
-  );
+  const { url } = await openServer((response) => void response.writeHead(500, headers).end());
+  const { stderr } = await runFleet(['bicycles', 'list'], { env: { ...ENV, FLEET_BASE_URL: url } });
+  expect(stderr.includes('quote the request id')).toBe(isQuoted);
 });
 
 test.each(['/a\r\nX', '/a\tb', 'http://127.0.0.1:1/\nx'])('fleet api %j is refused', async (path) => {

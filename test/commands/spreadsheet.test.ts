@@ -10,7 +10,7 @@ import writeXlsxFile from 'write-excel-file/node';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, sendPage, withServer } from '../support/server.js';
+import { openServer, sendJson, sendPage } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 30 });
 let folder: string;
@@ -83,16 +83,13 @@ describe('--file', () => {
     expect((await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path])).stdout).toBe('');
     expect(await readFile(path, 'utf8')).toBe(piped.stdout);
     await writeFile(path, 'old');
-    await withServer(
-      (response, { path: asked }) =>
-        asked.includes('page=2')
-          ? sendJson(response, 500, {})
-          : sendJson(response, 200, { count: 2, next: '/bicycles/?page=2', results: [{ uuid: 'a' }] }),
-      async ({ url }) => {
-        const run = await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path], { FLEET_BASE_URL: url });
-        expect(run.code).toBe(7);
-      },
+    const { url } = await openServer((response, { path: asked }) =>
+      asked.includes('page=2')
+        ? sendJson(response, 500, {})
+        : sendJson(response, 200, { count: 2, next: '/bicycles/?page=2', results: [{ uuid: 'a' }] }),
     );
+    const run = await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path], { FLEET_BASE_URL: url });
+    expect(run.code).toBe(7);
     expect(await readFile(path, 'utf8')).toBe('old');
     expect(await readdir(folder)).toEqual(['fleet.csv']);
   });
@@ -328,25 +325,21 @@ describe('rows that name their bicycles', () => {
 
   test('a list that never ends is no list', async () => {
     let pages = 0;
-    await withServer(
-      (response) => {
-        pages += 1;
-        const uuid = (index: number) => `00000000-0000-4000-8000-${String(pages * 100 + index).padStart(12, '0')}`;
-        const results = Array.from({ length: 100 }, (_, index) => ({ uuid: uuid(index), name: `Ada ${pages}` }));
-        sendPage(response, results, { next: `http://x/bicycles/?page=${pages + 1}` });
-      },
-      async ({ env }) => {
-        const words = ['put_in_maintenance', '--yes'];
-        for (const run of [
-          await runFleet(['bicycles', 'act', '-', ...words], { env, stdin: 'name\nBob\n' }),
-          await runFleet(['bicycles', 'act', 'Bob', ...words], { env }),
-        ])
-          expect([run.code, run.stderr]).toEqual([
-            7,
-            expect.stringMatching(/the list has no end: \d+ came, and it counts 100/),
-          ]);
-        expect(pages).toBeLessThan(100);
-      },
-    );
+    const { env } = await openServer((response) => {
+      pages += 1;
+      const uuid = (index: number) => `00000000-0000-4000-8000-${String(pages * 100 + index).padStart(12, '0')}`;
+      const results = Array.from({ length: 100 }, (_, index) => ({ uuid: uuid(index), name: `Ada ${pages}` }));
+      sendPage(response, results, { next: `http://x/bicycles/?page=${pages + 1}` });
+    });
+    const words = ['put_in_maintenance', '--yes'];
+    for (const run of [
+      await runFleet(['bicycles', 'act', '-', ...words], { env, stdin: 'name\nBob\n' }),
+      await runFleet(['bicycles', 'act', 'Bob', ...words], { env }),
+    ])
+      expect([run.code, run.stderr]).toEqual([
+        7,
+        expect.stringMatching(/the list has no end: \d+ came, and it counts 100/),
+      ]);
+    expect(pages).toBeLessThan(100);
   }, 30_000);
 });

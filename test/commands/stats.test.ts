@@ -5,7 +5,7 @@ import type { StatsRow } from '../../src/views/stats.js';
 import { environmentOf } from '../support/environment.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 300 });
 
@@ -82,13 +82,9 @@ test.each([
   ['null', '(none)'],
   ['"full"', '(none)'],
 ])('a charge of %s belongs to %s', async (charge, value) => {
-  await withServer(
-    (response) => sendJson(response, 200, `[{"uuid":"u","state_of_charge":${charge}}]`),
-    async ({ env }) => {
-      const { stdout } = await runFleet(['bicycles', 'stats', '--by', 'charge', '--json'], { env });
-      expect(countsOf(JSON.parse(stdout) as StatsRow[])).toEqual({ [value]: 1 });
-    },
-  );
+  const { env } = await openServer((response) => sendJson(response, 200, `[{"uuid":"u","state_of_charge":${charge}}]`));
+  const { stdout } = await runFleet(['bicycles', 'stats', '--by', 'charge', '--json'], { env });
+  expect(countsOf(JSON.parse(stdout) as StatsRow[])).toEqual({ [value]: 1 });
 });
 
 test('files have group, value, count, percent', async () => {
@@ -105,33 +101,26 @@ test.each([40, 60, 80, 140])('a terminal of %i columns gets bars where they fit'
 });
 
 test('a list that stays short is counted and ends with 9', async () => {
-  await withServer(
-    (response, { path }) =>
-      sendJson(response, 200, {
-        count: path.startsWith('/alerts') ? 0 : 3,
-        next: null,
-        results: [{ uuid: 'u', state: 'lost' }],
-      }),
-    async ({ env }) => {
-      const { code, stdout, stderr } = await runFleet(['bicycles', 'stats', '--by', 'state', '-q'], { env });
-      expect(code).toBe(9);
-      expect(stdout).toContain('lost');
-      expect(stderr).toContain('2 ');
-    },
+  const { env } = await openServer((response, { path }) =>
+    sendJson(response, 200, {
+      count: path.startsWith('/alerts') ? 0 : 3,
+      next: null,
+      results: [{ uuid: 'u', state: 'lost' }],
+    }),
   );
+  const { code, stdout, stderr } = await runFleet(['bicycles', 'stats', '--by', 'state', '-q'], { env });
+  expect(code).toBe(9);
+  expect(stdout).toContain('lost');
+  expect(stderr).toContain('2 ');
 });
 
 test.each(['__proto__', 'constructor', 'toString'])(
   'a field that is called %s is a field like another',
   async (field) => {
     expect((await stats(`--by ${field}`)).code).toBe(2);
-    await withServer(
-      (response) => sendJson(response, 200, `[{"uuid":"u","${field}":"x"}]`),
-      async ({ env }) => {
-        const { code, stdout } = await runFleet(['bicycles', 'stats', '--by', field, '--json'], { env });
-        expect([code, JSON.parse(stdout)]).toEqual([0, [{ group: field, value: 'x', count: 1, percent: 100 }]]);
-      },
-    );
+    const { env } = await openServer((response) => sendJson(response, 200, `[{"uuid":"u","${field}":"x"}]`));
+    const { code, stdout } = await runFleet(['bicycles', 'stats', '--by', field, '--json'], { env });
+    expect([code, JSON.parse(stdout)]).toEqual([0, [{ group: field, value: 'x', count: 1, percent: 100 }]]);
   },
 );
 

@@ -6,7 +6,7 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { sendStatus, sendStream, startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
-import { useSandbox, withSandbox } from '../support/sandbox.js';
+import { openSandbox, useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
 
@@ -307,53 +307,51 @@ describe('after a gap', () => {
   const PAGE = { bicycles: 260, pageSize: 100, replay: 0 };
 
   test('without a replay the list tells what changed, each once, marked as caught up', async () => {
-    await withSandbox(PAGE, async (from) => {
-      const { organization, uuid } = find('rented', from);
-      const others = from
-        .bicycles(organization)
-        .slice(0, 6)
-        .map((one) => one.uuid)
-        .filter((one) => one !== uuid);
-      const got = await watch([organization, '--max-events', '1', '--resync-pages', '10'], {
-        from,
-        onRead: {
-          pages: pagesOf(from, PAGE.pageSize),
-          action() {
-            from.dropStreams();
-            from.act(uuid, 'return');
-            for (const other of others) from.changeBicycle(other, { state_of_charge: 1.25 });
-          },
+    const from = await openSandbox(PAGE);
+    const { organization, uuid } = find('rented', from);
+    const others = from
+      .bicycles(organization)
+      .slice(0, 6)
+      .map((one) => one.uuid)
+      .filter((one) => one !== uuid);
+    const got = await watch([organization, '--max-events', '1', '--resync-pages', '10'], {
+      from,
+      onRead: {
+        pages: pagesOf(from, PAGE.pageSize),
+        action() {
+          from.dropStreams();
+          from.act(uuid, 'return');
+          for (const other of others) from.changeBicycle(other, { state_of_charge: 1.25 });
         },
-        onStderr: (text) => text.includes('caught up') && from.changeBicycle(uuid, { state_of_charge: 33 }),
-      });
-      expect(got.code).toBe(0);
-      const caughtUp = got.stdout.split('\n').filter((line) => line.includes('caught up: '));
-      expect(caughtUp).toHaveLength(others.length + 1);
-      expect(caughtUp.join('\n')).toContain('caught up: rented -> available');
-      expect(got.stderr).toMatch(/lost: .*trying again in/);
-      expect(got.stderr).toMatch(/back after .*, no updates from \d\d:\d\d:\d\d to \d\d:\d\d:\d\d: /);
-      expect(got.stderr).toMatch(/checked the list: \d+ changes caught up\n/);
-      expect(got.stderr).toMatch(/1 reconnect, 1 gap, not connected for .*changes caught up/);
+      },
+      onStderr: (text) => text.includes('caught up') && from.changeBicycle(uuid, { state_of_charge: 33 }),
     });
+    expect(got.code).toBe(0);
+    const caughtUp = got.stdout.split('\n').filter((line) => line.includes('caught up: '));
+    expect(caughtUp).toHaveLength(others.length + 1);
+    expect(caughtUp.join('\n')).toContain('caught up: rented -> available');
+    expect(got.stderr).toMatch(/lost: .*trying again in/);
+    expect(got.stderr).toMatch(/back after .*, no updates from \d\d:\d\d:\d\d to \d\d:\d\d:\d\d: /);
+    expect(got.stderr).toMatch(/checked the list: \d+ changes caught up\n/);
+    expect(got.stderr).toMatch(/1 reconnect, 1 gap, not connected for .*changes caught up/);
   });
 
   test('what is resent of a bicycle that left its state for another is nothing new', async () => {
-    await withSandbox({ bicycles: 20, faults: [{ kind: 'resend' }] }, async (from) => {
-      const { organization, uuid } = find('available', from);
-      const got = await watch([organization, '--for', '4s'], {
-        from,
-        onRead: {
-          pages: 1,
-          action() {
-            from.act(uuid, 'rent');
-            setTimeout(from.dropStreams, 200);
-          },
+    const from = await openSandbox({ bicycles: 20, faults: [{ kind: 'resend' }] });
+    const { organization, uuid } = find('available', from);
+    const got = await watch([organization, '--for', '4s'], {
+      from,
+      onRead: {
+        pages: 1,
+        action() {
+          from.act(uuid, 'rent');
+          setTimeout(from.dropStreams, 200);
         },
-      });
-      expect(got.stderr).toContain('1 reconnect');
-      const changes = got.stdout.split('\n').filter(Boolean);
-      expect(changes.map((line) => /\w+ -> \w+|leaves \w+/.exec(line)?.[0])).toEqual(['available -> rented']);
+      },
     });
+    expect(got.stderr).toContain('1 reconnect');
+    const changes = got.stdout.split('\n').filter(Boolean);
+    expect(changes.map((line) => /\w+ -> \w+|leaves \w+/.exec(line)?.[0])).toEqual(['available -> rented']);
   });
 
   test('--until that a caught-up change meets prints that bicycle, with --json as an envelope on stdout', async () => {
@@ -375,44 +373,42 @@ describe('after a gap', () => {
   });
 
   test('on a terminal what is reported breaks between words', async () => {
-    await withSandbox(PAGE, async (from) => {
-      const { organization } = find('available', from);
-      const signals = new EventEmitter();
-      const got = await watch([organization], {
-        from,
-        signals,
-        terminal: { columns: 60, rows: 24 },
-        onOpen: () => from.dropStreams(),
-        onStderr: (text) => text.replace(/\s+/g, ' ').includes('checked the list') && signals.emit('SIGINT'),
-      });
-      const report = got.stderr.slice(0, got.stderr.indexOf('watched for'));
-      expect(report).toMatch(/^[\d:]{8} back after .*\n {9}\S.*/m);
-      for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
+    const from = await openSandbox(PAGE);
+    const { organization } = find('available', from);
+    const signals = new EventEmitter();
+    const got = await watch([organization], {
+      from,
+      signals,
+      terminal: { columns: 60, rows: 24 },
+      onOpen: () => from.dropStreams(),
+      onStderr: (text) => text.replace(/\s+/g, ' ').includes('checked the list') && signals.emit('SIGINT'),
     });
+    const report = got.stderr.slice(0, got.stderr.indexOf('watched for'));
+    expect(report).toMatch(/^[\d:]{8} back after .*\n {9}\S.*/m);
+    for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 
   test('a bound that is too small to be sure is kept, and said even with --quiet', async () => {
-    await withSandbox(PAGE, async (from) => {
-      const { organization } = find('available', from);
-      const signals = new EventEmitter();
-      const lists = () => from.requests.filter(({ server }) => server === 'api').length;
-      const blink = () => {
-        from.dropStreams();
-        for (const { uuid } of from.bicycles(organization)) from.changeBicycle(uuid, { state_of_charge: 2.5 });
-      };
-      const got = await watch([organization, '--resync-pages', '2', '--quiet'], {
-        from,
-        signals,
-        onRead: { pages: 2, action: blink },
-        onStderr: (text) => text.includes('raise --resync-pages') && signals.emit('SIGINT'),
-      });
-      expect(got.code).toBe(130);
-      expect(got.stderr).toMatch(
-        /checked the list: \d+ changes caught up, \d+ bicycles not known before, but it is not complete: only the last changed bicycles were read; raise/,
-      );
-      expect(got.stderr).not.toContain('watching');
-      expect(lists()).toBe(4);
+    const from = await openSandbox(PAGE);
+    const { organization } = find('available', from);
+    const signals = new EventEmitter();
+    const lists = () => from.requests.filter(({ server }) => server === 'api').length;
+    const blink = () => {
+      from.dropStreams();
+      for (const { uuid } of from.bicycles(organization)) from.changeBicycle(uuid, { state_of_charge: 2.5 });
+    };
+    const got = await watch([organization, '--resync-pages', '2', '--quiet'], {
+      from,
+      signals,
+      onRead: { pages: 2, action: blink },
+      onStderr: (text) => text.includes('raise --resync-pages') && signals.emit('SIGINT'),
     });
+    expect(got.code).toBe(130);
+    expect(got.stderr).toMatch(
+      /checked the list: \d+ changes caught up, \d+ bicycles not known before, but it is not complete: only the last changed bicycles were read; raise/,
+    );
+    expect(got.stderr).not.toContain('watching');
+    expect(lists()).toBe(4);
   });
 });
 
@@ -444,9 +440,8 @@ describe('--live', () => {
     await says(`watching ${name}\n`, [], { terminal });
     await says(`watching bicycle ${uuid.slice(0, 8)} of ${name}\n`, ['--bicycle', uuid], { terminal });
     await says(`fleet watch ${name} `, ['--live'], { terminal });
-    await withSandbox({ bicycles: 5, service: 'interface' }, async (plain) => {
-      await says(`watching organization ${organization.slice(0, 8)}\n`, [], { terminal, from: plain });
-    });
+    const plain = await openSandbox({ bicycles: 5, service: 'interface' });
+    await says(`watching organization ${organization.slice(0, 8)}\n`, [], { terminal, from: plain });
     await says(`watching /${organization}/admin/bicycles/*\n`, []);
   });
 

@@ -1,5 +1,5 @@
 // A sandbox for tests: still unless asked otherwise, on free ports, closed whatever happens.
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 
 /** Nothing moves by itself in a test, so that what is seen is what the test did. */
@@ -16,6 +16,13 @@ export async function withSandbox<Result>(
   } finally {
     await sandbox.close();
   }
+}
+
+/** A sandbox of the test's own, until it has finished. */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const sandbox = await startSandbox({ ...STILL, ...options });
+  onTestFinished(sandbox.close);
+  return sandbox;
 }
 
 /** One sandbox for all tests of the file or `describe` it is called in. Call the result inside tests only. */
