@@ -18,7 +18,7 @@ import { keepJq } from '../support/jq.js';
 import { makeMirror } from '../support/made-mirror.js';
 import { everyPage, examplesOf } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
-import { openSandbox, useSandbox } from '../support/sandbox.js';
+import { useSandbox, withSandbox } from '../support/sandbox.js';
 import { type Ended, type Home, makeHome, type RunOptions, runLine } from '../support/shell.js';
 import { hasTool } from '../support/tools.js';
 
@@ -229,12 +229,13 @@ async function tryInHome(line: string): Promise<void> {
     await cp(sharedSettings, settings, { recursive: true, filter: (path) => !/-(?:shm|wal)$/.test(path) });
     return await tryIn(home, line);
   }
-  const sandbox = await openSandbox({ bicycles: BICYCLES });
-  await settle(settings, sandbox);
-  // A bicycle is retired without its lock.
-  const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
-  if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
-  await tryIn(home, line);
+  await withSandbox({ bicycles: BICYCLES }, async (sandbox) => {
+    await settle(settings, sandbox);
+    // A bicycle is retired without its lock.
+    const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
+    if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
+    await tryIn(home, line);
+  });
 }
 
 async function tryIn({ env, ...home }: Home, line: string): Promise<void> {

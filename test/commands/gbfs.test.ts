@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
@@ -21,8 +21,9 @@ import { useEngines, withDatabase } from '../support/mirror.js';
 import { anyText, HOSTILE } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
+import { startFleet } from '../support/running.js';
 import { useSandbox } from '../support/sandbox.js';
-import { openServer, sendJson, sendPage, withServer } from '../support/server.js';
+import { openServer, sendJson, sendPage } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 120 });
 const folder = newFolder();
@@ -148,28 +149,28 @@ test('from the list, feeds around a rental cannot be joined by id, and others ke
   expect(ids).toEqual([...ids].sort());
 });
 
-test('from the list, a report from before the last change is left out, and a uuid that comes twice', () =>
-  withService(async (url, service) => {
-    const changed = Date.parse('2026-11-22T10:00:00Z');
-    const reported = [-3_600_000, 0, 5_000].map((ms) => new Date(changed + ms).toISOString());
-    for (const [index, each] of service.bicycles.entries())
-      Object.assign(each, { latest_gps_timestamp: reported[index] });
-    const twice = { uuid: 'ABCDEF00-00b3-49c9-8706-c4ebfb2627fd', state: 'available', latitude: 9, longitude: 9 };
-    service.bicycles.push(
-      twice,
-      { ...twice, uuid: twice.uuid.toLowerCase() },
-      { ...twice, uuid: 'u6', latitude: 0, longitude: 0 },
-    );
-    const { code, stderr, documents } = await publish([], { FLEET_BASE_URL: url });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('left out: 1 twice in the list, 1 without a position')]);
-    const times = vehiclesOf(documents).map(({ lat, last_reported: at }) => [lat, at]);
-    expect(times.sort(([a], [b]) => a - b)).toEqual([
-      [1, undefined],
-      [2, '2026-11-22T10:00:00Z'],
-      [3, '2026-11-22T10:00:05Z'],
-      [9, undefined],
-    ]);
-  }));
+test('from the list, a report from before the last change is left out, and a uuid that comes twice', async () => {
+  const { url, service } = await openService();
+  const changed = Date.parse('2026-11-22T10:00:00Z');
+  const reported = [-3_600_000, 0, 5_000].map((ms) => new Date(changed + ms).toISOString());
+  for (const [index, each] of service.bicycles.entries())
+    Object.assign(each, { latest_gps_timestamp: reported[index] });
+  const twice = { uuid: 'ABCDEF00-00b3-49c9-8706-c4ebfb2627fd', state: 'available', latitude: 9, longitude: 9 };
+  service.bicycles.push(
+    twice,
+    { ...twice, uuid: twice.uuid.toLowerCase() },
+    { ...twice, uuid: 'u6', latitude: 0, longitude: 0 },
+  );
+  const { code, stderr, documents } = await publish([], { FLEET_BASE_URL: url });
+  expect([code, stderr]).toEqual([0, expect.stringContaining('left out: 1 twice in the list, 1 without a position')]);
+  const times = vehiclesOf(documents).map(({ lat, last_reported: at }) => [lat, at]);
+  expect(times.sort(([a], [b]) => a - b)).toEqual([
+    [1, undefined],
+    [2, '2026-11-22T10:00:00Z'],
+    [3, '2026-11-22T10:00:05Z'],
+    [9, undefined],
+  ]);
+});
 
 test('a folder has the files of one feed: those of another version, and what a killed run left, go', async () => {
   const { out, documents } = await publish();
@@ -354,134 +355,99 @@ test.each(engines)(
 );
 
 /** A service of a few bicycles that a test can break. */
-async function withService(
-  use: (url: string, service: { isShort: boolean; refusal: number; bicycles: object[] }) => Promise<void>,
-): Promise<void> {
-  const at = '2026-11-22T10:00:00Z';
-  const bicycles = [1, 2, 3].map((n) => ({
+async function openService() {
+  const modified = '2026-11-22T10:00:00Z';
+  const bicycles: object[] = [1, 2, 3].map((n) => ({
     uuid: `u${n}`,
     state: 'available',
+    modified,
     latitude: n,
     longitude: n,
-    modified: at,
   }));
   const service = { isShort: false, refusal: 0, bicycles };
-  await withServer(
-    (response, { path }) => {
-      if (!path.startsWith('/bicycles/')) return sendJson(response, 404, { detail: 'Not found.' });
-      if (service.refusal !== 0) return sendJson(response, service.refusal, { detail: `not now ${service.refusal}` });
-      return sendPage(response, service.bicycles, service.isShort ? { count: 9 } : {});
-    },
-    ({ url }) => use(url, service),
-  );
+  const { url } = await openServer((response, { path }) => {
+    if (!path.startsWith('/bicycles/')) return sendJson(response, 404, { detail: 'Not found.' });
+    if (service.refusal !== 0) return sendJson(response, service.refusal, { detail: `not now ${service.refusal}` });
+    return sendPage(response, service.bicycles, service.isShort ? { count: 9 } : {});
+  });
+  return { url, service };
 }
 
-test('--every keeps the feed current, --serve serves it with ETag; a failure leaves the old one', () =>
-  withService(async (url, service) => {
-    const signals = new EventEmitter();
-    const out = join(folder, 'every');
-    const lines: { event?: string; vehicles?: number; message?: string; url?: string }[] = [];
-    let origin = '';
-    const heard = new EventEmitter();
-    const take = (text: string) => {
-      for (const line of text.split('\n').filter((each) => each !== '')) {
-        lines.push(JSON.parse(line));
-      }
-      origin = lines.find(({ event }) => event === 'serving')?.url ?? '';
-      heard.emit('line');
-    };
-    const until = async (isSo: () => boolean) => {
-      while (!isSo()) await once(heard, 'line');
-    };
-    const flags = ['--every', '1s', '--serve', '0', '--json', '--retries', '0', '--out', out];
-    const running = runFleet(['gbfs', '--system', system, ...flags], {
-      env: { ...env, FLEET_BASE_URL: url },
-      signals,
-      onStdout: take,
-      onStderr: take,
-    });
-    const ofEvent = (event: string) => lines.filter((line) => line.event === event);
-    await until(() => ofEvent('published').length > 0);
-    expect(ofEvent('published')[0]).toMatchObject({ vehicles: 3, source: 'list', ttl_s: 1 });
-    const base = origin.replace(/gbfs\.json$/, '');
-    const file = `${base}vehicle_status.json`;
-    const fetched = await fetch(file);
-    expect(fetched.status).toBe(200);
-    expect(((await fetched.json()) as Documents)['data'].vehicles).toHaveLength(3);
-    expect((await fetch(file, { method: 'POST' })).status).toBe(405);
-    const none = await fetch(`${base}../secret`);
-    expect([none.status, await none.text()]).toEqual([404, expect.stringContaining('/vehicle_status.json\n/')]);
-    const whole = request({ port: new URL(base).port, path: file }).end();
-    const [proxied] = (await once(whole, 'response')) as [IncomingMessage];
-    expect(proxied.resume().statusCode).toBe(200);
-    const head = await fetch(file, { method: 'HEAD' });
-    expect([head.status, await head.text()]).toEqual([200, '']);
-    // The tag is that of the text: asked again at once, nothing is sent, as long as it is the same feed.
-    const tag = (await fetch(`${base}system_information.json`)).headers.get('etag') ?? '';
-    expect(tag).toMatch(/^"[\w-]+"$/);
+test('--every keeps the feed current, --serve serves it with ETag; a failure leaves the old one', async () => {
+  const { url, service } = await openService();
+  const out = join(folder, 'every');
+  const flags = ['--every', '1s', '--serve', '0', '--json', '--retries', '0', '--out', out];
+  const running = startFleet(['gbfs', '--system', system, ...flags], { env: { ...env, FLEET_BASE_URL: url } });
+  const ofEvent = (name: string): { vehicles?: number; message?: string; url?: string }[] =>
+    running.objects().filter(({ event }) => event === name);
+  await running.until(() => ofEvent('published').length > 0);
+  expect(ofEvent('published')[0]).toMatchObject({ vehicles: 3, source: 'list', ttl_s: 1 });
+  const base = String(ofEvent('serving')[0]?.url).replace(/gbfs\.json$/, '');
+  const file = `${base}vehicle_status.json`;
+  const fetched = await fetch(file);
+  expect(fetched.status).toBe(200);
+  expect(((await fetched.json()) as Documents)['data'].vehicles).toHaveLength(3);
+  expect((await fetch(file, { method: 'POST' })).status).toBe(405);
+  const none = await fetch(`${base}../secret`);
+  expect([none.status, await none.text()]).toEqual([404, expect.stringContaining('/vehicle_status.json\n/')]);
+  const whole = request({ port: new URL(base).port, path: file }).end();
+  const [proxied] = (await once(whole, 'response')) as [IncomingMessage];
+  expect(proxied.resume().statusCode).toBe(200);
+  const head = await fetch(file, { method: 'HEAD' });
+  expect([head.status, await head.text()]).toEqual([200, '']);
+  // The tag is that of the text: asked again at once, nothing is sent, as long as it is the same feed.
+  const tag = (await fetch(`${base}system_information.json`)).headers.get('etag') ?? '';
+  expect(tag).toMatch(/^"[\w-]+"$/);
 
-    service.isShort = true;
-    await until(() => ofEvent('failed').length > 0);
-    expect(ofEvent('failed')[0]?.message).toMatch(/not published: .*missing.*; the old one stays, .* old \(ttl 1 s\)/);
-    const [before] = [await (await fetch(file)).text()];
-    const known = (await fetch(file)).headers.get('etag') ?? '';
-    expect((await fetch(file, { headers: { 'if-none-match': `"x", W/${known}` } })).status).toBe(304);
-    expect(readFileSync(join(out, 'vehicle_status.json'), 'utf8')).toBe(before);
+  service.isShort = true;
+  await running.until(() => ofEvent('failed').length > 0);
+  expect(ofEvent('failed')[0]?.message).toMatch(/not published: .*missing.*; the old one stays, .* old \(ttl 1 s\)/);
+  const [before] = [await (await fetch(file)).text()];
+  const known = (await fetch(file)).headers.get('etag') ?? '';
+  expect((await fetch(file, { headers: { 'if-none-match': `"x", W/${known}` } })).status).toBe(304);
+  expect(readFileSync(join(out, 'vehicle_status.json'), 'utf8')).toBe(before);
 
-    service.isShort = false;
-    // A gateway may refuse for a moment what it took before.
-    for (const status of [401, 403, 404]) {
-      service.refusal = status;
-      await until(() => ofEvent('failed').some(({ message }) => message?.includes(`not now ${status}`)));
-    }
-    service.refusal = 0;
-    service.bicycles.pop();
-    const failures = lines.length;
-    await until(() => lines.slice(failures).some(({ vehicles }) => vehicles === 2));
-    expect(((await (await fetch(file)).json()) as Documents)['data'].vehicles).toHaveLength(2);
-    signals.emit('SIGINT', 'SIGINT');
-    expect((await running).code).toBe(130);
-    expect(await problemsOf(readDocuments(out))).toEqual({});
-  }));
+  service.isShort = false;
+  // A gateway may refuse for a moment what it took before.
+  for (const status of [401, 403, 404]) {
+    service.refusal = status;
+    await running.until(() => ofEvent('failed').some(({ message }) => message?.includes(`not now ${status}`)));
+  }
+  service.refusal = 0;
+  service.bicycles.pop();
+  await running.until(() => ofEvent('published').some(({ vehicles }) => vehicles === 2));
+  expect(((await (await fetch(file)).json()) as Documents)['data'].vehicles).toHaveLength(2);
+  expect((await running.stop()).code).toBe(130);
+  expect(await problemsOf(readDocuments(out))).toEqual({});
+});
 
-test('--serve needs no folder, and tells where the files are', () =>
-  withService(async (url) => {
-    const signals = new EventEmitter();
-    const { feed_url: _none, ...others } = SYSTEM;
-    const file = join(folder, 'served.json');
-    writeFileSync(file, JSON.stringify(others));
-    let stdout = '';
-    let asked: Promise<Documents> | undefined;
-    const run = await runFleet(['gbfs', '--system', file, '--serve', '0', '--every', '60s'], {
-      env: { ...env, FLEET_BASE_URL: url },
-      signals,
-      onStdout: (text) => (stdout += text),
-      onStderr() {
-        asked ??= fetch(stdout.trim()).then((answer) => answer.json());
-        void asked.then(() => signals.emit('SIGINT', 'SIGINT'));
-      },
-    });
-    expect([run.code, run.stdout]).toEqual([130, expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/gbfs\.json\n$/)]);
-    const feeds: { url: string }[] = (await asked)?.['data'].feeds;
-    expect(feeds[0]?.url).toBe(run.stdout.replace('gbfs.json\n', 'system_information.json'));
-  }));
+test('--serve needs no folder, and tells where the files are', async () => {
+  const { url } = await openService();
+  const { feed_url: _none, ...others } = SYSTEM;
+  const file = join(folder, 'served.json');
+  writeFileSync(file, JSON.stringify(others));
+  const args = ['gbfs', '--system', file, '--serve', '0', '--every', '60s'];
+  const running = startFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
+  await running.until(() => running.stderr().includes('published'));
+  expect(running.stdout()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/gbfs\.json\n$/);
+  const { data } = await fetch(running.stdout().trim()).then((answer) => answer.json());
+  expect(data.feeds[0]?.url).toBe(running.stdout().replace('gbfs.json\n', 'system_information.json'));
+  expect((await running.stop()).code).toBe(130);
+});
 
 test('a list that stays short, or cannot be read, is not published: the old feed stays, and its age is said', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
-  await withService(async (url, service) => {
-    service.isShort = true;
-    const args = ['gbfs', '--out', out, '--system', system, '--retries', '0'];
-    const short = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
-    expect(short.code).toBe(9);
-    expect(short.stderr).toMatch(
-      /the feed was not published: .*missing.*; the old one stays, \d+ m?s old \(ttl 1 min\)/,
-    );
-    const nobody = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:1' };
-    expect((await runFleet(args, { env: nobody })).code).toBe(8);
-    const later = { env: nobody, now: () => Date.now() + 71_000 };
-    expect((await runFleet(args, later)).code).toBe(9);
-  });
+  const { url, service } = await openService();
+  service.isShort = true;
+  const args = ['gbfs', '--out', out, '--system', system, '--retries', '0'];
+  const short = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
+  expect(short.code).toBe(9);
+  expect(short.stderr).toMatch(/the feed was not published: .*missing.*; the old one stays, \d+ m?s old \(ttl 1 min\)/);
+  const nobody = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:1' };
+  expect((await runFleet(args, { env: nobody })).code).toBe(8);
+  const later = { env: nobody, now: () => Date.now() + 71_000 };
+  expect((await runFleet(args, later)).code).toBe(9);
   expect(readFileSync(join(out, 'gbfs.json'), 'utf8')).toBe(old);
   expect(readdirSync(out).filter((name) => !name.endsWith('.json'))).toEqual([]);
   const check = (now: () => number) => runFleet(['gbfs', '--check', '--out', out], { env, now });

@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import { openQuickClock } from '../support/fast-clock.js';
-import { BINDING, leaveJournal, numbered, withJournal } from '../support/journal.js';
+import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { openServer, sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -21,25 +21,18 @@ interface Service {
 }
 
 /** A service that answers each change with the status given, 200 when there is none left. */
-function withService(use: (service: Service) => Promise<void>, statuses: number[] = []): Promise<void> {
-  return withServer(
-    (response, { method, path }) => {
-      if (method === 'POST') return sendJson(response, statuses.shift() ?? 200, {});
-      if (path.startsWith('/bicycles/?')) return sendJson(response, 200, []);
-      sendJson(response, 404, { detail: 'Not found.' });
-    },
-    ({ url, env, asked }) =>
-      use({
-        url,
-        posts: () => asked.filter(({ method }) => method === 'POST').map(({ path }) => path.split('/')[2] ?? ''),
-        act: (words, options = {}) =>
-          runFleet(['bicycles', 'act', ...words, 'rent', '--yes'], {
-            env,
-            clock: openQuickClock(),
-            ...options,
-          }),
-      }),
-  );
+async function openService(statuses: number[] = []): Promise<Service> {
+  const { url, env, asked } = await openServer((response, { method, path }) => {
+    if (method === 'POST') return sendJson(response, statuses.shift() ?? 200, {});
+    if (path.startsWith('/bicycles/?')) return sendJson(response, 200, []);
+    sendJson(response, 404, { detail: 'Not found.' });
+  });
+  return {
+    url,
+    posts: () => asked.filter(({ method }) => method === 'POST').map(({ path }) => path.split('/')[2] ?? ''),
+    act: (words, options = {}) =>
+      runFleet(['bicycles', 'act', ...words, 'rent', '--yes'], { env, clock: openQuickClock(), ...options }),
+  };
 }
 
 const outcomesOf = (stdout: string) =>
@@ -70,33 +63,27 @@ describe('a process that was stopped between the journal and the bytes', () => {
   }
 
   test('and was taken over meanwhile sends nothing', async () => {
-    await withJournal((path) =>
-      withService(async ({ act, posts }) => {
-        const clock = openSleeper(path, (journal) => {
-          const { holder, records } = readJournal(Buffer.from(journal), path);
-          const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: records };
-          appendFileSync(path, `\n${lineOf(claim)}`);
-        });
-        const { code, stdout, stderr } = await act([A, B, '--journal', path, '--json'], { clock });
-        expect(posts()).toEqual([]);
-        expect(stderr).toContain('was taken over by another run');
-        expect(stdout.match(/"outcome":"not-sent"/g)).toHaveLength(2);
-        expect(code).toBe(10);
-      }),
-    );
+    const path = newJournal();
+    const { act, posts } = await openService();
+    const clock = openSleeper(path, (journal) => {
+      const { holder, records } = readJournal(Buffer.from(journal), path);
+      const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: records };
+      appendFileSync(path, `\n${lineOf(claim)}`);
+    });
+    const { code, stdout, stderr } = await act([A, B, '--journal', path, '--json'], { clock });
+    expect(posts()).toEqual([]);
+    expect(stderr).toContain('was taken over by another run');
+    expect(stdout.match(/"outcome":"not-sent"/g)).toHaveLength(2);
+    expect(code).toBe(10);
   });
 
   test('and still holds its journal says so, and sends each once', async () => {
-    await withJournal((path) =>
-      withService(async ({ act, posts }) => {
-        const { code, stderr } = await act([A, B, '--journal', path], { clock: openSleeper(path, () => {}) });
-        expect(stderr).toMatch(
-          /this process was stopped for 60\.\d s; checking that no other run took over the journal/,
-        );
-        expect(posts().sort()).toEqual([A, B]);
-        expect(code).toBe(0);
-      }),
-    );
+    const path = newJournal();
+    const { act, posts } = await openService();
+    const { code, stderr } = await act([A, B, '--journal', path], { clock: openSleeper(path, () => {}) });
+    expect(stderr).toMatch(/this process was stopped for 60\.\d s; checking that no other run took over the journal/);
+    expect(posts().sort()).toEqual([A, B]);
+    expect(code).toBe(0);
   });
 });
 
@@ -132,81 +119,64 @@ describe('a journal that somebody changed', () => {
   ];
 
   test.each(changes)('%s: exit 2, nothing acted on, until --unknown resend', async (_case, change, why) => {
-    await withJournal((path) =>
-      withService(async ({ act, posts }) => {
-        expect((await act([A, B, '--journal', path])).code).toBe(0);
-        const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
-        await writeFile(path, `${change(lines).join('\n')}\n`);
-        for (const more of [[], ['--dry-run'], ['--unknown', 'done']]) {
-          const { code, stderr } = await act([A, B, C, '--journal', path, ...more]);
-          expect(stderr).toMatch(why);
-          expect(stderr).toContain('nothing was sent');
-          expect(code).toBe(2);
-        }
-        expect(posts()).toHaveLength(2);
-        const shown = await runFleet(['journal', 'show', path, '-o', 'csv']);
-        expect(shown.code).toBe(9);
-        expect(shown.stderr).toMatch(why);
-        const resent = await act([A, B, C, '--journal', path, '--unknown', 'resend', '--settle', '0']);
-        expect(resent.code).toBe(0);
-        expect(posts()).toContain(C);
-        // The operator knew: from there on it is a journal again.
-        const again = await act([A, B, C, '--journal', path, '--json']);
-        expect(outcomesOf(again.stdout)).toEqual({ a: 'skipped', b: 'skipped', c: 'skipped' });
-      }),
-    );
+    const path = newJournal();
+    const { act, posts } = await openService();
+    expect((await act([A, B, '--journal', path])).code).toBe(0);
+    const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+    await writeFile(path, `${change(lines).join('\n')}\n`);
+    for (const more of [[], ['--dry-run'], ['--unknown', 'done']]) {
+      const { code, stderr } = await act([A, B, C, '--journal', path, ...more]);
+      expect(stderr).toMatch(why);
+      expect(stderr).toContain('nothing was sent');
+      expect(code).toBe(2);
+    }
+    expect(posts()).toHaveLength(2);
+    const shown = await runFleet(['journal', 'show', path, '-o', 'csv']);
+    expect(shown.code).toBe(9);
+    expect(shown.stderr).toMatch(why);
+    const resent = await act([A, B, C, '--journal', path, '--unknown', 'resend', '--settle', '0']);
+    expect(resent.code).toBe(0);
+    expect(posts()).toContain(C);
+    // The operator knew: from there on it is a journal again.
+    const again = await act([A, B, C, '--journal', path, '--json']);
+    expect(outcomesOf(again.stdout)).toEqual({ a: 'skipped', b: 'skipped', c: 'skipped' });
   });
 
   test('what is appended by something else while a run uses it ends the run', async () => {
-    await withJournal((path) =>
-      withServer(
-        async (response, { method }) => {
-          if (method === 'POST') await appendFile(path, '{"answered":"x"}\n');
-          sendJson(response, 200, method === 'GET' ? [] : {});
-        },
-        async ({ env, asked }) => {
-          const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--concurrency', '1'];
-          const { code, stderr } = await runFleet(args, { env });
-          expect(stderr).toContain('was changed while the run used it');
-          expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({
-            code: 10,
-            posts: 1,
-          });
-        },
-      ),
-    );
+    const path = newJournal();
+    const { env, asked } = await openServer(async (response, { method }) => {
+      if (method === 'POST') await appendFile(path, '{"answered":"x"}\n');
+      sendJson(response, 200, method === 'GET' ? [] : {});
+    });
+    const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--concurrency', '1'];
+    const { code, stderr } = await runFleet(args, { env });
+    expect(stderr).toContain('was changed while the run used it');
+    expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({
+      code: 10,
+      posts: 1,
+    });
   });
 });
 
 test.each([408, 409, 423, 425, 499])('%d was not carried out: a resume sends it again', async (status) => {
-  await withJournal((path) =>
-    withService(
-      async ({ act, posts }) => {
-        const first = await act([A, B, '--journal', path, '--json', '--concurrency', '1']);
-        expect(first.code).toBe(9);
-        const second = await act([A, B, '--journal', path, '--json']);
-        expect(outcomesOf(second.stdout)).toEqual({ a: 'done', b: 'skipped' });
-        expect({ code: second.code, posts: posts() }).toEqual({ code: 0, posts: [A, B, A] });
-      },
-      [status],
-    ),
-  );
+  const path = newJournal();
+  const { act, posts } = await openService([status]);
+  const first = await act([A, B, '--journal', path, '--json', '--concurrency', '1']);
+  expect(first.code).toBe(9);
+  const second = await act([A, B, '--journal', path, '--json']);
+  expect(outcomesOf(second.stdout)).toEqual({ a: 'done', b: 'skipped' });
+  expect({ code: second.code, posts: posts() }).toEqual({ code: 0, posts: [A, B, A] });
 });
 
 describe('a gateway answers a change', () => {
   test.each([502, 503, 504, 524])('%d in bulk: unknown, and a resume does not send it by itself', async (status) => {
-    await withJournal((path) =>
-      withService(
-        async ({ act, posts }) => {
-          const first = await act([A, B, '--journal', path, '--json', '--concurrency', '1']);
-          expect(outcomesOf(first.stdout)).toEqual({ a: 'unknown', b: 'done' });
-          const second = await act([A, B, '--journal', path, '--json', '--settle', '0']);
-          expect(outcomesOf(second.stdout)).toEqual({ a: 'unknown', b: 'skipped' });
-          expect(posts()).toEqual([A, B]);
-        },
-        [status],
-      ),
-    );
+    const path = newJournal();
+    const { act, posts } = await openService([status]);
+    const first = await act([A, B, '--journal', path, '--json', '--concurrency', '1']);
+    expect(outcomesOf(first.stdout)).toEqual({ a: 'unknown', b: 'done' });
+    const second = await act([A, B, '--journal', path, '--json', '--settle', '0']);
+    expect(outcomesOf(second.stdout)).toEqual({ a: 'unknown', b: 'skipped' });
+    expect(posts()).toEqual([A, B]);
   });
 
   test.each([
@@ -232,74 +202,62 @@ describe('a gateway answers a change', () => {
 test.each([500, 302, 200])(
   'a service that answers /me/ with %d and no user is acted on all the same',
   async (status) => {
-    await withJournal((path) =>
-      withServer(
-        (response, { method, path: asked }) => {
-          if (asked === '/me/') return void response.writeHead(status, { location: '/login' }).end('<html>');
-          sendJson(response, 200, method === 'GET' ? [] : {});
-        },
-        async ({ env }) => {
-          const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path];
-          expect((await runFleet(args, { env })).code).toBe(0);
-        },
-      ),
-    );
+    const path = newJournal();
+    const { env } = await openServer((response, { method, path: asked }) => {
+      if (asked === '/me/') return void response.writeHead(status, { location: '/login' }).end('<html>');
+      sendJson(response, 200, method === 'GET' ? [] : {});
+    });
+    const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path];
+    expect((await runFleet(args, { env })).code).toBe(0);
   },
 );
 
 describe('journal show', () => {
   test('a row a bicycle, how it is known, and a summary', async () => {
-    await withJournal(async (path) => {
-      const result = { status: 200, state: 'rented', request_id: 'r1', milliseconds: 1, message: null };
-      await leaveJournal(path, { binding: {}, start: { newest: null, date: null }, sending: [A, B, C] });
-      const at = Date.parse('2026-03-01T12:00:00Z');
-      const records = [
-        { answered: A, run: 'dead', name: 'Emmy 1', result: { outcome: 'done', ...result }, at },
-        { answered: B, run: 'dead', how: 'history', result: { outcome: 'done', ...result, status: null }, at },
-      ];
-      await appendFile(path, numbered(records, 6).join(''));
-      const { code, stdout, stderr } = await runFleet(['journal', 'show', path, '-o', 'csv']);
-      expect(stdout).toBe(
-        [
-          'uuid,row,name,outcome,at,run,how,status,state,request_id,message',
-          `${A},,Emmy 1,done,2026-03-01T12:00:00.000Z,dead,answered,200,rented,r1,`,
-          `${B},,,done,2026-03-01T12:00:00.000Z,dead,history,,rented,r1,`,
-          `${C},,,unknown,1970-01-01T00:00:00.001Z,dead,,,,,"it was about to be sent, and no answer was recorded"`,
-          '',
-        ].join('\n'),
-      );
-      expect(stderr).toContain(
-        `${BINDING.command} rent at http://x: 2 done (1 answered, 1 confirmed after a crash), 1 unknown; 1 run`,
-      );
-      expect(code).toBe(0);
-    });
+    const path = newJournal();
+    const result = { status: 200, state: 'rented', request_id: 'r1', milliseconds: 1, message: null };
+    await leaveJournal(path, { binding: {}, start: { newest: null, date: null }, sending: [A, B, C] });
+    const at = Date.parse('2026-03-01T12:00:00Z');
+    const records = [
+      { answered: A, run: 'dead', name: 'Emmy 1', result: { outcome: 'done', ...result }, at },
+      { answered: B, run: 'dead', how: 'history', result: { outcome: 'done', ...result, status: null }, at },
+    ];
+    await appendFile(path, numbered(records, 6).join(''));
+    const { code, stdout, stderr } = await runFleet(['journal', 'show', path, '-o', 'csv']);
+    expect(stdout).toBe(
+      [
+        'uuid,row,name,outcome,at,run,how,status,state,request_id,message',
+        `${A},,Emmy 1,done,2026-03-01T12:00:00.000Z,dead,answered,200,rented,r1,`,
+        `${B},,,done,2026-03-01T12:00:00.000Z,dead,history,,rented,r1,`,
+        `${C},,,unknown,1970-01-01T00:00:00.001Z,dead,,,,,"it was about to be sent, and no answer was recorded"`,
+        '',
+      ].join('\n'),
+    );
+    expect(stderr).toContain(
+      `${BINDING.command} rent at http://x: 2 done (1 answered, 1 confirmed after a crash), 1 unknown; 1 run`,
+    );
+    expect(code).toBe(0);
   });
 
   test('no journal, another file, an empty one: exit 2', async () => {
-    await withJournal(async (path) => {
-      expect((await runFleet(['journal', 'show', path])).stderr).toContain('there is no journal');
-      await writeFile(path, '');
-      expect((await runFleet(['journal', 'show', path])).stderr).toContain('holds nothing');
-      await writeFile(path, 'uuid\n');
-      expect(await runFleet(['journal', 'show', path])).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('is not a fleet journal'),
-      });
+    const path = newJournal();
+    expect((await runFleet(['journal', 'show', path])).stderr).toContain('there is no journal');
+    await writeFile(path, '');
+    expect((await runFleet(['journal', 'show', path])).stderr).toContain('holds nothing');
+    await writeFile(path, 'uuid\n');
+    expect(await runFleet(['journal', 'show', path])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not a fleet journal'),
     });
   });
 
   test('the end of a resumed run says what was done before, and -o wide lists it', async () => {
-    await withJournal((path) =>
-      withService(
-        async ({ act }) => {
-          await act([A, B, C, '--journal', path, '--concurrency', '1']);
-          const { stdout, stderr } = await act([A, B, C, '--journal', path, '-o', 'wide']);
-          expect(stderr).toContain('3 bicycles: 1 done now, 2 already done');
-          expect(stdout).toMatch(new RegExp(`${B} +skipped`));
-          expect(stdout).toMatch(new RegExp(`${A} +done`));
-        },
-        [425],
-      ),
-    );
+    const path = newJournal();
+    const { act } = await openService([425]);
+    await act([A, B, C, '--journal', path, '--concurrency', '1']);
+    const { stdout, stderr } = await act([A, B, C, '--journal', path, '-o', 'wide']);
+    expect(stderr).toContain('3 bicycles: 1 done now, 2 already done');
+    expect(stdout).toMatch(new RegExp(`${B} +skipped`));
+    expect(stdout).toMatch(new RegExp(`${A} +done`));
   });
 });

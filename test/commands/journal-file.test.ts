@@ -10,11 +10,11 @@ import { followHolder, type Holder } from '../../src/commands/shared/bulk/lock.j
 import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { openQuickClock } from '../support/fast-clock.js';
-import { BINDING, leaveJournal, numbered, withJournal } from '../support/journal.js';
+import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { PROGRAM_LINE } from '../support/program.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const HEADER = lineOf({ fleet_journal: 3, ...BINDING });
 const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z', user: [] };
@@ -163,84 +163,79 @@ test.each([-1e15, 0, 1e15, 1500])('a beat of %d ms is watched for a reasonable t
 
 describe('opening', () => {
   test('what is written is on the disk when its promise resolves; a cut line harms nothing', async () => {
-    await withJournal(async (path) => {
-      const first = await open(path);
-      await first.begin(START);
-      await Promise.all([
-        first.announce('a', NOTHING),
-        first.announce('b', { name: 'Ada', before: { state: 'lost', version: '7' } }),
-        first.record('a', DONE, { ...ANSWERED, name: 'Bea' }),
-      ]);
-      const text = await readFile(path, 'utf8');
-      for (const word of ['"sending":"a"', '"sending":"b"', '"answered":"a"']) expect(text).toContain(word);
-      await first.close();
-      await appendFile(path, '{"sendi');
-      const second = await open(path);
-      const sending = { start: START, afterMs: expect.any(Number), before: null };
-      const about = { uuid: null, how: 'answered', run: expect.any(String), atMs: expect.any(Number) };
-      expect([...second.before]).toEqual([
-        ['a', { ...about, name: 'Bea', result: DONE, sending }],
-        [
-          'b',
-          {
-            ...about,
-            name: 'Ada',
-            result: undefined,
-            sending: { ...sending, before: { state: 'lost', version: '7' } },
-          },
-        ],
-      ]);
-      await second.begin(START);
-      await second.announce('c', NOTHING);
-      await second.close();
-      expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b', 'c']);
-    });
+    const path = newJournal();
+    const first = await open(path);
+    await first.begin(START);
+    await Promise.all([
+      first.announce('a', NOTHING),
+      first.announce('b', { name: 'Ada', before: { state: 'lost', version: '7' } }),
+      first.record('a', DONE, { ...ANSWERED, name: 'Bea' }),
+    ]);
+    const text = await readFile(path, 'utf8');
+    for (const word of ['"sending":"a"', '"sending":"b"', '"answered":"a"']) expect(text).toContain(word);
+    await first.close();
+    await appendFile(path, '{"sendi');
+    const second = await open(path);
+    const sending = { start: START, afterMs: expect.any(Number), before: null };
+    const about = { uuid: null, how: 'answered', run: expect.any(String), atMs: expect.any(Number) };
+    expect([...second.before]).toEqual([
+      ['a', { ...about, name: 'Bea', result: DONE, sending }],
+      [
+        'b',
+        {
+          ...about,
+          name: 'Ada',
+          result: undefined,
+          sending: { ...sending, before: { state: 'lost', version: '7' } },
+        },
+      ],
+    ]);
+    await second.begin(START);
+    await second.announce('c', NOTHING);
+    await second.close();
+    expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b', 'c']);
   });
 
   test('with the line ends of another system it is the same', async () => {
-    await withJournal(async (path) => {
-      await leaveJournal(path, { binding: {}, start: START, sending: ['a'] });
-      const text = await readFile(path, 'utf8');
-      const read = readJournal(Buffer.from(`\r\n${text.replaceAll('\n', '\r\n')}`), path);
-      expect([...read.entries.keys()]).toEqual(['a']);
-    });
+    const path = newJournal();
+    await leaveJournal(path, { binding: {}, start: START, sending: ['a'] });
+    const text = await readFile(path, 'utf8');
+    const read = readJournal(Buffer.from(`\r\n${text.replaceAll('\n', '\r\n')}`), path);
+    expect([...read.entries.keys()]).toEqual(['a']);
   });
 
   test('an answer is dated by the first sending that nobody knows of', async () => {
-    await withJournal(async (path) => {
-      for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
-        const journal = await open(path);
-        await journal.begin({ ...START, newest });
-        await journal.announce('a', NOTHING);
-        await journal.close();
-      }
-      expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
-    });
+    const path = newJournal();
+    for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
+      const journal = await open(path);
+      await journal.begin({ ...START, newest });
+      await journal.announce('a', NOTHING);
+      await journal.close();
+    }
+    expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
   });
 
   test('one run a journal: by its own name, a link, a hard link, a link to nothing', async () => {
-    await withJournal(async (path) => {
-      await symlink(path, `${path}.dangling`);
-      const first = await open(`${path}.dangling`, BINDING, 1);
-      await symlink(path, `${path}.symlink`);
-      await link(path, `${path}.link`);
-      const names = [path, `${path}.symlink`, `${path}.link`, `${path}.dangling`];
-      const tried = names.map((name) => expect(open(name, BINDING, 1)).rejects.toThrow('is in use by another run'));
-      await Promise.all(tried);
-      await first.close();
-      await (await open(`${path}.link`)).close();
-      expect(existsSync(`${path}.lock`)).toBe(false);
-    });
+    const path = newJournal();
+    await symlink(path, `${path}.dangling`);
+    const first = await open(`${path}.dangling`, BINDING, 1);
+    await symlink(path, `${path}.symlink`);
+    await link(path, `${path}.link`);
+    const names = [path, `${path}.symlink`, `${path}.link`, `${path}.dangling`];
+    const tried = names.map((name) => expect(open(name, BINDING, 1)).rejects.toThrow('is in use by another run'));
+    await Promise.all(tried);
+    await first.close();
+    await (await open(`${path}.link`)).close();
+    expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
   test('of many that find a dead run one takes it over', async () => {
-    await withJournal(async (path) => {
-      await leaveJournal(path, { binding: {}, start: START, sending: [] });
-      const tried = await Promise.allSettled(Array.from({ length: 10 }, () => open(path)));
-      const opened = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      expect(opened).toHaveLength(1);
-      await opened[0]?.close();
-    });
+    const path = newJournal();
+    await leaveJournal(path, { binding: {}, start: START, sending: [] });
+    const tried = await Promise.allSettled(Array.from({ length: 10 }, () => open(path)));
+    const opened = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    expect(opened).toHaveLength(1);
+    await opened[0]?.close();
   });
 
   test.each([
@@ -256,39 +251,36 @@ describe('opening', () => {
       },
     ],
   ])('a journal that is %s ends the run that uses it', async (_case, harm) => {
-    await withJournal(async (path) => {
-      const journal = await open(path);
-      await journal.announce('a', NOTHING);
-      await harm(path);
-      await expect(journal.announce('b', NOTHING)).rejects.toMatchObject({ kind: 'output' });
-      expect(journal.lost.aborted).toBe(true);
-      await journal.close();
-    });
+    const path = newJournal();
+    const journal = await open(path);
+    await journal.announce('a', NOTHING);
+    await harm(path);
+    await expect(journal.announce('b', NOTHING)).rejects.toMatchObject({ kind: 'output' });
+    expect(journal.lost.aborted).toBe(true);
+    await journal.close();
   });
 
   test('a run that was taken over while it slept sends nothing more', async () => {
-    await withJournal(async (path) => {
-      const journal = await open(path);
-      const { holder } = readJournal(await readFile(path), path);
-      const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 2 };
-      await appendFile(path, `\n${lineOf(claim)}`);
-      await expect(journal.announce('a', NOTHING)).rejects.toThrow('was taken over by another run');
-      await journal.close();
-    });
+    const path = newJournal();
+    const journal = await open(path);
+    const { holder } = readJournal(await readFile(path), path);
+    const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 2 };
+    await appendFile(path, `\n${lineOf(claim)}`);
+    await expect(journal.announce('a', NOTHING)).rejects.toThrow('was taken over by another run');
+    await journal.close();
   });
 
   test('a claim that lost does not disturb who holds it', async () => {
-    await withJournal(async (path) => {
-      const journal = await open(path);
-      await appendFile(
-        path,
-        `\n${lineOf({ claim: 'late', over: null, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 2 })}`,
-      );
-      await journal.announce('a', NOTHING);
-      await journal.announce('b', NOTHING);
-      await journal.close();
-      expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b']);
-    });
+    const path = newJournal();
+    const journal = await open(path);
+    await appendFile(
+      path,
+      `\n${lineOf({ claim: 'late', over: null, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 2 })}`,
+    );
+    await journal.announce('a', NOTHING);
+    await journal.announce('b', NOTHING);
+    await journal.close();
+    expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b']);
   });
 
   test.each(['/dev/null', '/dev/full', '/dev/stdout', '/tmp'])('%s is no journal', async (path) => {
@@ -300,38 +292,33 @@ const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 
 describe('processes', () => {
   test('a full disk: every bicycle that was sent has its line, exit 10', async () => {
-    await withJournal(async (path) => {
-      let posts = 0;
-      await withServer(
-        (response, { method }) => {
-          if (method === 'POST') posts += 1;
-          setTimeout(() => sendJson(response, 200, method === 'GET' ? [] : {}), 20);
-        },
-        async ({ url }) => {
-          const uuids = Array.from({ length: 60 }, (_, index) => A.replace(/..$/, String(10 + index)));
-          const list = `${path}.uuids`;
-          await writeFile(list, uuids.join('\n'));
-          // A file of this process may grow to 4 kB and no further; SIGXFSZ ignored, so that the write fails as on a full disk.
-          const command = `trap '' XFSZ; ulimit -f 4; exec ${PROGRAM_LINE} bicycles act - rent --yes --json --journal "${path}" < "${list}"`;
-          const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent' };
-          const child = spawn('bash', ['-c', command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-          let stdout = '';
-          let stderr = '';
-          child.stdout.on('data', (chunk) => (stdout += chunk));
-          child.stderr.on('data', (chunk) => (stderr += chunk));
-          const code = await new Promise((resolve) => child.once('close', resolve));
-          expect(stderr).toContain('could not be written');
-          expect(code).toBe(10);
-          const outcomes = stdout
-            .trim()
-            .split('\n')
-            .map((line) => JSON.parse(line).outcome);
-          expect(outcomes).toHaveLength(60);
-          expect(posts).toBeGreaterThan(0);
-          expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(posts);
-          expect(outcomes.filter((outcome) => outcome === 'not-sent')).toHaveLength(60 - posts);
-        },
-      );
+    const path = newJournal();
+    let posts = 0;
+    const { url } = await openServer((response, { method }) => {
+      if (method === 'POST') posts += 1;
+      setTimeout(() => sendJson(response, 200, method === 'GET' ? [] : {}), 20);
     });
+    const uuids = Array.from({ length: 60 }, (_, index) => A.replace(/..$/, String(10 + index)));
+    const list = `${path}.uuids`;
+    await writeFile(list, uuids.join('\n'));
+    // A file of this process may grow to 4 kB and no further; SIGXFSZ ignored, so that the write fails as on a full disk.
+    const command = `trap '' XFSZ; ulimit -f 4; exec ${PROGRAM_LINE} bicycles act - rent --yes --json --journal "${path}" < "${list}"`;
+    const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent' };
+    const child = spawn('bash', ['-c', command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk) => (stdout += chunk));
+    child.stderr.on('data', (chunk) => (stderr += chunk));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect(stderr).toContain('could not be written');
+    expect(code).toBe(10);
+    const outcomes = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).outcome);
+    expect(outcomes).toHaveLength(60);
+    expect(posts).toBeGreaterThan(0);
+    expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(posts);
+    expect(outcomes.filter((outcome) => outcome === 'not-sent')).toHaveLength(60 - posts);
   });
 });

@@ -10,11 +10,11 @@ import { newFolder } from '../support/folder.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { LIMIT_MS, openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 /** Pauses of the writer are 10 s and more. */
 const SPEED = 20;
-const { withScene, now } = openScenes(SPEED);
+const { openScene, now } = openScenes(SPEED);
 const folder = newFolder();
 const engines = useEngines();
 const [sqlite] = engines;
@@ -28,274 +28,258 @@ const CURRENT = 'select count(*) as n from gaps where ended is null';
 
 describe.each(engines)('%s', (_kind, newText) => {
   test('reads the list, follows messages, records each change once, and ends at SIGTERM', async () => {
-    await withScene(await newText(), async (scene) => {
-      const { sandbox, run, ask, until } = scene;
-      const running = run('--json');
-      const [uuid = ''] = scene.uuids();
-      await running.until(() => running.events('open').length > 0);
-      await scene.isWhole();
-      sandbox.changeBicycle(uuid, { description: 'one', state_of_charge: 12.5 });
-      sandbox.changeBicycle(uuid, { description: 'two' });
-      sandbox.publish(`/x/admin/bicycles/${uuid}/`, 'bicycle', { uuid, note: 1, modified: null });
-      await until(
-        `select field, new, source from changes where bicycle = '${uuid}' and field in ('description', 'state_of_charge', 'modified') order by id`,
-        { field: 'state_of_charge', new: '12.5', source: 'push' },
-        { field: 'description', new: '"one"', source: 'push' },
-        { field: 'description', new: '"two"', source: 'push' },
-      );
-      const [row] = await ask(`select description, state_of_charge_text, raw from bicycles where uuid = '${uuid}'`);
-      expect(row).toMatchObject({ description: 'two', state_of_charge_text: '12.5' });
-      const alert = sandbox.raiseAlert(uuid, 'lock.bat.low');
-      await until(`select bicycle_uuid from alerts where uuid = '${alert.uuid}'`, { bicycle_uuid: uuid });
-      const { code, stderr } = await running.stop('SIGTERM');
-      expect(code).toBe(143);
-      expect(stderr).toMatch(
-        /"event":"closed","message":"mirrored for .*: \d+ messages, \d+ field changes, 0 gaps; run it again to resume"/,
-      );
-      expect(await ask(CURRENT)).toEqual([{ n: 0 }]);
-    });
+    const scene = await openScene(await newText());
+    const { sandbox, run, ask, until } = scene;
+    const running = run('--json');
+    const [uuid = ''] = scene.uuids();
+    await running.until(() => running.events('open').length > 0);
+    await scene.isWhole();
+    sandbox.changeBicycle(uuid, { description: 'one', state_of_charge: 12.5 });
+    sandbox.changeBicycle(uuid, { description: 'two' });
+    sandbox.publish(`/x/admin/bicycles/${uuid}/`, 'bicycle', { uuid, note: 1, modified: null });
+    await until(
+      `select field, new, source from changes where bicycle = '${uuid}' and field in ('description', 'state_of_charge', 'modified') order by id`,
+      { field: 'state_of_charge', new: '12.5', source: 'push' },
+      { field: 'description', new: '"one"', source: 'push' },
+      { field: 'description', new: '"two"', source: 'push' },
+    );
+    const [row] = await ask(`select description, state_of_charge_text, raw from bicycles where uuid = '${uuid}'`);
+    expect(row).toMatchObject({ description: 'two', state_of_charge_text: '12.5' });
+    const alert = sandbox.raiseAlert(uuid, 'lock.bat.low');
+    await until(`select bicycle_uuid from alerts where uuid = '${alert.uuid}'`, { bicycle_uuid: uuid });
+    const { code, stderr } = await running.stop('SIGTERM');
+    expect(code).toBe(143);
+    expect(stderr).toMatch(
+      /"event":"closed","message":"mirrored for .*: \d+ messages, \d+ field changes, 0 gaps; run it again to resume"/,
+    );
+    expect(await ask(CURRENT)).toEqual([{ n: 0 }]);
   });
 
   test('what is resent of a bicycle that left its state, and came back, is no ride', async () => {
-    await withScene(await newText(), async (scene) => {
-      const { sandbox, run, until, act } = scene;
-      run();
-      const { uuid = '' } = sandbox.bicycles(scene.organization).find(({ state }) => state === 'available') ?? {};
-      await scene.isWhole();
-      const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
-      await act(uuid, 'rent');
-      await act(uuid, 'return');
-      const ride = [{ new: '"rented"' }, { new: '"available"' }];
-      await until(states, ...ride);
-      sandbox.setFaults([{ kind: 'resend' }]);
-      sandbox.dropStreams();
-      // On a slow machine messages that come late are another gap.
-      await until('select min(1) as n from gaps where ended is not null', { n: 1 });
-      // Longer than a state that was left is waited for.
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
-      await until(states, ...ride);
-    });
+    const scene = await openScene(await newText());
+    const { sandbox, run, until, act } = scene;
+    run();
+    const { uuid = '' } = sandbox.bicycles(scene.organization).find(({ state }) => state === 'available') ?? {};
+    await scene.isWhole();
+    const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
+    await act(uuid, 'rent');
+    await act(uuid, 'return');
+    const ride = [{ new: '"rented"' }, { new: '"available"' }];
+    await until(states, ...ride);
+    sandbox.setFaults([{ kind: 'resend' }]);
+    sandbox.dropStreams();
+    // On a slow machine messages that come late are another gap.
+    await until('select min(1) as n from gaps where ended is not null', { n: 1 });
+    // Longer than a state that was left is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await until(states, ...ride);
   });
 
   test('a ride that is told to its rider alone is a state that nobody knows, and gives another ID to the feed', async () => {
-    await withScene(await newText(), async (scene) => {
-      const { sandbox, run, until, env, act } = scene;
-      const running = run();
-      const [uuid = '', other = ''] = sandbox
-        .bicycles(scene.organization)
-        .filter(({ state }) => state === 'available')
-        .map((bicycle) => bicycle.uuid);
-      await scene.isWhole();
-      sandbox.setFaults([{ kind: 'norented' }]);
-      const config = newFolder();
-      const profiles = { default: { mirror: scene.to } };
-      writeFileSync(join(config, 'config.json'), JSON.stringify({ profiles }), { mode: 0o600 });
-      const facts = ['system_id=a', 'name=A', 'language=en', 'timezone=UTC', 'opening_hours=24/7'];
-      const addresses = ['feed_contact_email=a@b.ch', 'feed_url=https://a.example/'];
-      const flags = [...facts, ...addresses].flatMap((fact) => ['--set', fact]);
-      const idsNow = async () => {
-        const out = newFolder();
-        const feedEnv = { ...env, FLEET_CONFIG_DIR: config };
-        // A busy machine does not always answer for the mirror in time; the list's IDs are others.
-        for (let stderr = ''; !stderr.includes('from the mirror'); ) {
-          const ran = await runFleet(['gbfs', '--out', out, ...flags], { env: feedEnv });
-          expect(ran.code).toBe(0);
-          stderr = ran.stderr;
-        }
-        const { data } = JSON.parse(readFileSync(join(out, 'vehicle_status.json'), 'utf8'));
-        return new Set(data.vehicles.map(({ vehicle_id: id }: { vehicle_id: string }) => id));
-      };
-      const before = await idsNow();
-      const steps = `select old, new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
-      const [left, back] = [
-        { old: '"available"', new: 'null' },
-        { old: 'null', new: '"available"' },
-      ];
-      await act(uuid, 'rent');
-      await until(steps, left);
-      const during = await idsNow();
-      await act(uuid, 'return');
-      await until(steps, left, back);
-      const after = await idsNow();
-      // Each feed lacks the one that was ridden, or knows it by another name.
-      expect([...before].filter((id) => !during.has(id))).toHaveLength(1);
-      expect([...during].filter((id) => !after.has(id))).toEqual([]);
-      expect([...after].filter((id) => !before.has(id))).toHaveLength(1);
-      // A ride so short that it is back before its state counts as not known.
-      await act(other, 'rent');
-      await act(other, 'return');
-      await until(steps.replace(uuid, other), left, back);
-      const last = await idsNow();
-      expect([...last].filter((id) => !after.has(id))).toHaveLength(1);
-      await running.stop('SIGTERM');
-    });
+    const scene = await openScene(await newText());
+    const { sandbox, run, until, env, act } = scene;
+    const running = run();
+    const [uuid = '', other = ''] = sandbox
+      .bicycles(scene.organization)
+      .filter(({ state }) => state === 'available')
+      .map((bicycle) => bicycle.uuid);
+    await scene.isWhole();
+    sandbox.setFaults([{ kind: 'norented' }]);
+    const config = newFolder();
+    const profiles = { default: { mirror: scene.to } };
+    writeFileSync(join(config, 'config.json'), JSON.stringify({ profiles }), { mode: 0o600 });
+    const facts = ['system_id=a', 'name=A', 'language=en', 'timezone=UTC', 'opening_hours=24/7'];
+    const addresses = ['feed_contact_email=a@b.ch', 'feed_url=https://a.example/'];
+    const flags = [...facts, ...addresses].flatMap((fact) => ['--set', fact]);
+    const idsNow = async () => {
+      const out = newFolder();
+      const feedEnv = { ...env, FLEET_CONFIG_DIR: config };
+      // A busy machine does not always answer for the mirror in time; the list's IDs are others.
+      for (let stderr = ''; !stderr.includes('from the mirror'); ) {
+        const ran = await runFleet(['gbfs', '--out', out, ...flags], { env: feedEnv });
+        expect(ran.code).toBe(0);
+        stderr = ran.stderr;
+      }
+      const { data } = JSON.parse(readFileSync(join(out, 'vehicle_status.json'), 'utf8'));
+      return new Set(data.vehicles.map(({ vehicle_id: id }: { vehicle_id: string }) => id));
+    };
+    const before = await idsNow();
+    const steps = `select old, new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
+    const [left, back] = [
+      { old: '"available"', new: 'null' },
+      { old: 'null', new: '"available"' },
+    ];
+    await act(uuid, 'rent');
+    await until(steps, left);
+    const during = await idsNow();
+    await act(uuid, 'return');
+    await until(steps, left, back);
+    const after = await idsNow();
+    // Each feed lacks the one that was ridden, or knows it by another name.
+    expect([...before].filter((id) => !during.has(id))).toHaveLength(1);
+    expect([...during].filter((id) => !after.has(id))).toEqual([]);
+    expect([...after].filter((id) => !before.has(id))).toHaveLength(1);
+    // A ride so short that it is back before its state counts as not known.
+    await act(other, 'rent');
+    await act(other, 'return');
+    await until(steps.replace(uuid, other), left, back);
+    const last = await idsNow();
+    expect([...last].filter((id) => !after.has(id))).toHaveLength(1);
+    await running.stop('SIGTERM');
   });
 
   test('what no database can hold costs a character, or that message, and never the writer', async () => {
-    await withScene(await newText(), async (scene) => {
-      const { sandbox, organization, run, until } = scene;
-      const [uuid = '', other = '', third = ''] = scene.uuids();
-      // Lists show them, and messages after them.
-      sandbox.changeBicycle(uuid, { description: 'a\0b\ud800c\\u0000', [`\0`]: 1 });
-      const running = run();
-      await scene.said(running, 'watching');
-      await until('select count(*) as n from latest', { n: scene.uuids().length });
-      const push = (message: object, sender = 'bicycle') =>
-        sandbox.publish(`/${organization}/admin/bicycles/*`, sender, message);
-      const long = Array.from({ length: 20_000 }, (_, index) => ((index * 7919) % 99_991).toString(36)).join('');
-      for (const name of ['\0', '\ud800', long]) {
-        push({ uuid: name, name });
-        push({ uuid: name, message: name }, 'alert');
-      }
-      push({ uuid: other, name: long, bleid: long, serial_number: long, state: long });
-      // Late, by a time that no database has.
-      push({ uuid: other, modified: '0000-01-01T00:00:00Z' });
-      push({ uuid: third, latest_gps_timestamp: '2026-02-30T10:00:00Z', state: 'a\udc00\0', description: 'last' });
-      await until(`select description from bicycles where uuid = '${third}'`, { description: 'last' });
-      const field = "raw ->> 'description'";
-      await until(`select ${field} as text from bicycles where uuid = '${uuid}'`, { text: 'a\ufffdb\ufffdc\\u0000' });
-      await until(`select count(${field}) - count(${field}) as n from bicycles`, { n: 0 });
-      await until(`select count(*) as n from state_durations where state = 'a\ufffd\ufffd'`, { n: 1 });
-      await until(
-        `select count(*) as n from bicycles where uuid = '${other}' and ${field.replace('description', 'name')} = '${long}'`,
-        { n: 1 },
-      );
-      expect((await running.stop('SIGTERM')).code).toBe(143);
-    });
+    const scene = await openScene(await newText());
+    const { sandbox, organization, run, until } = scene;
+    const [uuid = '', other = '', third = ''] = scene.uuids();
+    // Lists show them, and messages after them.
+    sandbox.changeBicycle(uuid, { description: 'a\0b\ud800c\\u0000', [`\0`]: 1 });
+    const running = run();
+    await scene.said(running, 'watching');
+    await until('select count(*) as n from latest', { n: scene.uuids().length });
+    const push = (message: object, sender = 'bicycle') =>
+      sandbox.publish(`/${organization}/admin/bicycles/*`, sender, message);
+    const long = Array.from({ length: 20_000 }, (_, index) => ((index * 7919) % 99_991).toString(36)).join('');
+    for (const name of ['\0', '\ud800', long]) {
+      push({ uuid: name, name });
+      push({ uuid: name, message: name }, 'alert');
+    }
+    push({ uuid: other, name: long, bleid: long, serial_number: long, state: long });
+    // Late, by a time that no database has.
+    push({ uuid: other, modified: '0000-01-01T00:00:00Z' });
+    push({ uuid: third, latest_gps_timestamp: '2026-02-30T10:00:00Z', state: 'a\udc00\0', description: 'last' });
+    await until(`select description from bicycles where uuid = '${third}'`, { description: 'last' });
+    const field = "raw ->> 'description'";
+    await until(`select ${field} as text from bicycles where uuid = '${uuid}'`, { text: 'a\ufffdb\ufffdc\\u0000' });
+    await until(`select count(${field}) - count(${field}) as n from bicycles`, { n: 0 });
+    await until(`select count(*) as n from state_durations where state = 'a\ufffd\ufffd'`, { n: 1 });
+    await until(
+      `select count(*) as n from bicycles where uuid = '${other}' and ${field.replace('description', 'name')} = '${long}'`,
+      { n: 1 },
+    );
+    expect((await running.stop('SIGTERM')).code).toBe(143);
   });
 
   test('what happened while nobody ran is one gap, found by the list, without the whole list', async () => {
-    await withScene(await newText(), async (scene) => {
-      const { sandbox, once, ask } = scene;
-      const first = await once();
-      expect(first).toMatchObject({ code: 0 });
-      const [uuid = '', other = ''] = scene.uuids();
-      sandbox.changeBicycle(uuid, { description: 'seen at last' });
-      sandbox.requests.length = 0;
-      expect((await once()).code).toBe(0);
-      expect(sandbox.requests.filter(({ url }) => url.startsWith('/bicycles/'))).toHaveLength(1);
-      // The next gap begins where this one ended.
-      const [position] = await ask('select state from writers');
-      const [gap] = await ask('select ended from gaps');
-      expect(JSON.parse(String(position?.['state'])).heardMs).toBe(Date.parse(String(gap?.['ended'])));
-      expect(await ask('select reason, found from gaps')).toEqual([{ reason: 'the mirror was not running', found: 1 }]);
-      expect(await ask('select bicycle, field, source from changes')).toEqual([
-        { bicycle: uuid, field: 'description', source: 'list' },
-      ]);
-      expect(await ask(`select count(*) as n from bicycles where uuid = '${other}' and gone is null`)).toEqual([
-        { n: 1 },
-      ]);
-    });
+    const scene = await openScene(await newText());
+    const { sandbox, once, ask } = scene;
+    const first = await once();
+    expect(first).toMatchObject({ code: 0 });
+    const [uuid = '', other = ''] = scene.uuids();
+    sandbox.changeBicycle(uuid, { description: 'seen at last' });
+    sandbox.requests.length = 0;
+    expect((await once()).code).toBe(0);
+    expect(sandbox.requests.filter(({ url }) => url.startsWith('/bicycles/'))).toHaveLength(1);
+    // The next gap begins where this one ended.
+    const [position] = await ask('select state from writers');
+    const [gap] = await ask('select ended from gaps');
+    expect(JSON.parse(String(position?.['state'])).heardMs).toBe(Date.parse(String(gap?.['ended'])));
+    expect(await ask('select reason, found from gaps')).toEqual([{ reason: 'the mirror was not running', found: 1 }]);
+    expect(await ask('select bicycle, field, source from changes')).toEqual([
+      { bicycle: uuid, field: 'description', source: 'list' },
+    ]);
+    expect(await ask(`select count(*) as n from bicycles where uuid = '${other}' and gone is null`)).toEqual([
+      { n: 1 },
+    ]);
   });
 });
 
 describe('bicycles that leave the list', () => {
   test('are marked as gone when two whole readings have shown it', async () => {
-    await withScene(await newSqlite(), async ({ run, remove, sandbox, until, count, uuids, isWhole }) => {
-      run();
-      const [uuid = '', other = ''] = uuids();
-      await isWhole();
-      await remove(uuid);
-      sandbox.setFaults([{ kind: 'noreplay' }]);
-      sandbox.dropStreams();
-      await until(`select uuid from bicycles where gone is not null`, { uuid });
-      await until(`select old, source from changes where field = 'gone'`, { old: 'null', source: 'list' });
-      expect(await count(`latest where uuid in ('${uuid}', '${other}')`)).toBe(1);
-    });
+    const { run, remove, sandbox, until, count, uuids, isWhole } = await openScene(await newSqlite());
+    run();
+    const [uuid = '', other = ''] = uuids();
+    await isWhole();
+    await remove(uuid);
+    sandbox.setFaults([{ kind: 'noreplay' }]);
+    sandbox.dropStreams();
+    await until(`select uuid from bicycles where gone is not null`, { uuid });
+    await until(`select old, source from changes where field = 'gone'`, { old: 'null', source: 'list' });
+    expect(await count(`latest where uuid in ('${uuid}', '${other}')`)).toBe(1);
   });
 
   test('stay as they are when a list is empty, cut short or has no count', async () => {
-    await withScene(await newSqlite(), async ({ once, onceAt, openOther, sandbox, tell, uuids, count, ...scene }) => {
-      expect((await once()).code).toBe(0);
-      const total = uuids().length;
-      const page = { next: null, previous: null, results: [] };
-      for (const body of [
-        { ...page, count: 0 },
-        { ...page, count: total, results: sandbox.bicycles(scene.organization).slice(0, 3) },
-        { ...page, count: null, next: '?page=2' },
-      ]) {
-        const server = await openOther((path) => (path.startsWith('/bicycles/') ? JSON.stringify(body) : undefined));
-        await tell(`update meta set value = '${server.url}' where key = 'base_url'`);
-        const { code } = await onceAt(server.url);
-        await server.close();
-        expect([0, 7, 9]).toContain(code);
-        expect(await count('latest')).toBe(total);
-      }
-    });
+    const { once, onceAt, openOther, sandbox, tell, uuids, count, ...scene } = await openScene(await newSqlite());
+    expect((await once()).code).toBe(0);
+    const total = uuids().length;
+    const page = { next: null, previous: null, results: [] };
+    for (const body of [
+      { ...page, count: 0 },
+      { ...page, count: total, results: sandbox.bicycles(scene.organization).slice(0, 3) },
+      { ...page, count: null, next: '?page=2' },
+    ]) {
+      const server = await openOther((path) => (path.startsWith('/bicycles/') ? JSON.stringify(body) : undefined));
+      await tell(`update meta set value = '${server.url}' where key = 'base_url'`);
+      const { code } = await onceAt(server.url);
+      await server.close();
+      expect([0, 7, 9]).toContain(code);
+      expect(await count('latest')).toBe(total);
+    }
   });
 
   test('those of an organization that is followed no more are gone, and read anew when it is again', async () => {
-    await withScene(await newSqlite(), async ({ organization: one, other: two, once, ask }) => {
-      const read = (...organizations: string[]) => once(...organizations.flatMap((each) => ['--organization', each]));
-      const present = () => ask('select organization, count(*) as n from latest group by organization order by n');
-      expect((await read(one, two)).code).toBe(0);
-      const both = await present();
-      expect(both).toHaveLength(2);
-      await read(one);
-      expect(await present()).toEqual(both.filter(({ organization }) => organization === one));
-      await read(one, two);
-      expect(await present()).toEqual(both);
-    });
+    const { organization: one, other: two, once, ask } = await openScene(await newSqlite());
+    const read = (...organizations: string[]) => once(...organizations.flatMap((each) => ['--organization', each]));
+    const present = () => ask('select organization, count(*) as n from latest group by organization order by n');
+    expect((await read(one, two)).code).toBe(0);
+    const both = await present();
+    expect(both).toHaveLength(2);
+    await read(one);
+    expect(await present()).toEqual(both.filter(({ organization }) => organization === one));
+    await read(one, two);
+    expect(await present()).toEqual(both);
   });
 });
 
 describe('one writer', () => {
   test('one that was killed is replaced 15 s after its last heartbeat, whatever its host and process number', async () => {
-    await withScene(await newSqlite(), async ({ once, tell }) => {
-      expect((await once()).code).toBe(0);
-      await tell(takenOver(hostname(), Date.now() - 12_000));
-      const waited = { code: 0, stderr: expect.stringContaining('waiting to see whether it still runs') };
-      expect(await once()).toMatchObject(waited);
-    });
+    const { once, tell } = await openScene(await newSqlite());
+    expect((await once()).code).toBe(0);
+    await tell(takenOver(hostname(), Date.now() - 12_000));
+    const waited = { code: 0, stderr: expect.stringContaining('waiting to see whether it still runs') };
+    expect(await once()).toMatchObject(waited);
   }, 30_000);
 
   test('one whose subscription is refused while it waits for the one before says so', async () => {
-    await withScene(await newSqlite(), async ({ once, run, tell, env }) => {
-      expect((await once()).code).toBe(0);
-      await tell(takenOver('elsewhere', Date.now()));
-      await withServer(
-        (response) => sendJson(response, 404, { detail: 'Not found.' }),
-        async ({ url }) => {
-          Object.assign(env, { FLEET_SSE_URL: url });
-          const { code, stderr } = await run().ended;
-          expect([code, stderr]).toEqual([5, expect.stringMatching(/error: the subscription to \S+ was not found/)]);
-        },
-      );
-    });
+    const { once, run, tell, env } = await openScene(await newSqlite());
+    expect((await once()).code).toBe(0);
+    await tell(takenOver('elsewhere', Date.now()));
+    const { url } = await openServer((response) => sendJson(response, 404, { detail: 'Not found.' }));
+    Object.assign(env, { FLEET_SSE_URL: url });
+    const { code, stderr } = await run().ended;
+    expect([code, stderr]).toEqual([5, expect.stringMatching(/error: the subscription to \S+ was not found/)]);
   });
 
   test('a second one is refused and told who writes; one that lost its lease writes nothing more', async () => {
-    await withScene(await newSqlite(), async (scene) => {
-      const { run, once, sandbox, count } = scene;
-      const running = run();
-      await scene.isWhole();
-      await scene.said(running, 'watching');
-      const second = `another writer keeps ${scene.organization}: process ${process.pid} on`;
-      expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(second) });
-      await scene.tell(takenOver('elsewhere', Date.now()));
-      sandbox.changeBicycle(scene.uuids()[0] ?? '', { description: 'after it' });
-      const { code, stderr } = await running.ended;
-      expect([code, stderr]).toEqual([3, expect.stringContaining('on elsewhere keeps the mirror now')]);
-      expect(await count(`changes where new = '"after it"'`)).toBe(0);
-    });
+    const scene = await openScene(await newSqlite());
+    const { run, once, sandbox, count } = scene;
+    const running = run();
+    await scene.isWhole();
+    await scene.said(running, 'watching');
+    const second = `another writer keeps ${scene.organization}: process ${process.pid} on`;
+    expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(second) });
+    await scene.tell(takenOver('elsewhere', Date.now()));
+    sandbox.changeBicycle(scene.uuids()[0] ?? '', { description: 'after it' });
+    const { code, stderr } = await running.ended;
+    expect([code, stderr]).toEqual([3, expect.stringContaining('on elsewhere keeps the mirror now')]);
+    expect(await count(`changes where new = '"after it"'`)).toBe(0);
   });
 });
 
 test('alerts behind a page that could not be read are read the next time', async () => {
-  await withScene(await newSqlite(), async ({ sandbox, uuids, onceAt, openOther, count }) => {
-    let isBroken = false;
-    const server = await openOther((path) => (isBroken && /^\/alerts\/.*page=2/.test(path) ? '[' : undefined));
-    expect((await onceAt(server.url)).code).toBe(0);
-    const before = await count('alerts');
-    for (let made = 0; made < 250; made++) sandbox.raiseAlert(uuids()[0] ?? '', 'lock.bat.low');
-    isBroken = true;
-    expect((await onceAt(server.url)).code).toBe(7);
-    expect(await count('alerts')).toBe(before + 100);
-    isBroken = false;
-    expect((await onceAt(server.url)).code).toBe(0);
-    expect(await count('alerts')).toBe(before + 250);
-    await server.close();
-  });
+  const { sandbox, uuids, onceAt, openOther, count } = await openScene(await newSqlite());
+  let isBroken = false;
+  const server = await openOther((path) => (isBroken && /^\/alerts\/.*page=2/.test(path) ? '[' : undefined));
+  expect((await onceAt(server.url)).code).toBe(0);
+  const before = await count('alerts');
+  for (let made = 0; made < 250; made++) sandbox.raiseAlert(uuids()[0] ?? '', 'lock.bat.low');
+  isBroken = true;
+  expect((await onceAt(server.url)).code).toBe(7);
+  expect(await count('alerts')).toBe(before + 100);
+  isBroken = false;
+  expect((await onceAt(server.url)).code).toBe(0);
+  expect(await count('alerts')).toBe(before + 250);
+  await server.close();
 });
 
 describe('what ends it, and what it survives', () => {
@@ -307,109 +291,103 @@ describe('what ends it, and what it survives', () => {
     });
     // The garbage collector may close what a test had open, and with it go the files beside this one.
     const before = readFileSync(path);
-    await withScene(`sqlite:${path}`, async ({ once }) => {
-      expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining('is not a mirror') });
-    });
+    const { once } = await openScene(`sqlite:${path}`);
+    expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining('is not a mirror') });
     expect(readFileSync(path)).toEqual(before);
   });
 
   test.each(['', '-wal'])('a file (%j) that is deleted ends the writer within two beats', async (suffix) => {
-    await withScene(await newSqlite(), async ({ run, to, isWhole, said }) => {
-      const running = run();
-      await isWhole();
-      await said(running, 'watching');
-      rmSync(`${to.replace('sqlite:', '')}${suffix}`);
-      const deletedAtMs = now();
-      const { code, stderr } = await running.ended;
-      const gone = 'was deleted or replaced while the mirror was written';
-      expect([code, stderr]).toEqual([10, expect.stringContaining(gone)]);
-      expect(now() - deletedAtMs).toBeLessThan(2 * HEARTBEAT_MS + SPEED * 1000);
-    });
+    const { run, to, isWhole, said } = await openScene(await newSqlite());
+    const running = run();
+    await isWhole();
+    await said(running, 'watching');
+    rmSync(`${to.replace('sqlite:', '')}${suffix}`);
+    const deletedAtMs = now();
+    const { code, stderr } = await running.ended;
+    const gone = 'was deleted or replaced while the mirror was written';
+    expect([code, stderr]).toEqual([10, expect.stringContaining(gone)]);
+    expect(now() - deletedAtMs).toBeLessThan(2 * HEARTBEAT_MS + SPEED * 1000);
   });
 
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
   test.runIf(postgres !== undefined)('a lock that another holds for too long is waited for, in words', async () => {
     const to = (await postgres?.()) ?? '';
-    await withScene(to, async ({ sandbox, run, isWhole, said, uuids, until }) => {
-      const running = run('--to', `${to}?options=-c%20lock_timeout=50ms`);
-      await said(running, 'watching');
-      await isWhole();
-      await withDatabase(to, (database) =>
-        database.transaction(async () => {
-          await database.all('lock table changes');
-          sandbox.changeBicycle(uuids()[0] ?? '', { description: 'late' });
-          await running.until(() => /is busy: .*lock timeout; trying again/.test(running.stderr()));
-        }),
-      );
-      await said(running, 'the database is back');
-      await until(`select count(*) as n from changes where new = '"late"'`, { n: 1 });
-    });
+    const { sandbox, run, isWhole, said, uuids, until } = await openScene(to);
+    const running = run('--to', `${to}?options=-c%20lock_timeout=50ms`);
+    await said(running, 'watching');
+    await isWhole();
+    await withDatabase(to, (database) =>
+      database.transaction(async () => {
+        await database.all('lock table changes');
+        sandbox.changeBicycle(uuids()[0] ?? '', { description: 'late' });
+        await running.until(() => /is busy: .*lock timeout; trying again/.test(running.stderr()));
+      }),
+    );
+    await said(running, 'the database is back');
+    await until(`select count(*) as n from changes where new = '"late"'`, { n: 1 });
   });
 
   const GONE_AND_BACK = 'a database that goes away and comes back: nothing is lost, nothing twice';
   test.runIf(postgres !== undefined)(GONE_AND_BACK, async () => {
     const to = (await postgres?.()) ?? '';
     const gate = await openGate(Number(new URL(to).port));
-    await withScene(to, async ({ sandbox, run, isWhole, said, uuids, until }) => {
-      const running = run('--to', to.replace(/:\d+\//, `:${gate.port}/`));
-      const [uuid = ''] = uuids();
-      await said(running, 'watching');
-      await isWhole();
-      gate.shut();
-      const texts = ['one', 'two', 'three'];
-      for (const description of texts) sandbox.changeBicycle(uuid, { description });
-      await said(running, 'trying again for');
-      gate.open();
-      await said(running, 'the database is back');
-      const rows = texts.map((text) => ({ new: JSON.stringify(text) }));
-      await until(`select new from changes where field = 'description' order by id`, ...rows);
-      // One that hangs does not keep the program alive.
-      gate.stall();
-      sandbox.changeBicycle(uuid, { description: 'four' });
-      const { code, stderr } = await running.stop('SIGTERM');
-      expect(code, stderr).toBe(8);
-      gate.shut();
-    });
+    const { sandbox, run, isWhole, said, uuids, until } = await openScene(to);
+    const running = run('--to', to.replace(/:\d+\//, `:${gate.port}/`));
+    const [uuid = ''] = uuids();
+    await said(running, 'watching');
+    await isWhole();
+    gate.shut();
+    const texts = ['one', 'two', 'three'];
+    for (const description of texts) sandbox.changeBicycle(uuid, { description });
+    await said(running, 'trying again for');
+    gate.open();
+    await said(running, 'the database is back');
+    const rows = texts.map((text) => ({ new: JSON.stringify(text) }));
+    await until(`select new from changes where field = 'description' order by id`, ...rows);
+    // One that hangs does not keep the program alive.
+    gate.stall();
+    sandbox.changeBicycle(uuid, { description: 'four' });
+    const { code, stderr } = await running.stop('SIGTERM');
+    expect(code, stderr).toBe(8);
+    gate.shut();
     gate.close();
   });
 
   test('a message that cannot be read is a gap of no length, and the list says what it may have said', async () => {
-    await withScene(await newSqlite(), async ({ run, sandbox, organization, until, isWhole, said }) => {
-      const running = run();
-      await said(running, 'watching');
-      await isWhole();
-      const deep = Array.from({ length: 600 }).reduce((value) => [value], 1);
-      sandbox.publish(`/${organization}/admin/bicycles/*`, 'bicycle', { toJSON: () => ({ deep }) });
-      await until('select count(*) as n from gaps where ended is not null', { n: 1 });
-    });
+    const { run, sandbox, organization, until, isWhole, said } = await openScene(await newSqlite());
+    const running = run();
+    await said(running, 'watching');
+    await isWhole();
+    const deep = Array.from({ length: 600 }).reduce((value) => [value], 1);
+    sandbox.publish(`/${organization}/admin/bicycles/*`, 'bicycle', { toJSON: () => ({ deep }) });
+    await until('select count(*) as n from gaps where ended is not null', { n: 1 });
   });
 
   test('--keep forgets what is older; --metrics counts, and is healthy only when current', async () => {
-    await withScene(await newSqlite(), async ({ once, run, count, sandbox, tell, said, uuids }) => {
-      expect((await once()).code).toBe(0);
-      sandbox.changeBicycle(uuids()[0] ?? '', { description: 'kept' });
-      expect((await once()).code).toBe(0);
-      const old = "'2020-01-01T00:00:00.000000Z'";
-      await tell(
-        `insert into changes (at, received, bicycle, field, source) values (${old}, ${old}, 'x', 'state', 'push')`,
-      );
-      const gate = await openGate(0);
-      gate.close();
-      const running = run('--keep', '90d', '--metrics', String(gate.port));
-      await said(running, 'watching');
-      const get = (path: string) => fetch(`http://127.0.0.1:${gate.port}${path}`);
-      await expect.poll(() => count("changes where at < '2021-01-01'"), { timeout: LIMIT_MS }).toBe(0);
-      expect(await count("meta where key = 'kept_since'")).toBe(1);
-      await expect.poll(async () => (await get('/healthz')).status, { timeout: LIMIT_MS }).toBe(200);
-      const text = await (await get('/metrics')).text();
-      expect(text).toContain(`fleet_mirror_rows ${uuids().length}\n`);
-      for (const name of ['messages_total', 'lag_seconds', 'gaps_total', 'database_errors_total'])
-        expect(text).toContain(`fleet_mirror_${name} `);
-      sandbox.setFaults([{ kind: 'error', status: 503, share: 1 }]);
-      sandbox.dropStreams();
-      await said(running, 'lost');
-      expect((await get('/healthz')).status).toBe(503);
-    });
+    const { once, run, count, sandbox, tell, said, uuids } = await openScene(await newSqlite());
+    expect((await once()).code).toBe(0);
+    sandbox.changeBicycle(uuids()[0] ?? '', { description: 'kept' });
+    expect((await once()).code).toBe(0);
+    const old = "'2020-01-01T00:00:00.000000Z'";
+    await tell(
+      `insert into changes (at, received, bicycle, field, source) values (${old}, ${old}, 'x', 'state', 'push')`,
+    );
+    const gate = await openGate(0);
+    gate.close();
+    const running = run('--keep', '90d', '--metrics', String(gate.port));
+    await said(running, 'watching');
+    const get = (path: string) => fetch(`http://127.0.0.1:${gate.port}${path}`);
+    await expect.poll(() => count("changes where at < '2021-01-01'"), { timeout: LIMIT_MS }).toBe(0);
+    expect(await count("meta where key = 'kept_since'")).toBe(1);
+    await expect.poll(async () => (await get('/healthz')).status, { timeout: LIMIT_MS }).toBe(200);
+    const text = await (await get('/metrics')).text();
+    expect(text).toContain(`fleet_mirror_rows ${uuids().length}\n`);
+    for (const name of ['messages_total', 'lag_seconds', 'gaps_total', 'database_errors_total'])
+      expect(text).toContain(`fleet_mirror_${name} `);
+    sandbox.setFaults([{ kind: 'error', status: 503, share: 1 }]);
+    sandbox.dropStreams();
+    await said(running, 'lost');
+    expect((await get('/healthz')).status).toBe(503);
   });
 });
 

@@ -8,7 +8,7 @@ import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
 
-const { withScene } = openScenes(10);
+const { openScene } = openScenes(10);
 
 /** A writer, and another one that waits for its end; resolves with what brings that about. */
 async function openPair({ run, isWhole, said, ask }: Scene) {
@@ -35,124 +35,118 @@ describe.each(useEngines())('%s', (kind, newText) => {
   test.runIf(kind === 'postgres')(
     'a writer an organization: they share the database, and status shows both',
     async () => {
-      await withScene(await newText(), async ({ sandbox, organization: one, other: two, to, env, ...scene }) => {
-        const { run, once, until, isWhole, uuids } = scene;
-        const nobodyIsGone = () => until('select count(*) as n from bicycles where gone is not null', { n: 0 });
-        run();
-        await isWhole();
-        const second = run('--organization', two);
-        await isWhole(two);
-        const [uuid = ''] = uuids();
-        sandbox.changeBicycle(uuid, { description: 'of the first' });
-        await until(`select new from changes where bicycle = '${uuid}'`, { new: '"of the first"' });
-        await nobodyIsGone();
-        const writer = `another writer keeps ${one}: process ${process.pid} on`;
-        expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(writer) });
-        const status = async () => runFleet(['mirror', 'status', '--to', to, '--json'], { env });
-        await expect.poll(async () => (await status()).code, { timeout: LIMIT_MS }).toBe(0);
-        const both = [one, two].sort();
-        expect(JSON.parse((await status()).stdout)).toMatchObject({
-          organizations: both,
-          writers: both.map((organization) => ({ organization, pid: process.pid, alive: true })),
-        });
-        await second.stop('SIGTERM');
-        const unwritten = `no writer is running for ${two}`;
-        expect(await status()).toMatchObject({ code: 9, stderr: expect.stringContaining(unwritten) });
-        // What was of another writer is nobody's fault, and stays.
-        await nobodyIsGone();
+      const { sandbox, organization: one, other: two, to, env, ...scene } = await openScene(await newText());
+      const { run, once, until, isWhole, uuids } = scene;
+      const nobodyIsGone = () => until('select count(*) as n from bicycles where gone is not null', { n: 0 });
+      run();
+      await isWhole();
+      const second = run('--organization', two);
+      await isWhole(two);
+      const [uuid = ''] = uuids();
+      sandbox.changeBicycle(uuid, { description: 'of the first' });
+      await until(`select new from changes where bicycle = '${uuid}'`, { new: '"of the first"' });
+      await nobodyIsGone();
+      const writer = `another writer keeps ${one}: process ${process.pid} on`;
+      expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(writer) });
+      const status = async () => runFleet(['mirror', 'status', '--to', to, '--json'], { env });
+      await expect.poll(async () => (await status()).code, { timeout: LIMIT_MS }).toBe(0);
+      const both = [one, two].sort();
+      expect(JSON.parse((await status()).stdout)).toMatchObject({
+        organizations: both,
+        writers: both.map((organization) => ({ organization, pid: process.pid, alive: true })),
       });
+      await second.stop('SIGTERM');
+      const unwritten = `no writer is running for ${two}`;
+      expect(await status()).toMatchObject({ code: 9, stderr: expect.stringContaining(unwritten) });
+      // What was of another writer is nobody's fault, and stays.
+      await nobodyIsGone();
     },
     60_000,
   );
 
   test.runIf(kind === 'sqlite')('SQLite has one writer, whatever its organizations', async () => {
-    await withScene(await newText(), async ({ organization, other, run, once, isWhole, ask }) => {
-      run();
-      await isWhole();
-      const refused = { code: 3, stderr: expect.stringContaining(`another writer keeps ${organization}`) };
-      expect(await once('--organization', other)).toMatchObject(refused);
-      expect(await ask('select organization from writers')).toEqual([{ organization }]);
-    });
+    const { organization, other, run, once, isWhole, ask } = await openScene(await newText());
+    run();
+    await isWhole();
+    const refused = { code: 3, stderr: expect.stringContaining(`another writer keeps ${organization}`) };
+    expect(await once('--organization', other)).toMatchObject(refused);
+    expect(await ask('select organization from writers')).toEqual([{ organization }]);
   });
 
   test('--standby takes over, knows of a bicycle that nobody said where it went, and sees it come back', async () => {
-    await withScene(await newText(), async (scene) => {
-      const { sandbox, organization, until, act } = scene;
-      const takeOver = await openPair(scene);
-      const { uuid = '' } = sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
-      // A list that the next writer reads during the ride may show it.
-      const states = `select new from changes where bicycle = '${uuid}' and field = 'state' and new <> '"rented"' order by id`;
-      sandbox.setFaults([{ kind: 'norented' }]);
-      await act(uuid, 'rent');
-      await until(states, { new: 'null' });
-      await takeOver();
-      await act(uuid, 'return');
-      await until(states, { new: 'null' }, { new: '"available"' });
-      await until('select count(*) as n from gaps where ended is null', { n: 0 });
-      await goesOn(scene);
-    });
+    const scene = await openScene(await newText());
+    const { sandbox, organization, until, act } = scene;
+    const takeOver = await openPair(scene);
+    const { uuid = '' } = sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
+    // A list that the next writer reads during the ride may show it.
+    const states = `select new from changes where bicycle = '${uuid}' and field = 'state' and new <> '"rented"' order by id`;
+    sandbox.setFaults([{ kind: 'norented' }]);
+    await act(uuid, 'rent');
+    await until(states, { new: 'null' });
+    await takeOver();
+    await act(uuid, 'return');
+    await until(states, { new: 'null' }, { new: '"available"' });
+    await until('select count(*) as n from gaps where ended is null', { n: 0 });
+    await goesOn(scene);
   });
 
   test('--standby takes over, and what left its state and came back before is where it is', async () => {
-    await withScene(await newText(), async (scene) => {
-      const { sandbox, organization, until, act } = scene;
-      const takeOver = await openPair(scene);
-      const { uuid = '' } = sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
-      const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
-      await act(uuid, 'rent');
-      await until(states, { new: '"rented"' });
-      await act(uuid, 'return');
-      await until(states, { new: '"rented"' }, { new: '"available"' });
-      // The writer goes on for longer than a state that was left is waited for.
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      await takeOver();
-      await goesOn(scene);
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
-      await until(states, { new: '"rented"' }, { new: '"available"' });
-    });
+    const scene = await openScene(await newText());
+    const { sandbox, organization, until, act } = scene;
+    const takeOver = await openPair(scene);
+    const { uuid = '' } = sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
+    const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
+    await act(uuid, 'rent');
+    await until(states, { new: '"rented"' });
+    await act(uuid, 'return');
+    await until(states, { new: '"rented"' }, { new: '"available"' });
+    // The writer goes on for longer than a state that was left is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await takeOver();
+    await goesOn(scene);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await until(states, { new: '"rented"' }, { new: '"available"' });
   });
 
   test('--standby of one that slept, and was replaced meanwhile, waits again', async () => {
-    await withScene(await newText(), async (scene) => {
-      const running = scene.run('--standby');
-      await scene.isWhole();
-      const past = new Date(Date.now() - 12_000).toISOString();
-      await scene.tell(`update writers set owner = 'other', host = 'elsewhere', heartbeat = '${past}'`);
-      await scene.said(running, 'on elsewhere keeps the mirror now; waiting for its end');
-      await goesOn(scene);
-    });
+    const scene = await openScene(await newText());
+    const running = scene.run('--standby');
+    await scene.isWhole();
+    const past = new Date(Date.now() - 12_000).toISOString();
+    await scene.tell(`update writers set owner = 'other', host = 'elsewhere', heartbeat = '${past}'`);
+    await scene.said(running, 'on elsewhere keeps the mirror now; waiting for its end');
+    await goesOn(scene);
   }, 60_000);
 
   test('--standby takes over from a writer that was killed, and nothing that was sent meanwhile is lost', async () => {
-    await withScene(await newText(), async ({ sandbox, organization, to, env, started, ...scene }) => {
-      const { said, isWhole, tell, until, ask } = scene;
-      const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], { env, stdio: 'ignore' });
-      await isWhole();
-      const standby = startFleet(['mirror', 'run', '--to', to, '--standby'], { env });
-      started.push(standby);
-      await said(standby, 'waiting for its end');
-      const [{ uuid = '' } = {}, ...others] = sandbox.bicycles(organization);
-      // Messages leave its links out: the list shows them later, which is no gap.
-      sandbox.act(others.find(({ state }) => state === 'available')?.uuid ?? '', 'reserve');
-      const made: string[] = [];
-      const mover = setInterval(() => {
-        made.push(`"${made.length}"`);
-        sandbox.changeBicycle(uuid, { description: JSON.parse(made.at(-1) ?? '') });
-      }, 50);
-      await new Promise((resolve) => setTimeout(resolve, 3_000));
-      killed.kill('SIGKILL');
-      // All but three of its last 15 seconds.
-      const past =
-        kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-12 seconds')" : "now() - interval '12 s'";
-      await tell(`update writers set heartbeat = ${past}`);
-      await said(standby, 'watching');
-      clearInterval(mover);
-      await until(`select count(*) as n from changes where new = '${made.at(-1)}'`, { n: 1 });
-      const changes = await ask(`select new from changes where bicycle = '${uuid}' order by id`);
-      expect(changes.map((row) => row['new'])).toEqual(made);
-      await until('select started, ended, reason from gaps');
-      await until("select count(*) as n from changes where field = 'reservation' and source = 'list'", { n: 1 });
-      await until('select started, ended, reason from gaps');
-    });
+    const { sandbox, organization, to, env, started, ...scene } = await openScene(await newText());
+    const { said, isWhole, tell, until, ask } = scene;
+    const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], { env, stdio: 'ignore' });
+    await isWhole();
+    const standby = startFleet(['mirror', 'run', '--to', to, '--standby'], { env });
+    started.push(standby);
+    await said(standby, 'waiting for its end');
+    const [{ uuid = '' } = {}, ...others] = sandbox.bicycles(organization);
+    // Messages leave its links out: the list shows them later, which is no gap.
+    sandbox.act(others.find(({ state }) => state === 'available')?.uuid ?? '', 'reserve');
+    const made: string[] = [];
+    const mover = setInterval(() => {
+      made.push(`"${made.length}"`);
+      sandbox.changeBicycle(uuid, { description: JSON.parse(made.at(-1) ?? '') });
+    }, 50);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    killed.kill('SIGKILL');
+    // All but three of its last 15 seconds.
+    const past =
+      kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-12 seconds')" : "now() - interval '12 s'";
+    await tell(`update writers set heartbeat = ${past}`);
+    await said(standby, 'watching');
+    clearInterval(mover);
+    await until(`select count(*) as n from changes where new = '${made.at(-1)}'`, { n: 1 });
+    const changes = await ask(`select new from changes where bicycle = '${uuid}' order by id`);
+    expect(changes.map((row) => row['new'])).toEqual(made);
+    await until('select started, ended, reason from gaps');
+    await until("select count(*) as n from changes where field = 'reservation' and source = 'list'", { n: 1 });
+    await until('select started, ended, reason from gaps');
   }, 60_000);
 });

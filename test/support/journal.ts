@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { lineOf } from '../../src/commands/shared/bulk/records.js';
 import { newFolder } from './folder.js';
 
+/** The path of a journal that is not there yet. */
+export const newJournal = (): string => join(newFolder(), 'j.jsonl');
+
 /** Runs `use` with the path of a journal that is not there yet. */
 export function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
-  return use(join(newFolder(), 'j.jsonl'));
+  return use(newJournal());
 }
 
 /** What binds a journal to its run. */

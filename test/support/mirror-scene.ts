@@ -1,6 +1,6 @@
 // A service, writers of its mirror in this process on a clock that runs faster, and questions to the database until it has what is expected.
 
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.js';
 import { END_MS } from '../../src/commands/mirror/keeper.js';
 import { startSandbox } from '../../src/sandbox/index.js';
@@ -15,7 +15,7 @@ import { sendJson, startServer } from './server.js';
 export const POLL_MS = 25;
 export const LIMIT_MS = 20_000;
 
-export type Scene = Awaited<ReturnType<typeof openScene>>;
+export type Scene = Awaited<ReturnType<typeof startScene>>;
 
 /** Scenes whose program and service live so many seconds in one; the database's clock knows nothing of it. */
 export function openScenes(speed: number) {
@@ -28,20 +28,19 @@ export function openScenes(speed: number) {
     // A part of what the database is given at the end is too little for one on a busy machine.
     after: (milliseconds, action) => quick.after(milliseconds === END_MS ? 2 * END_MS * speed : milliseconds, action),
   };
-  /** Runs a test on a new scene, whose writers end with it. */
-  const withScene = async (to: string, use: (scene: Scene) => Promise<void>): Promise<void> => {
-    const scene = await openScene(to, clock, now);
-    try {
-      await use(scene);
-    } finally {
+  /** A new scene until the test has finished, whose writers end with it. */
+  const openScene = async (to: string): Promise<Scene> => {
+    const scene = await startScene(to, clock, now);
+    onTestFinished(async () => {
       for (const running of scene.started) await running.stop('SIGTERM').catch(() => {});
       await scene.sandbox.close();
-    }
+    });
+    return scene;
   };
-  return { now, clock, withScene };
+  return { now, clock, openScene };
 }
 
-async function openScene(to: string, clock: Clock, now: () => number) {
+async function startScene(to: string, clock: Clock, now: () => number) {
   const sandbox = await startSandbox({ bicycles: 30, rate: 0, heartbeatMs: 200, now });
   const [organization = '', other = ''] = sandbox.organizations.map(({ uuid }) => uuid);
   const env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: organization };
