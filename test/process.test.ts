@@ -15,8 +15,8 @@ import { mostly, often } from './support/often.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
 import { runFleet } from './support/run.js';
 import { eventually, isAlive } from './support/running.js';
-import { withSandbox } from './support/sandbox.js';
-import { type Answer, withServer } from './support/server.js';
+import { openSandbox } from './support/sandbox.js';
+import { type Answer, openServer, withServer } from './support/server.js';
 import { hasTool } from './support/tools.js';
 
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -64,21 +64,20 @@ test.each([
 });
 
 test.each(SIGNALS)('%s ends a watch cleanly', async (signal, exitCode) => {
-  await withSandbox({ bicycles: 20 }, async (sandbox) => {
-    const organization = sandbox.organizations[0]?.uuid ?? '';
-    const child = start(['watch', organization, '--json'], await environmentOf(sandbox));
-    const end = ended(child);
-    while (sandbox.streamCount() === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    const bicycle = sandbox.bicycles(organization).find(({ state }) => state === 'available');
-    sandbox.act(bicycle?.uuid ?? '', 'rent');
-    await new Promise((resolve) => child.stdout?.once('data', resolve));
-    child.kill(signal);
-    const { code, stdout, stderr } = await end;
-    expect(code).toBe(exitCode);
-    const first = JSON.parse(stdout.toString().split('\n')[0] ?? '');
-    expect(Object.keys(first).sort()).toEqual(['message', 'sender', 'topic']);
-    expect(stderr).not.toContain('    at ');
-  });
+  const sandbox = await openSandbox({ bicycles: 20 });
+  const organization = sandbox.organizations[0]?.uuid ?? '';
+  const child = start(['watch', organization, '--json'], await environmentOf(sandbox));
+  const end = ended(child);
+  while (sandbox.streamCount() === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  const bicycle = sandbox.bicycles(organization).find(({ state }) => state === 'available');
+  sandbox.act(bicycle?.uuid ?? '', 'rent');
+  await new Promise((resolve) => child.stdout?.once('data', resolve));
+  child.kill(signal);
+  const { code, stdout, stderr } = await end;
+  expect(code).toBe(exitCode);
+  const first = JSON.parse(stdout.toString().split('\n')[0] ?? '');
+  expect(Object.keys(first).sort()).toEqual(['message', 'sender', 'topic']);
+  expect(stderr).not.toContain('    at ');
 });
 
 test('forty --bicycle: Node warns of no leak', async () => {
@@ -86,24 +85,22 @@ test('forty --bicycle: Node warns of no leak', async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('data: {"topic":"t","sender":"task","message":{}}\n\n');
   };
-  await withServer(serve, async ({ url }) => {
-    const names = Array.from({ length: 40 }, (_, index) => `14c6d2ad-7236-46f1-b76f-6d356b2105${index + 10}`);
-    const flags = ['--max-events', '40', '--json', '--resync-pages', '0'];
-    const args = ['watch', ...names.flatMap((uuid) => ['--bicycle', uuid]), ...flags];
-    const env = { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: names[0] };
-    const { code, stderr } = await ended(start(args, env));
-    expect(code, stderr).toBe(0);
-    expect(stderr).not.toMatch(/warning/i);
-  });
+  const { url } = await openServer(serve);
+  const names = Array.from({ length: 40 }, (_, index) => `14c6d2ad-7236-46f1-b76f-6d356b2105${index + 10}`);
+  const flags = ['--max-events', '40', '--json', '--resync-pages', '0'];
+  const args = ['watch', ...names.flatMap((uuid) => ['--bicycle', uuid]), ...flags];
+  const env = { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: names[0] };
+  const { code, stderr } = await ended(start(args, env));
+  expect(code, stderr).toBe(0);
+  expect(stderr).not.toMatch(/warning/i);
 });
 
 test('| head -1 ends quietly', async () => {
-  await withSandbox({ bicycles: 2000 }, async (sandbox) => {
-    const line = 'fleet bicycles list --all -o jsonl | head -1';
-    const { code, stdout, stderr } = await shell(line, await environmentOf(sandbox));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.toString().split('\n')).toHaveLength(2);
-  });
+  const sandbox = await openSandbox({ bicycles: 2000 });
+  const line = 'fleet bicycles list --all -o jsonl | head -1';
+  const { code, stdout, stderr } = await shell(line, await environmentOf(sandbox));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.toString().split('\n')).toHaveLength(2);
 });
 
 test('many MB go through a pipe byte for byte', async () => {
@@ -117,34 +114,25 @@ test('many MB go through a pipe byte for byte', async () => {
         note: 'x'.repeat(500),
       }),
     );
-  await withServer(
-    (response, { page: number }) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(
-        `{"count":${pages * 100},"next":${number < pages ? `"http://x/?page=${number + 1}"` : 'null'},"results":[${page(number).join(',')}]}`,
-      );
-    },
-    async ({ env }) => {
-      const { code, stdout } = await shell('fleet bicycles list --all -o jsonl | cat', env);
-      const expected = Array.from({ length: pages }, (_, index) => `${page(index + 1).join('\n')}\n`).join('');
-      expect(code).toBe(0);
-      expect(stdout.length).toBeGreaterThan(100_000 * pages);
-      expect(createHash('sha256').update(stdout).digest('hex')).toBe(
-        createHash('sha256').update(expected).digest('hex'),
-      );
-    },
-  );
+  const { env } = await openServer((response, { page: number }) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(
+      `{"count":${pages * 100},"next":${number < pages ? `"http://x/?page=${number + 1}"` : 'null'},"results":[${page(number).join(',')}]}`,
+    );
+  });
+  const { code, stdout } = await shell('fleet bicycles list --all -o jsonl | cat', env);
+  const expected = Array.from({ length: pages }, (_, index) => `${page(index + 1).join('\n')}\n`).join('');
+  expect(code).toBe(0);
+  expect(stdout.length).toBeGreaterThan(100_000 * pages);
+  expect(createHash('sha256').update(stdout).digest('hex')).toBe(createHash('sha256').update(expected).digest('hex'));
 });
 
 test.runIf(process.platform === 'linux')('a full disk is an error line and exit 10', async () => {
-  await withSandbox({ bicycles: 50 }, async (sandbox) => {
-    const stdio: SpawnOptions['stdio'] = ['ignore', openSync('/dev/full', 'w'), 'pipe'];
-    const { code, stderr } = await ended(
-      start(['bicycles', 'list', '--json'], await environmentOf(sandbox), { stdio }),
-    );
-    expect(code).toBe(10);
-    expect(JSON.parse(stderr).error).toMatchObject({ kind: 'output' });
-  });
+  const sandbox = await openSandbox({ bicycles: 50 });
+  const stdio: SpawnOptions['stdio'] = ['ignore', openSync('/dev/full', 'w'), 'pipe'];
+  const { code, stderr } = await ended(start(['bicycles', 'list', '--json'], await environmentOf(sandbox), { stdio }));
+  expect(code).toBe(10);
+  expect(JSON.parse(stderr).error).toMatchObject({ kind: 'output' });
 });
 
 test.runIf(hasTool('root'))('the user has the name that the system knows, whatever USER says', async () => {

@@ -6,7 +6,7 @@ import { openFastClock } from './support/fast-clock.js';
 import { isLong } from './support/often.js';
 import { ENCODINGS, windowsLeft } from './support/quoting.js';
 import { runFleet } from './support/run.js';
-import { sendJson, startServer, withServer } from './support/server.js';
+import { openServer, sendJson, startServer, withServer } from './support/server.js';
 
 const SECRET = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2VjcmV0LXNpZ25hdHVyZQ';
 
@@ -17,32 +17,27 @@ const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: C
 describe('promise 2: the token stays home', () => {
   test.each([301, 302, 307, 308])('not along a redirect (%i) to another origin', async (status) => {
     const stranger = await startServer((response) => sendJson(response, 200, []));
-    await withServer(
-      (response) => sendJson(response, status, '', { location: `${stranger.url}/bicycles/` }),
-      async ({ url }) => {
-        for (const line of ['list', 'act a087eaf3-00b3-49c9-8706-c4ebfb2627fd rent'])
-          expect((await runAt(url, `bicycles ${line}`)).code).toBe(7);
-      },
+    const { url } = await openServer((response) =>
+      sendJson(response, status, '', { location: `${stranger.url}/bicycles/` }),
     );
+    for (const line of ['list', 'act a087eaf3-00b3-49c9-8706-c4ebfb2627fd rent'])
+      expect((await runAt(url, `bicycles ${line}`)).code).toBe(7);
     expect(stranger.asked).toEqual([]);
     await stranger.close();
   });
 
   test('not along a next link to another origin', async () => {
     const stranger = await startServer((response) => sendJson(response, 200, []));
-    await withServer(
-      (response, { path }) =>
-        sendJson(response, 200, {
-          count: 2,
-          next: path.includes('page=2') ? null : `${stranger.url}/bicycles/?page=2`,
-          results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
-        }),
-      async ({ url, asked }) => {
-        const { code, stdout } = await runAt(url, 'bicycles list --all -o uuid');
-        expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\n' });
-        expect(asked).toHaveLength(2);
-      },
+    const { url, asked } = await openServer((response, { path }) =>
+      sendJson(response, 200, {
+        count: 2,
+        next: path.includes('page=2') ? null : `${stranger.url}/bicycles/?page=2`,
+        results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
+      }),
     );
+    const { code, stdout } = await runAt(url, 'bicycles list --all -o uuid');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\n' });
+    expect(asked).toHaveLength(2);
     expect(stranger.asked).toEqual([]);
     await stranger.close();
   });
@@ -53,15 +48,12 @@ describe('promise 2: the token stays home', () => {
     ['an error that quotes it', 400, '--verbose --trace'],
     ['a JSON error that quotes it', 400, '--json'],
   ])('not into %s', async (_case, status, flags) => {
-    await withServer(
-      (response, { headers }) =>
-        sendJson(response, status, status === 200 ? [] : { detail: `bad header: ${headers.authorization}` }),
-      async ({ url }) => {
-        const { stdout, stderr } = await runAt(url, `bicycles list ${flags}`);
-        expect(stdout + stderr).not.toContain(SECRET);
-        expect(stderr).not.toBe('');
-      },
+    const { url } = await openServer((response, { headers }) =>
+      sendJson(response, status, status === 200 ? [] : { detail: `bad header: ${headers.authorization}` }),
     );
+    const { stdout, stderr } = await runAt(url, `bicycles list ${flags}`);
+    expect(stdout + stderr).not.toContain(SECRET);
+    expect(stderr).not.toBe('');
   });
 
   test.each([
@@ -70,16 +62,14 @@ describe('promise 2: the token stays home', () => {
     ['unknown', 'jsonl', { 'content-encoding': 'gzip' }, 9],
     ['unknown', 'csv', { 'content-length': '9' }, 9],
   ] as const)('not into the results of actions that are %s, as %s', async (_outcome, format, headers, expected) => {
-    await withServer(
-      (response) => sendJson(response, 200, {}, { ...headers, 'X-Service-RequestId': SECRET, connection: 'close' }),
-      async ({ url }) => {
-        const uuids = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d';
-        const line = `bicycles act ${uuids} rent --yes -o ${format} --trace --timeout 1`;
-        const { stdout, stderr, code } = await runAt(url, line);
-        expect(code).toBe(expected);
-        expect(stdout + stderr).not.toContain(SECRET);
-      },
+    const { url } = await openServer((response) =>
+      sendJson(response, 200, {}, { ...headers, 'X-Service-RequestId': SECRET, connection: 'close' }),
     );
+    const uuids = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d';
+    const line = `bicycles act ${uuids} rent --yes -o ${format} --trace --timeout 1`;
+    const { stdout, stderr, code } = await runAt(url, line);
+    expect(code).toBe(expected);
+    expect(stdout + stderr).not.toContain(SECRET);
   });
 
   test.each(['http://bikes.example.com', 'http://192.0.2.7:8000/api'])(
@@ -93,20 +83,17 @@ describe('promise 2: the token stays home', () => {
 });
 
 test('hostile text in an error never reaches the terminal raw', async () => {
-  await withServer(
-    (response) =>
-      sendJson(
-        response,
-        400,
-        { detail: '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m\u202egnp.exe\nhint: run rm' },
-        { 'x-service-requestid': 'r\u001b[1m'.replace('\u001b', '') },
-      ),
-    async ({ url }) => {
-      const { stderr } = await runAt(url, 'bicycles list');
-      expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
-      expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
-    },
+  const { url } = await openServer((response) =>
+    sendJson(
+      response,
+      400,
+      { detail: '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m\u202egnp.exe\nhint: run rm' },
+      { 'x-service-requestid': 'r\u001b[1m'.replace('\u001b', '') },
+    ),
   );
+  const { stderr } = await runAt(url, 'bicycles list');
+  expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
 });
 
 describe('promise 10: the token is hidden in a foreign text before that text is cut, escaped or quoted', () => {
@@ -185,19 +172,14 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
 test.each(['watch 0f8fad5b-d9cb-469f-a165-70867728950e', 'doctor', 'doctor --json'])(
   'promise 10: what the push channel and doctor quote of the token: %s',
   async (line) => {
-    await withServer(
-      (response, { path }) => {
-        const detail = `${'x '.repeat(220)}${ENCODINGS['in base64']?.(SECRET)} ${SECRET}`;
-        const status = path.startsWith('/subscribe') ? 401 : 400;
-        sendJson(response, status, { detail }, { 'X-Service-RequestId': SECRET });
-      },
-      async ({ url }) => {
-        const run = await runAt(url, line, { FLEET_SSE_URL: url });
-        expect(run.code).not.toBe(0);
-        expect(windowsLeft(run.stdout + run.stderr, SECRET)).toEqual([]);
-        if (line.startsWith('watch'))
-          expect(run.stderr).toContain('FLEET_TOKEN is set and wins over every other token');
-      },
-    );
+    const { url } = await openServer((response, { path }) => {
+      const detail = `${'x '.repeat(220)}${ENCODINGS['in base64']?.(SECRET)} ${SECRET}`;
+      const status = path.startsWith('/subscribe') ? 401 : 400;
+      sendJson(response, status, { detail }, { 'X-Service-RequestId': SECRET });
+    });
+    const run = await runAt(url, line, { FLEET_SSE_URL: url });
+    expect(run.code).not.toBe(0);
+    expect(windowsLeft(run.stdout + run.stderr, SECRET)).toEqual([]);
+    if (line.startsWith('watch')) expect(run.stderr).toContain('FLEET_TOKEN is set and wins over every other token');
   },
 );

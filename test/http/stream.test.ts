@@ -11,7 +11,14 @@ import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
 import { openFastClock } from '../support/fast-clock.js';
 import { withHostile } from '../support/hostile.js';
-import { type Behaviour, inTurn, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
+import {
+  type Behaviour,
+  inTurn,
+  openMisbehaving,
+  STREAM_HEAD,
+  sendStatus,
+  sendStream,
+} from '../support/misbehaving.js';
 import { mostly } from '../support/often.js';
 import {
   follow,
@@ -67,17 +74,15 @@ describe('a stream of events that is dropped at every byte', () => {
 });
 
 test('one topic that is gone ends the others', async () => {
-  await withHostile(
-    (socket, { path }) => (path.includes('gone') ? sendStatus(socket, 404) : sendStream(socket, ':\n\n')),
-    async (server) => {
-      const subscriptions = ['here', 'gone'].map((topic) => ({
-        topic,
-        url: new URL(`/subscribe/${topic}/`, server.url),
-      }));
-      const got = await follow(server.url, { until: () => false, subscriptions });
-      expect(got.events.at(-1)).toMatchObject({ type: 'closed', topic: 'gone' });
-    },
+  const server = await openMisbehaving((socket, { path }) =>
+    path.includes('gone') ? sendStatus(socket, 404) : sendStream(socket, ':\n\n'),
   );
+  const subscriptions = ['here', 'gone'].map((topic) => ({
+    topic,
+    url: new URL(`/subscribe/${topic}/`, server.url),
+  }));
+  const got = await follow(server.url, { until: () => false, subscriptions });
+  expect(got.events.at(-1)).toMatchObject({ type: 'closed', topic: 'gone' });
 });
 
 test('a service that says nothing after the return: not replayed, and the resync begins with the gap', async () => {
@@ -93,20 +98,14 @@ test('a service that says nothing after the return: not replayed, and the resync
 describe('the token', () => {
   test('is fetched anew for each connection, and the version is asked for', async () => {
     let number = 0;
-    await withHostile(
-      inTurn((socket) => sendStatus(socket, 503), good),
-      async (server) => {
-        await follow(server.url, {
-          until: isGood,
-          tokens: { get: async () => `token-${++number}`, renew: async () => undefined },
-        });
-        expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(['JWT token-1', 'JWT token-2']);
-        expect(server.requests[0]?.headers['accept']).toBe(
-          'text/event-stream; version=1.0, application/json; version=1.0',
-        );
-        expect(server.requests[0]?.headers['accept-encoding']).toBeUndefined();
-      },
-    );
+    const server = await openMisbehaving(inTurn((socket) => sendStatus(socket, 503), good));
+    await follow(server.url, {
+      until: isGood,
+      tokens: { get: async () => `token-${++number}`, renew: async () => undefined },
+    });
+    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(['JWT token-1', 'JWT token-2']);
+    expect(server.requests[0]?.headers['accept']).toBe('text/event-stream; version=1.0, application/json; version=1.0');
+    expect(server.requests[0]?.headers['accept-encoding']).toBeUndefined();
   });
 
   test('is not carried along a redirect to another origin', async () => {
@@ -196,34 +195,30 @@ describe('a slow reader', () => {
 });
 
 test('EventSource itself never connects again, and leaves no timer behind that would hold the program', async () => {
-  await withHostile(
-    (socket) => socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),
-    async (server) => {
-      const network = await openNetwork({}, 10_000);
-      const set = vi.spyOn(globalThis, 'setTimeout');
-      const cleared = vi.spyOn(globalThis, 'clearTimeout');
-      const ending = await connectOnce({
-        ...streamOptions(network),
-        clock: openFastClock(),
-        url: new URL('/subscribe/topic/', server.url),
-        headers: {},
-        lastEventId: '',
-        signal: new AbortController().signal,
-        subject: 'the subscription',
-        onOpen() {},
-        onReceived() {},
-      });
-      await new Promise((resolve) => setImmediate(resolve));
-      const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === 3_000);
-      const stopped = cleared.mock.calls.map(([timer]) => timer);
-      vi.restoreAllMocks();
-      await network.close();
-      expect({ cause: ending.cause, requests: server.requests.length }).toEqual({ cause: 'ended', requests: 1 });
-      // The pause of EventSource before it would connect again.
-      expect(timers).toHaveLength(1);
-      expect(stopped).toContain(timers[0]?.value);
-    },
-  );
+  const server = await openMisbehaving((socket) => socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`));
+  const network = await openNetwork({}, 10_000);
+  const set = vi.spyOn(globalThis, 'setTimeout');
+  const cleared = vi.spyOn(globalThis, 'clearTimeout');
+  const ending = await connectOnce({
+    ...streamOptions(network),
+    clock: openFastClock(),
+    url: new URL('/subscribe/topic/', server.url),
+    headers: {},
+    lastEventId: '',
+    signal: new AbortController().signal,
+    subject: 'the subscription',
+    onOpen() {},
+    onReceived() {},
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === 3_000);
+  const stopped = cleared.mock.calls.map(([timer]) => timer);
+  vi.restoreAllMocks();
+  await network.close();
+  expect({ cause: ending.cause, requests: server.requests.length }).toEqual({ cause: 'ended', requests: 1 });
+  // The pause of EventSource before it would connect again.
+  expect(timers).toHaveLength(1);
+  expect(stopped).toContain(timers[0]?.value);
 });
 
 describe('the end comes at once', () => {
@@ -234,27 +229,26 @@ describe('the end comes at once', () => {
     ['while the stream stands', {}],
   ];
   test.each(CASES)('%s', async (_name, { url, ...options }) => {
-    await withHostile(good, async (server) => {
-      const network = await openNetwork({}, 10_000);
-      const stop = new AbortController();
-      const events: StreamEvent[] = [];
-      const following = followStream({
-        subscriptions: [{ topic: 't', url: new URL('/subscribe/t/', url ?? server.url) }],
-        ...streamOptions(network),
-        clock: systemClock(),
-        signal: stop.signal,
-        emit: (event) => events.push(event),
-        ...options,
-      });
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      const startedAt = performance.now();
-      stop.abort(new FleetError('interrupted', 'enough'));
-      await following;
-      expect(performance.now() - startedAt).toBeLessThan(5_000);
-      const count = events.length;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      expect(events).toHaveLength(count);
-      await network.close();
+    const server = await openMisbehaving(good);
+    const network = await openNetwork({}, 10_000);
+    const stop = new AbortController();
+    const events: StreamEvent[] = [];
+    const following = followStream({
+      subscriptions: [{ topic: 't', url: new URL('/subscribe/t/', url ?? server.url) }],
+      ...streamOptions(network),
+      clock: systemClock(),
+      signal: stop.signal,
+      emit: (event) => events.push(event),
+      ...options,
     });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const startedAt = performance.now();
+    stop.abort(new FleetError('interrupted', 'enough'));
+    await following;
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    const count = events.length;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(events).toHaveLength(count);
+    await network.close();
   });
 });

@@ -11,7 +11,7 @@ import type { FleetError } from '../../src/errors.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
 import { newFolder } from '../support/folder.js';
 import { listenOn } from '../support/listen.js';
-import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
+import { addressOf, openedDatabase, useEngines, withDatabase } from '../support/mirror.js';
 import { LOCKED_USER } from '../support/postgres.js';
 import { refusal } from '../support/refusal.js';
 import { hasTool } from '../support/tools.js';
@@ -28,137 +28,128 @@ const [, [, newPostgres] = ['postgres', async () => '']] = engines;
 describe.each(engines)('%s', (kind, newText) => {
   const REAL = kind === 'sqlite' ? 'real' : 'numeric';
   const TABLE = `create table things (id integer primary key, name text, big bigint, part ${REAL}, yes boolean)`;
+  const openThings = async (text: string) => {
+    const database = await openedDatabase(text);
+    await database.all(TABLE);
+    return database;
+  };
   const COLUMNS = ['id', 'name', 'big', 'part', 'yes'];
 
   test('keeps values exactly, and replaces rows of the same key', async () => {
-    await withDatabase(await newText(), async (database) => {
-      await database.all(TABLE);
-      const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
-      await database.write('things', COLUMNS, [row, [2, 'half \ud800', 7, null, false], [3, 'nul \0', null, 0, null]]);
-      const part = (value: number) => (kind === 'sqlite' ? value : String(value));
-      const yes = (value: boolean) => (kind === 'sqlite' ? Number(value) : value);
-      const before = await database.all('select * from things order by id');
-      expect(before).toEqual([
-        { id: 1, name: row[1], big: 2n ** 62n, part: part(13.25), yes: yes(true) },
-        { id: 2, name: 'half \ufffd', big: 7, part: null, yes: yes(false) },
-        { id: 3, name: 'nul \ufffd', big: null, part: part(0), yes: null },
-      ]);
-      const rows = Object.entries({ 2: 'last', 4: 'new' }).map(([id, name]) => [Number(id), name]);
-      await database.write('things', ['id', 'name'], rows, ['id']);
-      expect(await database.all('select id, name, big from things where id > ? order by id', [1])).toEqual([
-        { id: 2, name: 'last', big: 7 },
-        { id: 3, name: 'nul \ufffd', big: null },
-        { id: 4, name: 'new', big: null },
-      ]);
-    });
+    const database = await openThings(await newText());
+    const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
+    await database.write('things', COLUMNS, [row, [2, 'half \ud800', 7, null, false], [3, 'nul \0', null, 0, null]]);
+    const part = (value: number) => (kind === 'sqlite' ? value : String(value));
+    const yes = (value: boolean) => (kind === 'sqlite' ? Number(value) : value);
+    const before = await database.all('select * from things order by id');
+    expect(before).toEqual([
+      { id: 1, name: row[1], big: 2n ** 62n, part: part(13.25), yes: yes(true) },
+      { id: 2, name: 'half \ufffd', big: 7, part: null, yes: yes(false) },
+      { id: 3, name: 'nul \ufffd', big: null, part: part(0), yes: null },
+    ]);
+    const rows = Object.entries({ 2: 'last', 4: 'new' }).map(([id, name]) => [Number(id), name]);
+    await database.write('things', ['id', 'name'], rows, ['id']);
+    expect(await database.all('select id, name, big from things where id > ? order by id', [1])).toEqual([
+      { id: 2, name: 'last', big: 7 },
+      { id: 3, name: 'nul \ufffd', big: null },
+      { id: 4, name: 'new', big: null },
+    ]);
   });
 
   test('several writes of a table are one transaction, each with its own rows', async () => {
-    await withDatabase(await newText(), async (database) => {
-      await database.all(TABLE);
-      await database.transaction(async () => {
-        for (const name of ['first', 'second']) await database.write('things', ['id', 'name'], [[1, name]], ['id']);
-        await database.all('delete from things');
-        await database.write('things', ['id', 'name'], [[2, 'third']], ['id']);
-      });
-      expect(await database.all('select id, name from things')).toEqual([{ id: 2, name: 'third' }]);
+    const database = await openThings(await newText());
+    await database.transaction(async () => {
+      for (const name of ['first', 'second']) await database.write('things', ['id', 'name'], [[1, name]], ['id']);
+      await database.all('delete from things');
+      await database.write('things', ['id', 'name'], [[2, 'third']], ['id']);
     });
+    expect(await database.all('select id, name from things')).toEqual([{ id: 2, name: 'third' }]);
   });
 
   test('rows that the database refuses are not written, and the next ones are', async () => {
-    await withDatabase(await newText(), async (database) => {
-      await database.all(TABLE);
-      const twice = [1, 2, 2].map((id) => [id, 'x'.repeat(100_000)]);
-      await expect(database.write('things', ['id', 'name'], twice)).rejects.toThrow(
-        /the database says: .*(unique|duplicate)/i,
-      );
-      await database.write('things', ['id', 'name'], [[3, 'y']]);
-      expect(await database.all('select id, name from things')).toEqual([{ id: 3, name: 'y' }]);
-    });
+    const database = await openThings(await newText());
+    const twice = [1, 2, 2].map((id) => [id, 'x'.repeat(100_000)]);
+    await expect(database.write('things', ['id', 'name'], twice)).rejects.toThrow(
+      /the database says: .*(unique|duplicate)/i,
+    );
+    await database.write('things', ['id', 'name'], [[3, 'y']]);
+    expect(await database.all('select id, name from things')).toEqual([{ id: 3, name: 'y' }]);
   });
 
   test('a transaction is whole or not at all, and several wait for each other', async () => {
-    await withDatabase(await newText(), async (database) => {
-      await database.all(TABLE);
-      const failing = database.transaction(async () => {
-        await database.write('things', ['id'], [[1]]);
-        throw new Error('no');
-      });
-      const passing = database.transaction(async () => {
-        await database.write('things', ['id'], [[2]]);
-        return 'yes';
-      });
-      await expect(failing).rejects.toThrow('no');
-      expect(await passing).toBe('yes');
-      expect(await database.all('select id from things')).toEqual([{ id: 2 }]);
+    const database = await openThings(await newText());
+    const failing = database.transaction(async () => {
+      await database.write('things', ['id'], [[1]]);
+      throw new Error('no');
     });
+    const passing = database.transaction(async () => {
+      await database.write('things', ['id'], [[2]]);
+      return 'yes';
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await passing).toBe('yes');
+    expect(await database.all('select id from things')).toEqual([{ id: 2 }]);
   });
 
   test('many rows come in chunks, between other calls, and can be left early', async () => {
-    await withDatabase(await newText(), async (database) => {
-      await database.all(TABLE);
-      const rows = Array.from({ length: 12_000 }, (_, id) => [id, `n${id}`]);
-      await database.write('things', ['id', 'name'], rows);
-      let count = 0;
-      for await (const chunk of database.each('select id from things where id >= ? order by id', [0])) {
-        expect(chunk[0]).toEqual({ id: count });
-        count += chunk.length;
-        await database.all('select max(id) from things');
-      }
-      expect(count).toBe(12_000);
-      for await (const chunk of database.each('select id from things')) {
-        expect(chunk.length).toBeGreaterThan(0);
-        break;
-      }
-      await database.write('things', ['id'], [[20_000]]);
-    });
+    const database = await openThings(await newText());
+    const rows = Array.from({ length: 12_000 }, (_, id) => [id, `n${id}`]);
+    await database.write('things', ['id', 'name'], rows);
+    let count = 0;
+    for await (const chunk of database.each('select id from things where id >= ? order by id', [0])) {
+      expect(chunk[0]).toEqual({ id: count });
+      count += chunk.length;
+      await database.all('select max(id) from things');
+    }
+    expect(count).toBe(12_000);
+    for await (const chunk of database.each('select id from things')) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+    await database.write('things', ['id'], [[20_000]]);
   });
 
   test('read access changes nothing, and a bad query is the error of the one who wrote it', async () => {
     const text = await newText();
-    await withDatabase(text, async (database) => {
-      await database.all(TABLE);
-      const reader = await open(text, 'read');
-      for (const text of ['delete from things', 'insert into things (id) values (1)', 'create table t (a int)'])
-        await expect(reader.all(text)).rejects.toMatchObject({ kind: 'output', exitCode: 10 });
-      await database.write('things', ['id'], [[5]]);
-      expect(await reader.all('select id from things')).toEqual([{ id: 5 }]);
-      const found = await reader.query("select id, id as id, '?' as mark, 1.50 as part from things");
-      expect(found.columns.map(({ name }) => name)).toEqual(['id', 'id', 'mark', 'part']);
-      for await (const chunk of found.chunks) expect(chunk).toEqual([[5, 5, '?', kind === 'sqlite' ? 1.5 : '1.50']]);
-      const made = await reader.query('explain analyze create table made as select 1').catch(() => undefined);
-      for await (const chunk of made?.chunks ?? []) expect(chunk.length).toBeGreaterThan(0);
-      await expect(reader.all('select 1 from made')).rejects.toThrow('made');
-      const bad: [string, RegExp][] = [
-        [kind === 'postgres' ? 'select $1' : 'select (', /./],
-        ['selct 1', /syntax error/],
-        ['select nothing from things', /nothing/],
-      ];
-      for (const [sql, words] of bad) await expect(reader.query(sql)).rejects.toMatchObject(refusal('usage', words));
-      await reader.close();
-    });
+    const database = await openThings(text);
+    const reader = await open(text, 'read');
+    for (const text of ['delete from things', 'insert into things (id) values (1)', 'create table t (a int)'])
+      await expect(reader.all(text)).rejects.toMatchObject({ kind: 'output', exitCode: 10 });
+    await database.write('things', ['id'], [[5]]);
+    expect(await reader.all('select id from things')).toEqual([{ id: 5 }]);
+    const found = await reader.query("select id, id as id, '?' as mark, 1.50 as part from things");
+    expect(found.columns.map(({ name }) => name)).toEqual(['id', 'id', 'mark', 'part']);
+    for await (const chunk of found.chunks) expect(chunk).toEqual([[5, 5, '?', kind === 'sqlite' ? 1.5 : '1.50']]);
+    const made = await reader.query('explain analyze create table made as select 1').catch(() => undefined);
+    for await (const chunk of made?.chunks ?? []) expect(chunk.length).toBeGreaterThan(0);
+    await expect(reader.all('select 1 from made')).rejects.toThrow('made');
+    const bad: [string, RegExp][] = [
+      [kind === 'postgres' ? 'select $1' : 'select (', /./],
+      ['selct 1', /syntax error/],
+      ['select nothing from things', /nothing/],
+    ];
+    for (const [sql, words] of bad) await expect(reader.query(sql)).rejects.toMatchObject(refusal('usage', words));
+    await reader.close();
   });
 
   test('a query whose values are too long to hold is refused', async () => {
     const text = await newText();
-    await withDatabase(text, async () => {
-      const reader = await open(text, 'read');
-      const long = kind === 'sqlite' ? "select printf('%.100000000c', 'x')" : "select repeat('x', 100000000)";
-      const read = async () => {
-        for await (const chunk of (await reader.query(long)).chunks) expect(chunk.length).toBeGreaterThan(0);
-      };
-      await expect(read()).rejects.toMatchObject(refusal('usage', /more than 64 MB/));
-      await reader.close();
-    });
+    await openedDatabase(text);
+    const reader = await open(text, 'read');
+    const long = kind === 'sqlite' ? "select printf('%.100000000c', 'x')" : "select repeat('x', 100000000)";
+    const read = async () => {
+      for await (const chunk of (await reader.query(long)).chunks) expect(chunk.length).toBeGreaterThan(0);
+    };
+    await expect(read()).rejects.toMatchObject(refusal('usage', /more than 64 MB/));
+    await reader.close();
   });
 
   test.runIf(kind === 'postgres')(
     'a writer that freezes within a transaction holds no lock for longer than its lease',
     async () => {
-      await withDatabase(await newText(), async (database) => {
-        const name = 'idle_in_transaction_session_timeout';
-        expect(await database.all(`show ${name}`)).toMatchObject([{ [name]: '15s' }]);
-      });
+      const database = await openedDatabase(await newText());
+      const name = 'idle_in_transaction_session_timeout';
+      expect(await database.all(`show ${name}`)).toMatchObject([{ [name]: '15s' }]);
     },
   );
 
@@ -210,11 +201,10 @@ describe('a file', () => {
 
   test('is for its owner alone, and so is what stands beside it', async () => {
     const path = join(folder, 'own', 'fleet.db');
-    await withDatabase(`sqlite:${path}`, async (database) => {
-      await database.all('create table t (a int)');
-      for (const each of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(each).mode & 0o777).toBe(0o600);
-      expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
-    });
+    const database = await openedDatabase(`sqlite:${path}`);
+    await database.all('create table t (a int)');
+    for (const each of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(each).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
   });
 
   test('that is not there, or no database, is refused', async () => {
@@ -226,18 +216,17 @@ describe('a file', () => {
 
   test('that another program writes is waited for', async () => {
     const path = join(folder, 'busy.db');
-    await withDatabase(`sqlite:${path}`, async (first) => {
-      await first.all('create table t (a int)');
-      const second = await open(`sqlite:${path}`, 'write');
-      let writing: Promise<void> | undefined;
-      await first.transaction(async () => {
-        writing = second.write('t', ['a'], [[2]]);
-        await first.write('t', ['a'], [[1]]);
-      });
-      await writing;
-      expect(await first.all('select a from t order by a')).toEqual([{ a: 1 }, { a: 2 }]);
-      await second.close();
+    const first = await openedDatabase(`sqlite:${path}`);
+    await first.all('create table t (a int)');
+    const second = await open(`sqlite:${path}`, 'write');
+    let writing: Promise<void> | undefined;
+    await first.transaction(async () => {
+      writing = second.write('t', ['a'], [[2]]);
+      await first.write('t', ['a'], [[1]]);
     });
+    await writing;
+    expect(await first.all('select a from t order by a')).toEqual([{ a: 1 }, { a: 2 }]);
+    await second.close();
   });
 });
 
@@ -323,15 +312,13 @@ describe.runIf(engines.length > 1)('a server', () => {
     ['40P01', 'deadlock', undefined, "do $a$ begin raise exception 'met' using errcode = '40P01'; end $a$"],
   ])('whose error %s (%s) passes is busy, which is tried again', async (_code, _name, setting, statement) => {
     const text = await newPostgres();
-    await withDatabase(text, async (other) => {
-      await other.all('create table held (a int)');
-      await withDatabase(text, async (database) => {
-        if (setting !== undefined) await database.all(setting);
-        await other.transaction(async () => {
-          await other.all('lock table held');
-          await expect(database.all(statement)).rejects.toMatchObject(refusal('network', / is busy: /));
-        });
-      });
+    const other = await openedDatabase(text);
+    await other.all('create table held (a int)');
+    const database = await openedDatabase(text);
+    if (setting !== undefined) await database.all(setting);
+    await other.transaction(async () => {
+      await other.all('lock table held');
+      await expect(database.all(statement)).rejects.toMatchObject(refusal('network', / is busy: /));
     });
   });
 
@@ -365,30 +352,28 @@ describe.runIf(engines.length > 1)('a server', () => {
     ['rows on their way, and a lock', (database) => database.write('things', ['id'], [[1]], ['id'])],
   ])('that goes away ends what waits for it with exit 8: %s', async (_what, wait) => {
     const text = await newPostgres();
-    await withDatabase(text, async (other) => {
-      await other.all('create table things (id integer primary key)');
-      const database = await open(text, 'write');
-      const [row] = await database.all('select pg_backend_pid() as pid');
-      await other.all('begin');
-      await other.all('lock table things in access exclusive mode');
-      const waiting = expect(wait(database)).rejects.toMatchObject({ kind: 'network' });
-      await vi.waitFor(async () => {
-        const sql =
-          "select state from pg_stat_activity where pid = ? and (wait_event_type = 'Lock' or wait_event = 'PgSleep')";
-        expect(await other.all(sql, [row?.['pid'] ?? 0])).toHaveLength(1);
-      }, 10_000);
-      await other.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
-      await waiting;
-      await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
-      await database.close();
-    });
+    const other = await openedDatabase(text);
+    await other.all('create table things (id integer primary key)');
+    const database = await open(text, 'write');
+    const [row] = await database.all('select pg_backend_pid() as pid');
+    await other.all('begin');
+    await other.all('lock table things in access exclusive mode');
+    const waiting = expect(wait(database)).rejects.toMatchObject({ kind: 'network' });
+    await vi.waitFor(async () => {
+      const sql =
+        "select state from pg_stat_activity where pid = ? and (wait_event_type = 'Lock' or wait_event = 'PgSleep')";
+      expect(await other.all(sql, [row?.['pid'] ?? 0])).toHaveLength(1);
+    }, 10_000);
+    await other.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
+    await waiting;
+    await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
+    await database.close();
   });
 
   test('asks for a password, which comes from PGPASSWORD or a password file, and is never repeated', async () => {
     const url = new URL(await newPostgres());
-    await withDatabase(url.href, async (database) => {
-      await database.all(`create role ${LOCKED_USER} login superuser password 's3cret'`);
-    });
+    const database = await openedDatabase(url.href);
+    await database.all(`create role ${LOCKED_USER} login superuser password 's3cret'`);
     url.username = LOCKED_USER;
     const text = url.href;
     const file = join(folder, 'pgpass');

@@ -8,14 +8,13 @@ import type { Origin } from '../../src/follower/store.js';
 import type { Database } from '../../src/mirror/database.js';
 import { CHANGE_COLUMNS, Ledger } from '../../src/mirror/ledger.js';
 import { BICYCLE_COLUMNS } from '../../src/mirror/rows.js';
-import { migrate } from '../../src/mirror/schema.js';
-import { useEngines, withDatabase } from '../support/mirror.js';
+import { openedMirror, useEngines } from '../support/mirror.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const START_MS = Date.UTC(2026, 10, 21, 12);
 const RECEIVED = '2026-11-21T12:00:30.000000Z';
 const GONE = '2026-11-21T12:00:10.000000Z';
-const [sqlite] = useEngines();
+const [[, newSqlite]] = useEngines();
 
 const MODIFIED = { modified: '2026-11-21T12:00:20Z', concurrency_version: 2 };
 const BEFORE: Bicycle = {
@@ -61,73 +60,67 @@ async function record(database: Database, { source, item, gone = false, isFirstR
 }
 
 test('what is recorded of a message and of a list', async () => {
-  await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
-    await migrate(database);
-    const at = '2026-11-21T12:00:20.000000Z';
-    const told = (told: Told) => record(database, told);
-    const rented = { ...MODIFIED, state: 'rented' };
-    expect((await told({ source: 'push', item: { uuid: UUID, ...rented } })).changes).toEqual([
-      [at, 'state', '"available"', '"rented"'],
-    ]);
-    // Without a time of its own it is dated by its arrival; a time in the future is none.
-    expect((await told({ source: 'push', item: { uuid: UUID, state: 'lost' } })).changes).toEqual([
-      [RECEIVED, 'state', '"available"', '"lost"'],
-    ]);
-    const future = { ...rented, modified: '2031-01-01T00:00:00Z' };
-    expect((await told({ source: 'push', item: { uuid: UUID, ...future } })).changes[0]?.[0]).toBe(RECEIVED);
-    // Bookkeeping makes a row true, and no history.
-    const books = await told({ source: 'list', item: { ...BEFORE, ...MODIFIED } });
-    expect(books).toMatchObject({ changes: [], rows: [{ concurrency_version: 2 }] });
-    expect((await told({ source: 'list', item: BEFORE })).rows).toEqual([]);
-    // A field that was not known before has no old value; in the first reading that is no change.
-    const wider = { ...BEFORE, ...MODIFIED, note: { a: 1 } };
-    expect((await told({ source: 'list', item: wider })).changes).toEqual([[at, 'note', null, '{"a":1}']]);
-    expect((await told({ source: 'list', item: wider, isFirstReading: true })).changes).toEqual([]);
-    // Of the same version the list says more: messages leave out links.
-    expect((await told({ source: 'list', item: { ...BEFORE, lock: null } })).changes[0]?.slice(1)).toEqual([
-      ...['lock', '"https://x/1/"', 'null'],
-    ]);
-  });
+  const database = await openedMirror(await newSqlite());
+  const at = '2026-11-21T12:00:20.000000Z';
+  const told = (told: Told) => record(database, told);
+  const rented = { ...MODIFIED, state: 'rented' };
+  expect((await told({ source: 'push', item: { uuid: UUID, ...rented } })).changes).toEqual([
+    [at, 'state', '"available"', '"rented"'],
+  ]);
+  // Without a time of its own it is dated by its arrival; a time in the future is none.
+  expect((await told({ source: 'push', item: { uuid: UUID, state: 'lost' } })).changes).toEqual([
+    [RECEIVED, 'state', '"available"', '"lost"'],
+  ]);
+  const future = { ...rented, modified: '2031-01-01T00:00:00Z' };
+  expect((await told({ source: 'push', item: { uuid: UUID, ...future } })).changes[0]?.[0]).toBe(RECEIVED);
+  // Bookkeeping makes a row true, and no history.
+  const books = await told({ source: 'list', item: { ...BEFORE, ...MODIFIED } });
+  expect(books).toMatchObject({ changes: [], rows: [{ concurrency_version: 2 }] });
+  expect((await told({ source: 'list', item: BEFORE })).rows).toEqual([]);
+  // A field that was not known before has no old value; in the first reading that is no change.
+  const wider = { ...BEFORE, ...MODIFIED, note: { a: 1 } };
+  expect((await told({ source: 'list', item: wider })).changes).toEqual([[at, 'note', null, '{"a":1}']]);
+  expect((await told({ source: 'list', item: wider, isFirstReading: true })).changes).toEqual([]);
+  // Of the same version the list says more: messages leave out links.
+  expect((await told({ source: 'list', item: { ...BEFORE, lock: null } })).changes[0]?.slice(1)).toEqual([
+    ...['lock', '"https://x/1/"', 'null'],
+  ]);
 });
 
 test('a message that comes late does not bring back a bicycle that left the list; one that is newer does, and a list', async () => {
-  await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
-    await migrate(database);
-    const item = { uuid: UUID, ...MODIFIED };
-    const late = await record(database, { source: 'push', item: { ...item, ...BEFORE, state: 'lost' }, gone: true });
-    expect(late).toEqual({ rows: [], changes: [] });
-    const pushed = await record(database, { source: 'push', item, gone: true });
-    expect(pushed.rows[0]?.['gone']).toBeNull();
-    const back = await record(database, { source: 'list', item: BEFORE, gone: true });
-    expect(back.rows[0]?.['gone']).toBeNull();
-    expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(GONE), 'null']]);
-  });
+  const database = await openedMirror(await newSqlite());
+  const item = { uuid: UUID, ...MODIFIED };
+  const late = await record(database, { source: 'push', item: { ...item, ...BEFORE, state: 'lost' }, gone: true });
+  expect(late).toEqual({ rows: [], changes: [] });
+  const pushed = await record(database, { source: 'push', item, gone: true });
+  expect(pushed.rows[0]?.['gone']).toBeNull();
+  const back = await record(database, { source: 'list', item: BEFORE, gone: true });
+  expect(back.rows[0]?.['gone']).toBeNull();
+  expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(GONE), 'null']]);
 });
 
 test('rows that messages were about are kept from batch to batch, until the table is changed past the ledger', async () => {
-  await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
-    await migrate(database);
-    const ledger = new Ledger();
-    const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
-    const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
-    knowledge.setWhole();
-    const batch = async (item: Bicycle) => {
-      await ledger.load(database, [UUID]);
-      knowledge.hear(UUID, item, now, { followed: 'o' });
-      const writes = ledger.take();
-      await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
-      return writes;
-    };
-    expect((await batch(BEFORE)).bicycles).toHaveLength(1);
-    await database.all("update bicycles set state = 'lost', raw = replace(raw, 'available', 'lost')");
-    // Nothing is asked for.
-    const moved = await batch({ ...BEFORE, latitude: 52.2, concurrency_version: 2 });
-    expect([moved.bicycles.length, moved.changes.length]).toEqual([1, 1]);
-    ledger.forget();
-    await database.all("update bicycles set gone = '2026-11-21T12:00:40.000000Z'");
-    const modified = '2026-11-21T12:00:50Z';
-    const rented = await batch({ ...BEFORE, modified, state: 'rented', concurrency_version: 3 });
-    expect(rented.bicycles).toHaveLength(1);
-    expect(await database.all('select state, gone from bicycles')).toEqual([{ state: 'rented', gone: null }]);
-  });
+  const database = await openedMirror(await newSqlite());
+  const ledger = new Ledger();
+  const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
+  const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
+  knowledge.setWhole();
+  const batch = async (item: Bicycle) => {
+    await ledger.load(database, [UUID]);
+    knowledge.hear(UUID, item, now, { followed: 'o' });
+    const writes = ledger.take();
+    await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
+    return writes;
+  };
+  expect((await batch(BEFORE)).bicycles).toHaveLength(1);
+  await database.all("update bicycles set state = 'lost', raw = replace(raw, 'available', 'lost')");
+  // Nothing is asked for.
+  const moved = await batch({ ...BEFORE, latitude: 52.2, concurrency_version: 2 });
+  expect([moved.bicycles.length, moved.changes.length]).toEqual([1, 1]);
+  ledger.forget();
+  await database.all("update bicycles set gone = '2026-11-21T12:00:40.000000Z'");
+  const modified = '2026-11-21T12:00:50Z';
+  const rented = await batch({ ...BEFORE, modified, state: 'rented', concurrency_version: 3 });
+  expect(rented.bicycles).toHaveLength(1);
+  expect(await database.all('select state, gone from bicycles')).toEqual([{ state: 'rented', gone: null }]);
 });

@@ -7,7 +7,7 @@ import { BICYCLE_COLUMNS, bicycleRow, utcOf, utcOfMs, versionValue } from '../..
 import { checkBaseUrl, migrate, readMeta, readSchema, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
 import { areAlertsRead } from '../../src/mirror/store.js';
 import { readLeases } from '../../src/mirror/writers.js';
-import { useEngines, withDatabase } from '../support/mirror.js';
+import { openedDatabase, openedMirror, useEngines } from '../support/mirror.js';
 import { refusal } from '../support/refusal.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -28,114 +28,102 @@ describe.each(engines)('%s', (kind, newDatabase) => {
   const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
 
   test('of the schema before gets new views, also where others are built on them', async () => {
-    await withDatabase(await newDatabase(), async (database) => {
-      await migrate(database, 2);
-      for (const name of ['silent', 'rentals', 'state_durations']) await database.all(`drop view ${name}`);
-      for (const name of ['state_durations', 'rentals'])
-        await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
-      await database.all('create view silent as select uuid from bicycles');
-      await database.all('create view mine as select * from silent');
-      await writeMeta(database, { schema: '1' });
-      await migrate(database);
-      expect(await database.all('select start_known from rentals')).toEqual([]);
-      expect(await database.all('select never from silent')).toEqual([]);
-      expect(await database.all('select uuid from mine')).toEqual([]);
-    });
+    const database = await openedMirror(await newDatabase(), 2);
+    for (const name of ['silent', 'rentals', 'state_durations']) await database.all(`drop view ${name}`);
+    for (const name of ['state_durations', 'rentals'])
+      await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
+    await database.all('create view silent as select uuid from bicycles');
+    await database.all('create view mine as select * from silent');
+    await writeMeta(database, { schema: '1' });
+    await migrate(database);
+    expect(await database.all('select start_known from rentals')).toEqual([]);
+    expect(await database.all('select never from silent')).toEqual([]);
+    expect(await database.all('select uuid from mine')).toEqual([]);
   });
 
   test('is brought up to the schema once, and belongs to one service', async () => {
-    await withDatabase(await newDatabase(), async (database) => {
-      expect(await readSchema(database)).toBeUndefined();
-      await migrate(database);
-      await writeMeta(database, { base_url: 'https://one.example/api' });
-      await migrate(database);
-      expect(await readSchema(database)).toBe(SCHEMA_NUMBER);
-      const { base_url: found } = await readMeta(database);
-      checkBaseUrl(found, new URL('https://one.example/api/'));
-      expect(() => checkBaseUrl(found, new URL('https://two.example/'))).toThrow(
-        'the mirror belongs to https://one.example/api, not to https://two.example',
-      );
-    });
+    const database = await openedDatabase(await newDatabase());
+    expect(await readSchema(database)).toBeUndefined();
+    await migrate(database);
+    await writeMeta(database, { base_url: 'https://one.example/api' });
+    await migrate(database);
+    expect(await readSchema(database)).toBe(SCHEMA_NUMBER);
+    const { base_url: found } = await readMeta(database);
+    checkBaseUrl(found, new URL('https://one.example/api/'));
+    expect(() => checkBaseUrl(found, new URL('https://two.example/'))).toThrow(
+      'the mirror belongs to https://one.example/api, not to https://two.example',
+    );
   });
 
   test('no index of bicycles holds what a position update changes', async () => {
-    await withDatabase(await newDatabase(), async (database) => {
-      await migrate(database);
-      const sql = kind === 'sqlite' ? 'sql FROM sqlite_master' : 'indexdef AS sql FROM pg_indexes';
-      const indexes = await database.all(
-        `SELECT ${sql} WHERE ${kind === 'sqlite' ? 'tbl_name' : 'tablename'} = 'bicycles'`,
-      );
-      const created = indexes.map(({ sql }) => String(sql)).filter((sql) => /^create (unique )?index/i.test(sql));
-      expect(created.length).toBeGreaterThan(2);
-      expect(created.join()).not.toMatch(/modified|latitude|longitude|timestamp|last_seen|version|charge/);
-    });
+    const database = await openedMirror(await newDatabase());
+    const sql = kind === 'sqlite' ? 'sql FROM sqlite_master' : 'indexdef AS sql FROM pg_indexes';
+    const indexes = await database.all(
+      `SELECT ${sql} WHERE ${kind === 'sqlite' ? 'tbl_name' : 'tablename'} = 'bicycles'`,
+    );
+    const created = indexes.map(({ sql }) => String(sql)).filter((sql) => /^create (unique )?index/i.test(sql));
+    expect(created.length).toBeGreaterThan(2);
+    expect(created.join()).not.toMatch(/modified|latitude|longitude|timestamp|last_seen|version|charge/);
   });
 
   test('a newer schema and a database of other tables are refused', async () => {
-    await withDatabase(await newDatabase(), async (database) => {
-      await migrate(database);
-      await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
-      await expect(migrate(database)).rejects.toThrow(
-        `has schema ${SCHEMA_NUMBER + 1}, and this version of fleet supports up to ${SCHEMA_NUMBER}`,
-      );
-    });
-    await withDatabase(await newDatabase(), async (database) => {
-      await database.all('create table bicycles (colour text)');
-      await expect(migrate(database)).rejects.toThrow('the database has other tables and is not a mirror');
-    });
+    const database = await openedMirror(await newDatabase());
+    await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
+    await expect(migrate(database)).rejects.toThrow(
+      `has schema ${SCHEMA_NUMBER + 1}, and this version of fleet supports up to ${SCHEMA_NUMBER}`,
+    );
+    const other = await openedDatabase(await newDatabase());
+    await other.all('create table bicycles (colour text)');
+    await expect(migrate(other)).rejects.toThrow('the database has other tables and is not a mirror');
   });
 
   test('views show the present fleet, how long each state lasted, rentals and silence', async () => {
-    await withDatabase(await newDatabase(), async (database) => {
-      await migrate(database);
-      await database.write('bicycles', BICYCLE_COLUMNS, [
-        rowOf(UUID, {
-          state: 'available',
-          name: 'B1',
-          latitude: '52.10',
-          latest_gps_timestamp: '2020-01-01T00:00:00Z',
-        }),
-        rowOf(OTHER, { state: 'lost', name: 'B2', concurrency_version: 7 }, at('11:30:00')),
-        rowOf(THIRD, { state: 'rented', name: 'B3' }),
-      ]);
-      const change = (time: string, old: string, now: string) => [
-        ...[at(time), at(time), UUID, 1, 'state', JSON.stringify(old), JSON.stringify(now), 'push'],
-      ];
-      await database.write('changes', CHANGE_COLUMNS, [
-        change('10:30:00', 'available', 'rented'),
-        change('10:45:30', 'rented', 'available'),
-      ]);
-      expect(await database.all('select name, state from latest order by name')).toEqual([
-        { name: 'B1', state: 'available' },
-        { name: 'B3', state: 'rented' },
-      ]);
-      const durations = await database.all(
-        'select name, state, started, seconds, next_state, start_known from state_durations order by name, started nulls first',
-      );
-      const yes = (value: unknown) => value === 1 || value === true;
-      const known = durations.map(({ seconds, start_known: isKnown, ...row }) => [row, Number(seconds), yes(isKnown)]);
-      // Since when it was available or lost, and how long, nobody knows.
-      expect(known).toEqual([
-        [{ name: 'B1', state: 'available', started: null, next_state: 'rented' }, 0, false],
-        [{ name: 'B1', state: 'rented', started: shown('10:30:00'), next_state: 'available' }, 930, true],
-        [{ name: 'B1', state: 'available', started: shown('10:45:30'), next_state: null }, expect.any(Number), true],
-        [{ name: 'B2', state: 'lost', started: null, next_state: null }, 0, false],
-        [{ name: 'B3', state: 'rented', started: null, next_state: null }, 0, false],
-      ]);
-      const sql = 'select name, returned_as from rentals where start_known';
-      expect(await database.all(sql)).toEqual([{ name: 'B1', returned_as: 'available' }]);
-      const silent = await database.all(
-        'select name, hours, never from silent where hours > 24 or never order by name',
-      );
-      expect(silent.map(({ name, hours, never }) => [name, Number(hours) > 24, yes(never)])).toEqual([
-        ['B1', true, false],
-        ['B3', false, true],
-      ]);
-      const [row] = await database.all(
-        "select latitude_text, raw ->> 'name' as name from bicycles where state = 'available'",
-      );
-      expect(row).toEqual({ latitude_text: '52.10', name: 'B1' });
-    });
+    const database = await openedMirror(await newDatabase());
+    await database.write('bicycles', BICYCLE_COLUMNS, [
+      rowOf(UUID, {
+        state: 'available',
+        name: 'B1',
+        latitude: '52.10',
+        latest_gps_timestamp: '2020-01-01T00:00:00Z',
+      }),
+      rowOf(OTHER, { state: 'lost', name: 'B2', concurrency_version: 7 }, at('11:30:00')),
+      rowOf(THIRD, { state: 'rented', name: 'B3' }),
+    ]);
+    const change = (time: string, old: string, now: string) => [
+      ...[at(time), at(time), UUID, 1, 'state', JSON.stringify(old), JSON.stringify(now), 'push'],
+    ];
+    await database.write('changes', CHANGE_COLUMNS, [
+      change('10:30:00', 'available', 'rented'),
+      change('10:45:30', 'rented', 'available'),
+    ]);
+    expect(await database.all('select name, state from latest order by name')).toEqual([
+      { name: 'B1', state: 'available' },
+      { name: 'B3', state: 'rented' },
+    ]);
+    const durations = await database.all(
+      'select name, state, started, seconds, next_state, start_known from state_durations order by name, started nulls first',
+    );
+    const yes = (value: unknown) => value === 1 || value === true;
+    const known = durations.map(({ seconds, start_known: isKnown, ...row }) => [row, Number(seconds), yes(isKnown)]);
+    // Since when it was available or lost, and how long, nobody knows.
+    expect(known).toEqual([
+      [{ name: 'B1', state: 'available', started: null, next_state: 'rented' }, 0, false],
+      [{ name: 'B1', state: 'rented', started: shown('10:30:00'), next_state: 'available' }, 930, true],
+      [{ name: 'B1', state: 'available', started: shown('10:45:30'), next_state: null }, expect.any(Number), true],
+      [{ name: 'B2', state: 'lost', started: null, next_state: null }, 0, false],
+      [{ name: 'B3', state: 'rented', started: null, next_state: null }, 0, false],
+    ]);
+    const sql = 'select name, returned_as from rentals where start_known';
+    expect(await database.all(sql)).toEqual([{ name: 'B1', returned_as: 'available' }]);
+    const silent = await database.all('select name, hours, never from silent where hours > 24 or never order by name');
+    expect(silent.map(({ name, hours, never }) => [name, Number(hours) > 24, yes(never)])).toEqual([
+      ['B1', true, false],
+      ['B3', false, true],
+    ]);
+    const [row] = await database.all(
+      "select latitude_text, raw ->> 'name' as name from bicycles where state = 'available'",
+    );
+    expect(row).toEqual({ latitude_text: '52.10', name: 'B1' });
   });
 });
 
@@ -145,49 +133,44 @@ test.each([
   ['a table alerts', 'create table alerts (a int)'],
 ])('%s is no mirror', async (_what, sql) => {
   for (const [, newText] of engines) {
-    await withDatabase(await newText(), async (database) => {
-      await database.all(sql);
-      if (sql.includes('primary')) await database.all("insert into meta values ('schema', '1')");
-      await expect(readSchema(database)).rejects.toMatchObject(refusal('config', /has other tables/));
-      await expect(migrate(database)).rejects.toMatchObject({ kind: 'config' });
-    });
+    const database = await openedDatabase(await newText());
+    await database.all(sql);
+    if (sql.includes('primary')) await database.all("insert into meta values ('schema', '1')");
+    await expect(readSchema(database)).rejects.toMatchObject(refusal('config', /has other tables/));
+    await expect(migrate(database)).rejects.toMatchObject({ kind: 'config' });
   }
 });
 
 test.each(['{', 'null', '17', ''])('a writer that says %j is damaged', async (text) => {
-  await withDatabase((await engines[0]?.[1]()) ?? '', async (database) => {
-    await migrate(database);
-    await database.write('writers', ['organization', 'state'], [['o', text]]);
-    await expect(readLeases(database)).rejects.toMatchObject({ kind: 'config' });
-  });
+  const database = await openedMirror(await engines[0][1]());
+  await database.write('writers', ['organization', 'state'], [['o', text]]);
+  await expect(readLeases(database)).rejects.toMatchObject({ kind: 'config' });
 });
 
 test.each(engines)(
   '%s: a mirror of the schema before goes on where its writer was, from its open gap',
   async (_kind, newText) => {
-    await withDatabase(await newText(), async (database) => {
-      await migrate(database, 2);
-      const [heard, checked] = ['2026-11-21T12:00:00.000000Z', '2026-11-21T11:58:00.000000Z'];
-      const before = {
-        organizations: ['o', 'p'],
-        alerts: ['o'],
-        position: { heard, checked, owner: 'x', batch: 7 },
-        snapshot: { isWhole: true, suspected: null, reading: null },
-        lease: { owner: 'x', host: 'h', pid: 1 },
-      };
-      const rows = Object.entries(before).map(([key, value]) => [key, JSON.stringify(value)]);
-      await database.write('meta', ['key', 'value'], rows, ['key']);
-      await database.write('gaps', ['started', 'reason'], [['2026-11-21T11:59:00.000000Z', 'cut']]);
-      await migrate(database);
-      const leases = await readLeases(database);
-      const state = { heardMs: Date.UTC(2026, 10, 21, 11, 59), checkedMs: Date.parse(checked), isWhole: true };
-      expect(leases).toMatchObject([
-        { organization: 'o', heartbeat: null, state },
-        { organization: 'p', heartbeat: null, state },
-      ]);
-      expect([await areAlertsRead(database, 'o'), await areAlertsRead(database, 'p')]).toEqual([true, false]);
-      expect(await database.all('select * from gaps')).toEqual([]);
-    });
+    const database = await openedMirror(await newText(), 2);
+    const [heard, checked] = ['2026-11-21T12:00:00.000000Z', '2026-11-21T11:58:00.000000Z'];
+    const before = {
+      organizations: ['o', 'p'],
+      alerts: ['o'],
+      position: { heard, checked, owner: 'x', batch: 7 },
+      snapshot: { isWhole: true, suspected: null, reading: null },
+      lease: { owner: 'x', host: 'h', pid: 1 },
+    };
+    const rows = Object.entries(before).map(([key, value]) => [key, JSON.stringify(value)]);
+    await database.write('meta', ['key', 'value'], rows, ['key']);
+    await database.write('gaps', ['started', 'reason'], [['2026-11-21T11:59:00.000000Z', 'cut']]);
+    await migrate(database);
+    const leases = await readLeases(database);
+    const state = { heardMs: Date.UTC(2026, 10, 21, 11, 59), checkedMs: Date.parse(checked), isWhole: true };
+    expect(leases).toMatchObject([
+      { organization: 'o', heartbeat: null, state },
+      { organization: 'p', heartbeat: null, state },
+    ]);
+    expect([await areAlertsRead(database, 'o'), await areAlertsRead(database, 'p')]).toEqual([true, false]);
+    expect(await database.all('select * from gaps')).toEqual([]);
   },
 );
 
@@ -218,50 +201,48 @@ test.each([
 test.runIf(engines.length > 1)(
   'in PostgreSQL the history is a partition a month, which the upgrade makes whole or not at all',
   async () => {
-    await withDatabase((await engines[1]?.[1]()) ?? '', async (database) => {
-      await migrate(database, 3);
-      const change = (at: string, now: string) => [at, at, UUID, 1, 'state', '"available"', now, 'push'];
-      const before = ['2026-09-30T23:00:00.000000Z', '2026-10-01T00:00:00.000000Z'];
-      await database.write(
-        'changes',
-        CHANGE_COLUMNS,
-        before.map((at) => change(at, '"rented"')),
-      );
-      await database.all('create view mine as select * from rentals');
-      // It breaks off at its end.
-      await database.all('create table changes_other (a int)');
-      await expect(migrate(database)).rejects.toThrow();
-      expect(await readSchema(database)).toBe(3);
-      expect(await database.all('select id from changes order by id')).toEqual([{ id: 1 }, { id: 2 }]);
-      await database.all('drop table changes_other');
-      await migrate(database);
-      const nowMs = Date.now();
-      await turnPartitions(database, nowMs + 40 * DAY_MS);
-      await turnPartitions(database, nowMs + 40 * DAY_MS);
-      const later = utcOfMs(nowMs + 40 * DAY_MS);
-      await database.write('changes', CHANGE_COLUMNS, [
-        change(later, '"lost"'),
-        change('2031-01-01T00:00:00.000000Z', '"lost"'),
-      ]);
-      const kept = await database.all('select id, tableoid::regclass::text as place from changes order by id');
-      const month = `changes_${later.slice(0, 7).replace('-', '_')}`;
-      expect(kept.map(({ id, place }) => [id, place])).toEqual([
-        ...[1, 2].map((id) => [id, 'changes_before']),
-        ...[
-          [3, month],
-          [4, 'changes_other'],
-        ],
-      ]);
-      expect(await database.all('select count(*) as n from mine')).toEqual([{ n: 2 }]);
-      // A day's query reads one partition.
-      const day = `at >= '${later.slice(0, 10)}' and at < '${utcOfMs(nowMs + 41 * DAY_MS).slice(0, 10)}'`;
-      const plan = JSON.stringify(await database.all(`explain select * from changes where ${day}`));
-      expect(plan).toContain(month);
-      expect(plan).not.toMatch(/changes_before|changes_other/);
-      // What ended before is dropped whole, the month itself is not.
-      await turnPartitions(database, nowMs + 40 * DAY_MS, nowMs + 40 * DAY_MS);
-      expect(await database.all('select id from changes order by id')).toEqual([{ id: 3 }, { id: 4 }]);
-      expect(await database.all("select to_regclass('changes_before') is null as gone")).toEqual([{ gone: true }]);
-    });
+    const database = await openedMirror((await engines[1]?.[1]()) ?? '', 3);
+    const change = (at: string, now: string) => [at, at, UUID, 1, 'state', '"available"', now, 'push'];
+    const before = ['2026-09-30T23:00:00.000000Z', '2026-10-01T00:00:00.000000Z'];
+    await database.write(
+      'changes',
+      CHANGE_COLUMNS,
+      before.map((at) => change(at, '"rented"')),
+    );
+    await database.all('create view mine as select * from rentals');
+    // It breaks off at its end.
+    await database.all('create table changes_other (a int)');
+    await expect(migrate(database)).rejects.toThrow();
+    expect(await readSchema(database)).toBe(3);
+    expect(await database.all('select id from changes order by id')).toEqual([{ id: 1 }, { id: 2 }]);
+    await database.all('drop table changes_other');
+    await migrate(database);
+    const nowMs = Date.now();
+    await turnPartitions(database, nowMs + 40 * DAY_MS);
+    await turnPartitions(database, nowMs + 40 * DAY_MS);
+    const later = utcOfMs(nowMs + 40 * DAY_MS);
+    await database.write('changes', CHANGE_COLUMNS, [
+      change(later, '"lost"'),
+      change('2031-01-01T00:00:00.000000Z', '"lost"'),
+    ]);
+    const kept = await database.all('select id, tableoid::regclass::text as place from changes order by id');
+    const month = `changes_${later.slice(0, 7).replace('-', '_')}`;
+    expect(kept.map(({ id, place }) => [id, place])).toEqual([
+      ...[1, 2].map((id) => [id, 'changes_before']),
+      ...[
+        [3, month],
+        [4, 'changes_other'],
+      ],
+    ]);
+    expect(await database.all('select count(*) as n from mine')).toEqual([{ n: 2 }]);
+    // A day's query reads one partition.
+    const day = `at >= '${later.slice(0, 10)}' and at < '${utcOfMs(nowMs + 41 * DAY_MS).slice(0, 10)}'`;
+    const plan = JSON.stringify(await database.all(`explain select * from changes where ${day}`));
+    expect(plan).toContain(month);
+    expect(plan).not.toMatch(/changes_before|changes_other/);
+    // What ended before is dropped whole, the month itself is not.
+    await turnPartitions(database, nowMs + 40 * DAY_MS, nowMs + 40 * DAY_MS);
+    expect(await database.all('select id from changes order by id')).toEqual([{ id: 3 }, { id: 4 }]);
+    expect(await database.all("select to_regclass('changes_before') is null as gone")).toEqual([{ gone: true }]);
   },
 );

@@ -20,7 +20,7 @@ const PAGE_ITEMS = 2;
 const TOPIC = '/o/admin/bicycles/*';
 const baseUrl = new URL('https://service.test/');
 const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'] };
-const [sqlite] = useEngines();
+const [[, newSqlite]] = useEngines();
 
 const at = (seconds: number): Moment => ({ monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 });
 const timeOf = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString();
@@ -30,7 +30,7 @@ let database: Database;
 beforeEach(async () => {
   await database?.close();
   const options = { access: 'write', signal: new AbortController().signal, env: {} } as const;
-  database = await openDatabase(addressOf((await sqlite?.[1]()) ?? ''), options);
+  database = await openDatabase(addressOf(await newSqlite()), options);
 });
 afterAll(() => database?.close());
 

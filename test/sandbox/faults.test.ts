@@ -1,7 +1,7 @@
 // Faults on request: how they are written, and what each of them does on the wire.
 import { expect, test } from 'vitest';
 import { type Fault, parseFault, type Sandbox } from '../../src/sandbox/index.js';
-import { headersFor, withSandbox } from '../support/sandbox.js';
+import { headersFor, openSandbox, withSandbox } from '../support/sandbox.js';
 import { actOn, ask, bicycleIn } from './ask.js';
 import { openStream } from './stream.js';
 
@@ -100,15 +100,14 @@ test('stall silences a subscription, heartbeat included, and leaves it open', ()
     await stalled.until(() => stalled.comments.length > length);
   }));
 
-test('expire shortens the life of tokens; a new token works', () => {
+test('expire shortens the life of tokens; a new token works', async () => {
   let now = Date.UTC(2026, 0, 1);
-  return withSandbox({ bicycles: 10, now: () => now, faults: [parseFault('expire=60s')] }, async (own) => {
-    const headers = await headersFor(own);
-    expect((await ask(own, '/bicycles/', { headers })).status).toBe(200);
-    now += 60_000;
-    expect((await ask(own, '/bicycles/', { headers })).status).toBe(401);
-    expect((await list(own)).status).toBe(200);
-  });
+  const own = await openSandbox({ bicycles: 10, now: () => now, faults: [parseFault('expire=60s')] });
+  const headers = await headersFor(own);
+  expect((await ask(own, '/bicycles/', { headers })).status).toBe(200);
+  now += 60_000;
+  expect((await ask(own, '/bicycles/', { headers })).status).toBe(401);
+  expect((await list(own)).status).toBe(200);
 });
 
 test('expire also ends the subscriptions that are open, and those of new tokens', () =>
@@ -122,16 +121,15 @@ test('expire also ends the subscriptions that are open, and those of new tokens'
     expect(await second.ended).toBe('end');
   }));
 
-test('throttle: 429 for the same bicycle and user, after the date has moved on 200 again', () => {
+test('throttle: 429 for the same bicycle and user, after the date has moved on 200 again', async () => {
   let now = Date.UTC(2026, 10, 21);
-  return withSandbox({ bicycles: 10, now: () => now, faults: [parseFault('throttle=5s')] }, async (own) => {
-    const uuid = bicycleIn(own, 'available');
-    const takeOver = (token = {}) => actOn(own, uuid, { type: 'take_over' }, { token });
-    expect((await takeOver()).status).toBe(200);
-    const again = await takeOver();
-    expect([again.status, again.headers.get('Retry-After')]).toEqual([429, '5']);
-    expect((await takeOver({ role: 'admin' })).status).toBe(200);
-    now += 5000;
-    expect((await takeOver()).status).toBe(200);
-  });
+  const own = await openSandbox({ bicycles: 10, now: () => now, faults: [parseFault('throttle=5s')] });
+  const uuid = bicycleIn(own, 'available');
+  const takeOver = (token = {}) => actOn(own, uuid, { type: 'take_over' }, { token });
+  expect((await takeOver()).status).toBe(200);
+  const again = await takeOver();
+  expect([again.status, again.headers.get('Retry-After')]).toEqual([429, '5']);
+  expect((await takeOver({ role: 'admin' })).status).toBe(200);
+  now += 5000;
+  expect((await takeOver()).status).toBe(200);
 });

@@ -1,7 +1,7 @@
 // The push channel against interface.md sections 2.5, 4.6 and 6.1 and as it was observed: encoding, topics, envelopes, replay, heartbeats.
 import { expect, test } from 'vitest';
 import type { Sandbox, SandboxOptions, ServedTransition, TokenOptions } from '../../src/sandbox/index.js';
-import { headersFor, useSandbox, withSandbox } from '../support/sandbox.js';
+import { headersFor, openSandbox, useSandbox, withSandbox } from '../support/sandbox.js';
 import { ask, bicycleIn, linkOf, UNKNOWN } from './ask.js';
 import { openStream, type Stream } from './stream.js';
 
@@ -82,12 +82,11 @@ test('alerts are not pushed, but by a service that follows interface.md alone', 
   const senders = () => sandbox().pushLog.map(({ sender }) => sender);
   expect(senders().slice(before)).toEqual(['bicycle']);
   expect((await subscribe(sandbox(), all(sandbox()).replace('bicycles', 'alerts'))).status).toBe(404);
-  await withSandbox({ service: 'interface', bicycles: 10 }, async (own) => {
-    const stream = await subscribe(own, all(own).replace('bicycles', 'alerts'));
-    const alert = own.raiseAlert(bicycleIn(own, 'lost'), 'lock.shutdown');
-    await stream.until(() => stream.events.length > 0);
-    expect(stream.events.map(({ data }) => [data.sender, data.message])).toEqual([['alert', alert]]);
-  });
+  const own = await openSandbox({ service: 'interface', bicycles: 10 });
+  const stream = await subscribe(own, all(own).replace('bicycles', 'alerts'));
+  const alert = own.raiseAlert(bicycleIn(own, 'lost'), 'lock.shutdown');
+  await stream.until(() => stream.events.length > 0);
+  expect(stream.events.map(({ data }) => [data.sender, data.message])).toEqual([['alert', alert]]);
 });
 
 test.each(['admin', 'fleet_operator', 'mechanic'])(
@@ -222,20 +221,19 @@ test('a subscription ends with its token', () =>
     expect((await subscribe(own, all(own))).status).toBe(200);
   }));
 
-test('a step of the date neither drops nor stalls a subscription', () => {
+test('a step of the date neither drops nor stalls a subscription', async () => {
   let now = Date.UTC(2026, 10, 21);
   const faults = [{ kind: 'drop', milliseconds: 3_600_000 }] as const;
-  return withSandbox({ bicycles: 10, now: () => now, faults: [...faults] }, async (own) => {
-    const stream = await subscribe(own, all(own));
-    now += 2 * 3_600_000;
-    own.setFaults([...faults]);
-    change(own, 'still here');
-    await stream.until(() => stream.events.length > 0);
-    now -= 4 * 3_600_000;
-    const versions = [1, 2].map(() => own.changeBicycle(bicycleIn(own, 'lost'), {}).concurrency_version ?? 0);
-    expect(versions[1]).toBeGreaterThan(versions[0] ?? 0);
-    stream.close();
-  });
+  const own = await openSandbox({ bicycles: 10, now: () => now, faults: [...faults] });
+  const stream = await subscribe(own, all(own));
+  now += 2 * 3_600_000;
+  own.setFaults([...faults]);
+  change(own, 'still here');
+  await stream.until(() => stream.events.length > 0);
+  now -= 4 * 3_600_000;
+  const versions = [1, 2].map(() => own.changeBicycle(bicycleIn(own, 'lost'), {}).concurrency_version ?? 0);
+  expect(versions[1]).toBeGreaterThan(versions[0] ?? 0);
+  stream.close();
 });
 
 test('a reader that never reads is cut before it fills the memory', () =>

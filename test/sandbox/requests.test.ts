@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import type { RequestLine } from '../../src/sandbox/index.js';
-import { headersFor, useSandbox, withSandbox } from '../support/sandbox.js';
+import { headersFor, openSandbox, useSandbox, withSandbox } from '../support/sandbox.js';
 import { ask } from './ask.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -104,15 +104,14 @@ test.each<[string, string, () => Promise<string | undefined>]>([
   }
 });
 
-test('a token that has been accepted expires all the same', () => {
+test('a token that has been accepted expires all the same', async () => {
   let now = Date.UTC(2026, 0, 1);
-  return withSandbox({ bicycles: 1, now: () => now }, async (own) => {
-    const headers = { Authorization: `JWT ${await own.token({ expiresInSeconds: 10 })}` };
-    now += 9_999;
-    expect((await ask(own, '/bicycles/', { headers })).status).toBe(200);
-    now += 1;
-    expect((await ask(own, '/bicycles/', { headers })).status).toBe(401);
-  });
+  const own = await openSandbox({ bicycles: 1, now: () => now });
+  const headers = { Authorization: `JWT ${await own.token({ expiresInSeconds: 10 })}` };
+  now += 9_999;
+  expect((await ask(own, '/bicycles/', { headers })).status).toBe(200);
+  now += 1;
+  expect((await ask(own, '/bicycles/', { headers })).status).toBe(401);
 });
 
 test('a token says who it is for: role, subject, lifetime of 12 hours', async () => {
@@ -167,22 +166,21 @@ test('HEAD is GET without a body', async () => {
 
 test('requests are recorded as they came, and told without their headers', async () => {
   const lines: RequestLine[] = [];
-  await withSandbox({ bicycles: 3, onRequest: (line) => lines.push(line) }, async (own) => {
-    const uuid = own.bicycles()[0]?.uuid;
-    await ask(own, '/bicycles/?a=%2f');
-    const body = '{"type": "fly"}';
-    const answer = await ask(own, `/bicycles/${uuid}/actions/`, { body, headers: { 'X-Odd-Case': '1' } });
-    await ask(own, `${own.sseUrl}/subscribe/x/`);
-    expect(own.requests.map(({ server, method, url, status }) => [server, method, url, status])).toEqual([
-      ['api', 'GET', '/bicycles/?a=%2f', 200],
-      ['api', 'POST', `/bicycles/${uuid}/actions/`, 404],
-      ['push', 'GET', '/subscribe/x/', 404],
-    ]);
-    const recorded = own.requests[1];
-    expect([recorded?.body, recorded?.headers['x-odd-case']]).toEqual([body, '1']);
-    expect(recorded?.requestId).toBe(answer.headers.get('X-Service-RequestId'));
-    expect(lines).toEqual(own.requests.map(({ method, url, status }) => ({ method, url, status })));
-  });
+  const own = await openSandbox({ bicycles: 3, onRequest: (line) => lines.push(line) });
+  const uuid = own.bicycles()[0]?.uuid;
+  await ask(own, '/bicycles/?a=%2f');
+  const body = '{"type": "fly"}';
+  const answer = await ask(own, `/bicycles/${uuid}/actions/`, { body, headers: { 'X-Odd-Case': '1' } });
+  await ask(own, `${own.sseUrl}/subscribe/x/`);
+  expect(own.requests.map(({ server, method, url, status }) => [server, method, url, status])).toEqual([
+    ['api', 'GET', '/bicycles/?a=%2f', 200],
+    ['api', 'POST', `/bicycles/${uuid}/actions/`, 404],
+    ['push', 'GET', '/subscribe/x/', 404],
+  ]);
+  const recorded = own.requests[1];
+  expect([recorded?.body, recorded?.headers['x-odd-case']]).toEqual([body, '1']);
+  expect(recorded?.requestId).toBe(answer.headers.get('X-Service-RequestId'));
+  expect(lines).toEqual(own.requests.map(({ method, url, status }) => ({ method, url, status })));
 });
 
 test('a port that is taken is an EADDRINUSE, and nothing stays open', async () => {

@@ -3,18 +3,17 @@ import { expect, test } from 'vitest';
 import { ALERT_STATES, ALERT_TYPES } from '../../src/api/alert.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { often } from '../support/often.js';
-import { useSandbox, withSandbox } from '../support/sandbox.js';
+import { openSandbox, useSandbox, withSandbox } from '../support/sandbox.js';
 import { ask } from './ask.js';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /** Everything the fleet of a seed holds, without the port, which is another one each time. */
-function fingerprintOf(seed: number): Promise<string> {
-  return withSandbox({ service: 'interface', seed, bicycles: 120, now: () => NOW }, async (own) => {
-    const { organizations, zones, models, users } = own;
-    const all = { organizations, zones, models, users, bicycles: own.bicycles(), alerts: own.alerts() };
-    return JSON.stringify(all).replaceAll(own.baseUrl, '');
-  });
+async function fingerprintOf(seed: number): Promise<string> {
+  const own = await openSandbox({ service: 'interface', seed, bicycles: 120, now: () => NOW });
+  const { organizations, zones, models, users } = own;
+  const all = { organizations, zones, models, users, bicycles: own.bicycles(), alerts: own.alerts() };
+  return JSON.stringify(all).replaceAll(own.baseUrl, '');
 }
 
 test('the same seed and number give the same fleet, uuids and times included', async () => {

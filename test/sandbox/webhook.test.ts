@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { parseWebhookUrl } from '../../src/sandbox/webhook.js';
 import { eventually } from '../support/running.js';
-import { withSandbox } from '../support/sandbox.js';
+import { openSandbox, withSandbox } from '../support/sandbox.js';
 import { type Answer, startServer, type TestServer, withServer } from '../support/server.js';
 
 const taking: Answer = (response) => void response.writeHead(204).end();
@@ -62,14 +62,13 @@ test('a receiver that was down gets what waited', async () => {
   const probe = await startServer(() => {});
   const { url } = probe;
   await probe.close();
-  await withSandbox({ bicycles: 10, webhook: { url } }, async (own) => {
-    const uuids = [1, 2].map(() => own.raiseAlert(own.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const receiver = await startServer(taking, Number(new URL(url).port));
-    await eventually(() => own.webhookCounts().delivered === 2);
-    expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(uuids);
-    await receiver.close();
-  });
+  const own = await openSandbox({ bicycles: 10, webhook: { url } });
+  const uuids = [1, 2].map(() => own.raiseAlert(own.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const receiver = await startServer(taking, Number(new URL(url).port));
+  await eventually(() => own.webhookCounts().delivered === 2);
+  expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(uuids);
+  await receiver.close();
 });
 
 test.each(['https://127.0.0.1/', 'http://example.com/', 'http://127.0.0.2/', 'x', 'http://localhost.example/'])(

@@ -2,8 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
 import { type Database, openDatabase } from '../../src/mirror/database.js';
+import { migrate } from '../../src/mirror/schema.js';
 import { newFolder } from './folder.js';
 import { usePostgres } from './postgres.js';
 import { hasTool } from './tools.js';
@@ -11,9 +13,9 @@ import { hasTool } from './tools.js';
 export type Engine = [kind: Database['kind'], newText: () => Promise<string>];
 
 /** Each engine of this machine, with what gives the address of a new database. */
-export function useEngines(): Engine[] {
+export function useEngines(): [Engine, ...Engine[]] {
   const folder = newFolder();
-  const engines: Engine[] = [['sqlite', async () => `sqlite:${join(folder, randomUUID(), 'fleet.db')}`]];
+  const engines: [Engine, ...Engine[]] = [['sqlite', async () => `sqlite:${join(folder, randomUUID(), 'fleet.db')}`]];
   if (hasTool('postgres')) engines.push(['postgres', usePostgres()]);
   return engines;
 }
@@ -37,4 +39,22 @@ export async function withDatabase<Result>(
   } finally {
     await database.close();
   }
+}
+
+/** The same until the test has finished. */
+export async function openedDatabase(text: string): Promise<Database> {
+  const database = await openDatabase(addressOf(text), {
+    access: 'write',
+    signal: new AbortController().signal,
+    env: {},
+  });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+/** A mirror, of an older schema where one is named, until the test has finished. */
+export async function openedMirror(text: string, schema?: number): Promise<Database> {
+  const database = await openedDatabase(text);
+  await migrate(database, schema);
+  return database;
 }
