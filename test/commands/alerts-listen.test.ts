@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { openMemory } from '../../src/commands/alerts/memory.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
@@ -26,6 +26,7 @@ interface Listening extends Running {
   post(body: unknown, headers?: Record<string, string>): Promise<number>;
 }
 
+/** A listener, until the test has finished. */
 async function listen(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Listening> {
   const running = startFleet(
     ['alerts', 'listen', '--json', ...(args.includes('--port') ? [] : ['--port', '0']), ...args],
@@ -34,6 +35,7 @@ async function listen(args: readonly string[] = [], env: NodeJS.ProcessEnv = {})
     },
   );
   await Promise.race([running.until(() => running.events('listening').length > 0), running.ended]);
+  onTestFinished(async () => void (await running.stop()));
   const url = String(running.events('listening')[0]?.['url']);
   const post = async (body: unknown, headers: Record<string, string> = {}) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -45,19 +47,6 @@ async function listen(args: readonly string[] = [], env: NodeJS.ProcessEnv = {})
     return status;
   };
   return { ...running, url, post };
-}
-
-async function withListener(
-  args: readonly string[],
-  use: (listening: Listening) => Promise<void>,
-  env: NodeJS.ProcessEnv = {},
-) {
-  const listening = await listen(args, env);
-  try {
-    await use(listening);
-  } finally {
-    await listening.stop();
-  }
 }
 
 const alert = (uuid: string, modified = '2026-03-01T12:00:00Z', state = 'new') => ({
@@ -81,34 +70,34 @@ function raw(url: string, text: string, end = true): Promise<string> {
 }
 
 describe('what is taken', () => {
-  test('one alert, an array, an envelope with a message; printed as they came, answered with 204', () =>
-    withListener([], async ({ post, stdout }) => {
-      const text =
-        '{"uuid":"a","modified":"2026-03-01T12:00:00Z","state":"new","extra":{"n":1.50,"big":12345678901234567890}}';
-      expect(await post(text)).toBe(204);
-      expect(await post([alert('b'), alert('c')])).toBe(204);
-      expect(await post({ topic: 't', sender: 'alert', message: alert('d') })).toBe(204);
-      expect(await post({ message: [alert('e')] })).toBe(204);
-      expect(await post('[]')).toBe(204);
-      expect(await post(`\uFEFF\n${JSON.stringify(alert('f'), null, 2)}\n`)).toBe(204);
-      const lines = stdout().trim().split('\n');
-      expect(lines[0]).toBe(text);
-      expect(lines.map((line) => JSON.parse(line).uuid)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
-    }));
+  test('one alert, an array, an envelope with a message; printed as they came, answered with 204', async () => {
+    const { post, stdout } = await listen([]);
+    const text =
+      '{"uuid":"a","modified":"2026-03-01T12:00:00Z","state":"new","extra":{"n":1.50,"big":12345678901234567890}}';
+    expect(await post(text)).toBe(204);
+    expect(await post([alert('b'), alert('c')])).toBe(204);
+    expect(await post({ topic: 't', sender: 'alert', message: alert('d') })).toBe(204);
+    expect(await post({ message: [alert('e')] })).toBe(204);
+    expect(await post('[]')).toBe(204);
+    expect(await post(`\uFEFF\n${JSON.stringify(alert('f'), null, 2)}\n`)).toBe(204);
+    const lines = stdout().trim().split('\n');
+    expect(lines[0]).toBe(text);
+    expect(lines.map((line) => JSON.parse(line).uuid)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
 
-  test('the same alert with the same modified once; a change within the second is another', () =>
-    withListener([], async ({ post, objects }) => {
-      for (const one of [
-        alert('a'),
-        alert('a'),
-        alert('a', undefined, 'stopped'),
-        alert('a'),
-        alert('a', '2026-03-01T12:00:09Z'),
-      ]) {
-        expect(await post(one)).toBe(204);
-      }
-      expect(objects()).toEqual([alert('a'), alert('a', undefined, 'stopped'), alert('a', '2026-03-01T12:00:09Z')]);
-    }));
+  test('the same alert with the same modified once; a change within the second is another', async () => {
+    const { post, objects } = await listen([]);
+    for (const one of [
+      alert('a'),
+      alert('a'),
+      alert('a', undefined, 'stopped'),
+      alert('a'),
+      alert('a', '2026-03-01T12:00:09Z'),
+    ]) {
+      expect(await post(one)).toBe(204);
+    }
+    expect(objects()).toEqual([alert('a'), alert('a', undefined, 'stopped'), alert('a', '2026-03-01T12:00:09Z')]);
+  });
 
   test('--path, --max-events, lines for people', async () => {
     const running = startFleet(['alerts', 'listen', '--port', '0', '--path', '/hooks/alerts', '--max-events', '1'], {
@@ -148,66 +137,63 @@ describe('what is refused', () => {
     ['no body', '', 400],
     ['too deep', `${'['.repeat(600)}${']'.repeat(600)}`, 400],
     ['more than 1 MB', JSON.stringify({ uuid: 'x'.repeat(1024 * 1024) }), 413],
-  ])('%s: %#', (_name, body, status) =>
-    withListener([], async ({ post, objects }) => {
-      expect(await post(body)).toBe(status);
-      expect(await post(alert('after'))).toBe(204);
-      expect(objects()).toEqual([alert('after')]);
-    }),
-  );
+  ])('%s: %#', async (_name, body, status) => {
+    const { post, objects } = await listen([]);
+    expect(await post(body)).toBe(status);
+    expect(await post(alert('after'))).toBe(204);
+    expect(objects()).toEqual([alert('after')]);
+  });
 
-  test('another method, another path, a compressed body, a web page', () =>
-    withListener([], async ({ url, post, events }) => {
-      const got = await fetch(url);
-      expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
-      expect((await fetch(`${url}other`, { method: 'POST', body: '{}' })).status).toBe(404);
-      expect((await fetch(`${url}?a=b`, { method: 'POST', body: JSON.stringify(alert('q')) })).status).toBe(204);
-      expect(await post(alert('a'), { 'content-encoding': 'gzip' })).toBe(415);
-      expect(await post(alert('a'), { origin: 'https://evil.example' })).toBe(403);
-      // Each reason once a minute.
-      await post(alert('a'), { origin: 'https://evil.example' });
-      expect(events('refused').map(({ status }) => status)).toEqual([405, 404, 415, 403]);
-    }));
+  test('another method, another path, a compressed body, a web page', async () => {
+    const { url, post, events } = await listen([]);
+    const got = await fetch(url);
+    expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
+    expect((await fetch(`${url}other`, { method: 'POST', body: '{}' })).status).toBe(404);
+    expect((await fetch(`${url}?a=b`, { method: 'POST', body: JSON.stringify(alert('q')) })).status).toBe(204);
+    expect(await post(alert('a'), { 'content-encoding': 'gzip' })).toBe(415);
+    expect(await post(alert('a'), { origin: 'https://evil.example' })).toBe(403);
+    // Each reason once a minute.
+    await post(alert('a'), { origin: 'https://evil.example' });
+    expect(events('refused').map(({ status }) => status)).toEqual([405, 404, 415, 403]);
+  });
 
-  test('1 MB that comes in chunks, without a length', () =>
-    withListener([], async ({ url }) => {
-      const chunk = `10000\r\n${'x'.repeat(65536)}\r\n`;
-      const answer = await raw(
-        url,
-        `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}`,
-        false,
-      );
-      expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-    }));
+  test('1 MB that comes in chunks, without a length', async () => {
+    const { url } = await listen([]);
+    const chunk = `10000\r\n${'x'.repeat(65536)}\r\n`;
+    const answer = await raw(
+      url,
+      `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}`,
+      false,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
 
-  test('a sender that breaks off, and one that is no HTTP, cost nothing', () =>
-    withListener([], async ({ url, post, objects }) => {
-      await raw(url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"uuid":');
-      await raw(url, 'hello\r\n\r\n');
-      expect(await post(alert('a'))).toBe(204);
-      expect(objects()).toEqual([alert('a')]);
-    }));
+  test('a sender that breaks off, and one that is no HTTP, cost nothing', async () => {
+    const { url, post, objects } = await listen([]);
+    await raw(url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"uuid":');
+    await raw(url, 'hello\r\n\r\n');
+    expect(await post(alert('a'))).toBe(204);
+    expect(objects()).toEqual([alert('a')]);
+  });
 
-  test('a wrong signature, none, one of another body', () =>
-    withListener(
-      ['--secret-env', 'HOOK', '--signature-header', 'X-Own'],
-      async ({ post, objects }) => {
-        const body = JSON.stringify(alert('a'));
-        const wrong = [
-          sign('other', body),
-          sign('s3cret-s3cret', '{}'),
-          sign('s3cret-s3cret', body).slice(0, -1),
-          'sha256=',
-          '',
-        ];
-        for (const signature of wrong) expect(await post(body, { 'x-own': signature })).toBe(401);
-        expect(await post(body)).toBe(401);
-        expect(await post('{"broken', {})).toBe(401);
-        expect(await post(body, { 'x-own': sign('s3cret-s3cret', body) })).toBe(204);
-        expect(objects()).toEqual([alert('a')]);
-      },
-      { HOOK: 's3cret-s3cret' },
-    ));
+  test('a wrong signature, none, one of another body', async () => {
+    const { post, objects } = await listen(['--secret-env', 'HOOK', '--signature-header', 'X-Own'], {
+      HOOK: 's3cret-s3cret',
+    });
+    const body = JSON.stringify(alert('a'));
+    const wrong = [
+      sign('other', body),
+      sign('s3cret-s3cret', '{}'),
+      sign('s3cret-s3cret', body).slice(0, -1),
+      'sha256=',
+      '',
+    ];
+    for (const signature of wrong) expect(await post(body, { 'x-own': signature })).toBe(401);
+    expect(await post(body)).toBe(401);
+    expect(await post('{"broken', {})).toBe(401);
+    expect(await post(body, { 'x-own': sign('s3cret-s3cret', body) })).toBe(204);
+    expect(objects()).toEqual([alert('a')]);
+  });
 
   test.each([
     [['--host', '0.0.0.0'], {}, 2, /--host 0.0.0.0 needs a secret: without one only this machine/],
@@ -224,99 +210,83 @@ describe('what is refused', () => {
     expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  test('a port in use: said, and the memory of the one who has it untouched', () =>
-    withListener([], async ({ url, post, objects }) => {
-      const { port } = new URL(url);
-      const { code, stderr } = await runFleet(['alerts', 'listen', '--port', port], {
-        env: { XDG_STATE_HOME: folder },
-      });
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`port ${port} of 127.0.0.1 is in use`)]);
-      expect(await post(alert('a'))).toBe(204);
-      expect(objects()).toHaveLength(1);
-    }));
+  test('a port in use: said, and the memory of the one who has it untouched', async () => {
+    const { url, post, objects } = await listen([]);
+    const { port } = new URL(url);
+    const { code, stderr } = await runFleet(['alerts', 'listen', '--port', port], {
+      env: { XDG_STATE_HOME: folder },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`port ${port} of 127.0.0.1 is in use`)]);
+    expect(await post(alert('a'))).toBe(204);
+    expect(objects()).toHaveLength(1);
+  });
 });
 
 describe('what no webhook brought', () => {
   test('is read from the list, marked, once; the webhook that comes later is no line', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
-    await withListener(
-      ['--backfill', '200ms'],
-      async ({ post, objects, events, until }) => {
-        await until(() => events('open').length === 1);
-        const brought = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
-        expect(await post(brought)).toBe(204);
-        const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
-        await until(() => objects().length === 2);
-        expect(await post(missed)).toBe(204);
-        await new Promise((resolve) => setTimeout(resolve, 500));
-        expect(
-          objects()
-            .map(({ uuid }) => uuid)
-            .sort(),
-        ).toEqual([brought.uuid, missed.uuid].sort());
-        expect(events('caught-up').map(({ uuid }) => uuid)).toContain(missed.uuid);
-      },
-      await environmentOf(sandbox),
-    );
+    const { post, objects, events, until } = await listen(['--backfill', '200ms'], await environmentOf(sandbox));
+    await until(() => events('open').length === 1);
+    const brought = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+    expect(await post(brought)).toBe(204);
+    const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+    await until(() => objects().length === 2);
+    expect(await post(missed)).toBe(204);
+    const read = sandbox.requests.length;
+    await until(() => sandbox.requests.length > read + 1);
+    expect(
+      objects()
+        .map(({ uuid }) => uuid)
+        .sort(),
+    ).toEqual([brought.uuid, missed.uuid].sort());
+    expect(events('caught-up').map(({ uuid }) => uuid)).toContain(missed.uuid);
   });
 
   test('--backfill 0 reads nothing, and a list that cannot be read ends nothing', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
-    await withListener(
-      ['--backfill', '0'],
-      async ({ post }) => {
-        expect(await post(alert('a'))).toBe(204);
-        expect(sandbox.requests).toEqual([]);
-      },
-      await environmentOf(sandbox),
-    );
-    await withListener(
-      ['--backfill', '200ms'],
-      async ({ post, events, until, objects }) => {
-        await until(() => events('lost').length === 1);
-        expect(await post(alert('b'))).toBe(204);
-        expect(objects()).toEqual([alert('b')]);
-      },
-      { FLEET_BASE_URL: sandbox.baseUrl, FLEET_TOKEN: 'a-token-that-is-refused' },
-    );
+    const without = await listen(['--backfill', '0'], await environmentOf(sandbox));
+    expect(await without.post(alert('a'))).toBe(204);
+    expect(sandbox.requests).toEqual([]);
+    await without.stop();
+    const refused = { FLEET_BASE_URL: sandbox.baseUrl, FLEET_TOKEN: 'a-token-that-is-refused' };
+    const { post, events, until, objects } = await listen(['--backfill', '200ms'], refused);
+    await until(() => events('lost').length === 1);
+    expect(await post(alert('b'))).toBe(204);
+    expect(objects()).toEqual([alert('b')]);
   });
 });
 
 describe('--forward', () => {
   test('passes bodies on as they came, in order, with their signature, each once', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end('ok'));
-    return withListener(
-      ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
-      async ({ post, until, events }) => {
-        const bodies = ['a', 'b', 'c'].map((uuid) => ` ${JSON.stringify(alert(uuid), null, 1)}\n`);
-        for (const body of [...bodies, bodies[1] ?? '']) {
-          expect(await post(body, { 'x-fleet-signature': sign('s3cret-s3cret', body) })).toBe(204);
-        }
-        await until(() => receiver.asked.length === 3);
-        expect(receiver.asked.map(({ body }) => body)).toEqual(bodies);
-        expect(receiver.asked.map(({ path }) => path)).toEqual(['/in?key=1', '/in?key=1', '/in?key=1']);
-        expect(receiver.asked[0]?.headers).toMatchObject({
-          'x-fleet-signature': sign('s3cret-s3cret', bodies[0] ?? ''),
-          'content-type': 'application/json',
-        });
-        expect(receiver.asked[0]?.headers).not.toHaveProperty('authorization');
-        expect(events('listening')).toHaveLength(1);
-      },
-      { HOOK: 's3cret-s3cret' },
-    );
+    const { post, until, events } = await listen(['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'], {
+      HOOK: 's3cret-s3cret',
+    });
+    const bodies = ['a', 'b', 'c'].map((uuid) => ` ${JSON.stringify(alert(uuid), null, 1)}\n`);
+    for (const body of [...bodies, bodies[1] ?? '']) {
+      expect(await post(body, { 'x-fleet-signature': sign('s3cret-s3cret', body) })).toBe(204);
+    }
+    await until(() => receiver.asked.length === 3);
+    expect(receiver.asked.map(({ body }) => body)).toEqual(bodies);
+    expect(receiver.asked.map(({ path }) => path)).toEqual(['/in?key=1', '/in?key=1', '/in?key=1']);
+    expect(receiver.asked[0]?.headers).toMatchObject({
+      'x-fleet-signature': sign('s3cret-s3cret', bodies[0] ?? ''),
+      'content-type': 'application/json',
+    });
+    expect(receiver.asked[0]?.headers).not.toHaveProperty('authorization');
+    expect(events('listening')).toHaveLength(1);
   });
 
   test('tries again with growing pauses, in order, and says it once', async () => {
     let refusals = 3;
     const receiver = await openServer((response) => void response.writeHead(refusals-- > 0 ? 503 : 204).end());
-    await withListener(['--forward', receiver.url], async ({ post, until, events }) => {
-      await post(alert('a'));
-      await post(alert('b'));
-      await until(() => receiver.asked.length === 5);
-      expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'a', 'a', 'a', 'b']);
-      await until(() => events('forward-back').length === 1);
-      expect(events('forward-failing')).toHaveLength(1);
-    });
+    const { post, until, events } = await listen(['--forward', receiver.url]);
+    await post(alert('a'));
+    await post(alert('b'));
+    await until(() => receiver.asked.length === 5);
+    expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'a', 'a', 'a', 'b']);
+    await until(() => events('forward-back').length === 1);
+    expect(events('forward-failing')).toHaveLength(1);
   });
 
   test('what waits at the end waits on the disk, for the owner alone, and goes on after a restart', async () => {
@@ -329,7 +299,7 @@ describe('--forward', () => {
     const files = await readdir(join(folder, 'fleet'));
     expect(files).toHaveLength(1);
     for (const name of files) expect((await stat(join(folder, 'fleet', name))).mode & 0o777).toBe(0o600);
-    const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+    const back = await openServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
     const second = await listen(['--forward', gone.url, '--backfill', '0']);
     await second.until(() => back.asked.length === 3);
     // The webhook itself comes again, and is known.
@@ -337,7 +307,6 @@ describe('--forward', () => {
     await second.stop();
     expect(back.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'b', 'c']);
     expect(second.objects()).toEqual([]);
-    await back.close();
   });
 });
 
@@ -352,25 +321,23 @@ test('a damaged queue is said and kept, and what can be read of it is passed on'
   const text = await readFile(path, 'utf8');
   const damaged = text.slice(0, text.lastIndexOf('"body"') + 10);
   await writeFile(path, damaged);
-  const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+  const back = await openServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
   const second = await listen(['--forward', gone.url, '--backfill', '0']);
   await second.until(() => back.asked.length === 2);
   await second.stop();
   const [said] = second.events('damaged');
   expect(await readFile(String(said?.['kept_as']), 'utf8')).toBe(damaged);
-  await back.close();
 });
 
 test('two listeners, one memory: the second one is refused with the name of the first', async () => {
   const receiver = await openServer((response) => void response.writeHead(204).end());
-  return withListener(['--forward', receiver.url], async ({ post, until }) => {
-    const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
-      env: { XDG_STATE_HOME: folder },
-    });
-    expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
-    for (let number = 0; number < 15; number++) expect(await post(alert(`alert-${number}`))).toBe(204);
-    await until(() => receiver.asked.length === 15);
+  const { post, until } = await listen(['--forward', receiver.url]);
+  const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
+    env: { XDG_STATE_HOME: folder },
   });
+  expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
+  for (let number = 0; number < 15; number++) expect(await post(alert(`alert-${number}`))).toBe(204);
+  await until(() => receiver.asked.length === 15);
 });
 
 test('the file of a queue that is never empty does not grow without end', async () => {

@@ -10,7 +10,7 @@ import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js'
 import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { hostile } from '../support/hostile.js';
-import { startMisbehaving } from '../support/misbehaving.js';
+import { openMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { openSandbox, useSandbox } from '../support/sandbox.js';
 import { type Answer, openServer, sendJson } from '../support/server.js';
@@ -310,7 +310,7 @@ describe('the network', () => {
   });
 
   it('a proxy: who is reached through it, and what is not', async () => {
-    const proxy = await startMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+    const proxy = await openMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
     const withUser = proxy.url.replace('http://', 'http://ann:secret@');
     const env = { FLEET_BASE_URL: 'https://bikes.example.com/api', HTTPS_PROXY: withUser };
     const { code, find, stdout, findings } = await examine('', { env });
@@ -323,7 +323,6 @@ describe('the network', () => {
     );
     const excluded = await examine('', { env: { ...env, NO_PROXY: '.example.com' } });
     expect(excluded.find('proxy')?.finding).toBe('service is reached directly: NO_PROXY excludes it');
-    await proxy.close();
   });
 });
 
@@ -388,17 +387,13 @@ it.each<[string, ReturnType<typeof hostile>, NodeJS.ProcessEnv]>([
   ['that answer errors byte by byte', hostile('slowBody', { status: 500, body: 'x'.repeat(1000), everyMs: 100 }), {}],
   ['that never answer, with a token that does not come', hostile('silent'), { FLEET_TOKEN_COMMAND: 'sleep 30' }],
 ])('a service and a push channel %s are waited for no longer than 10 s', async (_case, behaviour, env) => {
-  const bad = await startMisbehaving(behaviour);
-  try {
-    await settle(service(), { base_url: bad.url, sse_url: bad.url });
-    const clock = openQuickClock(HURRY);
-    const startedAt = clock.monotonicMs();
-    const { code } = await fleet('doctor', { clock, env });
-    expect(code).not.toBe(0);
-    expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
-  } finally {
-    await bad.close();
-  }
+  const { url } = await openMisbehaving(behaviour);
+  await settle(service(), { base_url: url, sse_url: url });
+  const clock = openQuickClock(HURRY);
+  const startedAt = clock.monotonicMs();
+  const { code } = await fleet('doctor', { clock, env });
+  expect(code).not.toBe(0);
+  expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
 });
 
 it('the token goes to the two origins alone', async () => {

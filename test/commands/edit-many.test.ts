@@ -10,7 +10,7 @@ import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const service = useSandbox({ bicycles: 30 });
 let folder: string;
@@ -109,84 +109,67 @@ test('--dry-run prints the requests with the version that was read, and sends no
 const UUIDS = ['d238dc92-4ed5-4cec-a476-fe5f869ff26e', '3cbf2500-27cf-4651-a3e0-130b9c9b2b9d'];
 
 /** Two bicycles, and an answer to each edit. */
-async function withBicycles(
+async function openBicycles(
   answer: (edit: { method: string; path: string; body: { [field: string]: unknown } }) => [number, unknown],
-  use: (env: NodeJS.ProcessEnv, edits: string[]) => Promise<void>,
 ) {
   const edits: string[] = [];
-  await withServer(
-    (response, { method, path, body }) => {
-      const uuid = UUIDS.find((each) => path.includes(each));
-      if (method === 'GET' && uuid === undefined) return sendJson(response, 200, { count: 0, results: [] });
-      if (method === 'GET')
-        return sendJson(response, 200, { uuid, name: 'old', description: '', concurrency_version: 7 });
-      edits.push(`${method} ${uuid?.slice(0, 4)}`);
-      const [status, sent] = answer({ method: method ?? '', path, body: JSON.parse(body) });
-      sendJson(response, status, { uuid, ...(sent as object) });
-    },
-    ({ env }) => use(env, edits),
-  );
+  const { env } = await openServer((response, { method, path, body }) => {
+    const uuid = UUIDS.find((each) => path.includes(each));
+    if (method === 'GET' && uuid === undefined) return sendJson(response, 200, { count: 0, results: [] });
+    if (method === 'GET')
+      return sendJson(response, 200, { uuid, name: 'old', description: '', concurrency_version: 7 });
+    edits.push(`${method} ${uuid?.slice(0, 4)}`);
+    const [status, sent] = answer({ method, path, body: JSON.parse(body) });
+    sendJson(response, status, { uuid, ...(sent as object) });
+  });
+  return { env, edits };
 }
 
 const TWO = UUIDS.map((uuid) => JSON.stringify({ uuid, name: 'new', description: 'd' })).join('\n');
 
 test('a field that the answer lacks was not changed: exit 9', async () => {
-  await withBicycles(
-    () => [200, { name: 'new' }],
-    async (env) => {
-      const run = await edit(TWO, ['--yes'], env);
-      expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('2 refused')]);
-      expect(run.stdout).toContain('description (not in its answer)');
-    },
-  );
+  const { env } = await openBicycles(() => [200, { name: 'new' }]);
+  const run = await edit(TWO, ['--yes'], env);
+  expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('2 refused')]);
+  expect(run.stdout).toContain('description (not in its answer)');
 });
 
 test('a service that has only PATCH is sent PATCH', async () => {
-  await withBicycles(
-    ({ method, body }) => (method === 'PUT' ? [405, {}] : [200, body]),
-    async (env, edits) => {
-      expect(await edit(TWO, ['--yes', '--concurrency', '1'], env)).toMatchObject({ code: 0 });
-      expect(edits).toEqual(['PUT d238', 'PATCH d238', 'PATCH 3cbf']);
-    },
-  );
+  const { env, edits } = await openBicycles(({ method, body }) => (method === 'PUT' ? [405, {}] : [200, body]));
+  expect(await edit(TWO, ['--yes', '--concurrency', '1'], env)).toMatchObject({ code: 0 });
+  expect(edits).toEqual(['PUT d238', 'PATCH d238', 'PATCH 3cbf']);
 });
 
 test('a journal: what is done is not sent again, and what changed in the file is', async () => {
   const journal = join(folder, 'j.jsonl');
-  await withBicycles(
-    ({ body, path }) => (path.includes(UUIDS[1] ?? '') ? [423, {}] : [200, body]),
-    async (env, edits) => {
-      const args = ['--yes', '--journal', journal, '--concurrency', '1'];
-      expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
-      expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
-      expect(edits).toEqual(['PUT d238', 'PUT 3cbf', 'PUT 3cbf']);
-      const shown = await runFleet(['journal', 'show', journal, '-o', 'csv', '--columns', 'uuid,outcome'], { env });
-      expect(shown.stdout).toBe(`uuid,outcome\n${UUIDS[0]},done\n${UUIDS[1]},failed\n`);
-      const sheet = join(folder, 'journal.xlsx');
-      await runFleet(['journal', 'show', journal, '-o', 'xlsx', '--file', sheet], { env });
-      const [page] = await readXlsxFile(await readFile(sheet));
-      const [header = [], first = []] = page?.data ?? [];
-      expect(first[header.indexOf('uuid')]).toBe(UUIDS[0]);
-      expect(first[header.indexOf('status')]).toBe(200);
-      expect(page?.data).toHaveLength(3);
-      await edit(TWO.replace('"d"', '"e"'), args, env);
-      expect(edits.slice(3)).toEqual(['PUT d238', 'PUT 3cbf']);
-    },
+  const { env, edits } = await openBicycles(({ body, path }) =>
+    path.includes(UUIDS[1] ?? '') ? [423, {}] : [200, body],
   );
+  const args = ['--yes', '--journal', journal, '--concurrency', '1'];
+  expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
+  expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
+  expect(edits).toEqual(['PUT d238', 'PUT 3cbf', 'PUT 3cbf']);
+  const shown = await runFleet(['journal', 'show', journal, '-o', 'csv', '--columns', 'uuid,outcome'], { env });
+  expect(shown.stdout).toBe(`uuid,outcome\n${UUIDS[0]},done\n${UUIDS[1]},failed\n`);
+  const sheet = join(folder, 'journal.xlsx');
+  await runFleet(['journal', 'show', journal, '-o', 'xlsx', '--file', sheet], { env });
+  const [page] = await readXlsxFile(await readFile(sheet));
+  const [header = [], first = []] = page?.data ?? [];
+  expect(first[header.indexOf('uuid')]).toBe(UUIDS[0]);
+  expect(first[header.indexOf('status')]).toBe(200);
+  expect(page?.data).toHaveLength(3);
+  await edit(TWO.replace('"d"', '"e"'), args, env);
+  expect(edits.slice(3)).toEqual(['PUT d238', 'PUT 3cbf']);
 });
 
 test('an edit without an answer is looked up: the same version proves that nothing happened, and it is sent again', async () => {
   const journal = join(folder, 'j.jsonl');
   let status = 502;
-  await withBicycles(
-    ({ body }) => [status, body],
-    async (env, edits) => {
-      const args = ['--yes', '--journal', journal, '--settle', '0'];
-      expect(await edit(TWO, args, env)).toMatchObject({ code: 9, stderr: expect.stringContaining('2 unknown') });
-      status = 200;
-      const again = await edit(TWO, args, env);
-      expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 not done and sent now')]);
-      expect(edits).toHaveLength(4);
-    },
-  );
+  const { env, edits } = await openBicycles(({ body }) => [status, body]);
+  const args = ['--yes', '--journal', journal, '--settle', '0'];
+  expect(await edit(TWO, args, env)).toMatchObject({ code: 9, stderr: expect.stringContaining('2 unknown') });
+  status = 200;
+  const again = await edit(TWO, args, env);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 not done and sent now')]);
+  expect(edits).toHaveLength(4);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
-import { openSandbox, withSandbox } from '../support/sandbox.js';
+import { openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
 async function fleet(sandbox: Sandbox, args: readonly string[], folder = '/nonexistent') {
@@ -13,61 +13,59 @@ async function fleet(sandbox: Sandbox, args: readonly string[], folder = '/nonex
 }
 
 /** A bicycle that was reserved, released and taken over. */
-async function withPast(use: (sandbox: Sandbox, uuid: string, name: string) => Promise<void>) {
-  await withSandbox({ bicycles: 20 }, async (sandbox) => {
-    const { uuid, name } = sandbox.bicycles().find(({ state }) => state === 'available') ?? { uuid: '', name: '' };
-    sandbox.act(uuid, 'reserve', sandbox.users[2]);
-    sandbox.act(uuid, 'expire_reservation');
-    const run = await fleet(sandbox, ['bicycles', 'act', uuid, 'put_in_maintenance']);
-    expect(run.code).toBe(0);
-    await use(sandbox, uuid, name);
-  });
+async function openPast() {
+  const sandbox = await openSandbox({ bicycles: 20 });
+  const { uuid, name } = sandbox.bicycles().find(({ state }) => state === 'available') ?? { uuid: '', name: '' };
+  sandbox.act(uuid, 'reserve', sandbox.users[2]);
+  sandbox.act(uuid, 'expire_reservation');
+  const run = await fleet(sandbox, ['bicycles', 'act', uuid, 'put_in_maintenance']);
+  expect(run.code).toBe(0);
+  return { sandbox, uuid, name };
 }
 
-test('without a mirror: when, from, to, transition and by whom', () =>
-  withPast(async (sandbox, uuid, name) => {
-    for (const text of [uuid, uuid.slice(0, 8), name]) {
-      const run = await fleet(sandbox, ['bicycles', 'history', text, '--json']);
-      expect([run.code, run.stderr]).toEqual([0, '']);
-      const steps = JSON.parse(run.stdout) as { [field: string]: unknown }[];
-      expect(steps.slice(-3).map((step) => [step['old'], step['new'], step['transition'], step['source']])).toEqual([
-        ['available', 'reserved', 'reserve', 'service'],
-        ['reserved', 'available', 'expire_reservation', 'service'],
-        ['available', 'in_maintenance', 'put_in_maintenance', 'service'],
-      ]);
-      expect(steps.at(-1)).toMatchObject({ by: 'operator', at: sandbox.history(uuid).at(-1)?.timestamp });
-      expect(steps[0]).toMatchObject({ old: null });
-    }
-    const table = await fleet(sandbox, ['bicycles', 'history', uuid]);
-    expect(table.stdout).toMatch(/^AT +FIELD +OLD +NEW +TRANSITION +BY +SOURCE/);
-    const none = await fleet(sandbox, ['bicycles', 'history', uuid, '--field', 'state_of_charge']);
-    expect([none.code, none.stdout]).toEqual([0, expect.not.stringContaining('reserve')]);
-    expect((await fleet(sandbox, ['bicycles', 'history', 'Nobody'])).code).toBe(5);
-  }));
+test('without a mirror: when, from, to, transition and by whom', async () => {
+  const { sandbox, uuid, name } = await openPast();
+  for (const text of [uuid, uuid.slice(0, 8), name]) {
+    const run = await fleet(sandbox, ['bicycles', 'history', text, '--json']);
+    expect([run.code, run.stderr]).toEqual([0, '']);
+    const steps = JSON.parse(run.stdout) as { [field: string]: unknown }[];
+    expect(steps.slice(-3).map((step) => [step['old'], step['new'], step['transition'], step['source']])).toEqual([
+      ['available', 'reserved', 'reserve', 'service'],
+      ['reserved', 'available', 'expire_reservation', 'service'],
+      ['available', 'in_maintenance', 'put_in_maintenance', 'service'],
+    ]);
+    expect(steps.at(-1)).toMatchObject({ by: 'operator', at: sandbox.history(uuid).at(-1)?.timestamp });
+    expect(steps[0]).toMatchObject({ old: null });
+  }
+  const table = await fleet(sandbox, ['bicycles', 'history', uuid]);
+  expect(table.stdout).toMatch(/^AT +FIELD +OLD +NEW +TRANSITION +BY +SOURCE/);
+  const none = await fleet(sandbox, ['bicycles', 'history', uuid, '--field', 'state_of_charge']);
+  expect([none.code, none.stdout]).toEqual([0, expect.not.stringContaining('reserve')]);
+  expect((await fleet(sandbox, ['bicycles', 'history', 'Nobody'])).code).toBe(5);
+});
 
 test('with a mirror both are merged by time, each with its source', async () => {
   const folder = newFolder();
-  await withPast(async (sandbox, uuid) => {
-    expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
-    // What only the service says is not as old as the mirror.
-    expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toBe('');
-    const status = await fleet(sandbox, ['mirror', 'status'], folder);
-    expect([status.code, status.stderr]).toEqual([9, expect.stringContaining('all that "fleet mirror once" promises')]);
-    sandbox.changeBicycle(uuid, { state_of_charge: 7 });
-    expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
-    expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toContain('from the mirror, ');
-    const run = await fleet(sandbox, ['bicycles', 'history', uuid, '--json'], folder);
-    expect(run.code).toBe(0);
-    const steps = JSON.parse(run.stdout) as { at: string; source: string; field: string }[];
-    expect(steps.filter(({ source }) => source === 'service')).toHaveLength(sandbox.history(uuid).length);
-    expect(steps.filter(({ source, field }) => source === 'list' && field === 'state_of_charge')).toHaveLength(1);
-    const times = steps.map(({ at }) => Date.parse(at));
-    expect(times).toEqual(times.toSorted((a, b) => a - b));
-    // The service is down: the mirror alone, and that is said.
-    await sandbox.close();
-    const alone = await fleet(sandbox, ['bicycles', 'history', uuid, '--json', '--retries', '0'], folder);
-    expect([alone.code, alone.stderr]).toEqual([0, expect.stringContaining('from the mirror alone: cannot reach')]);
-  });
+  const { sandbox, uuid } = await openPast();
+  expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
+  // What only the service says is not as old as the mirror.
+  expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toBe('');
+  const status = await fleet(sandbox, ['mirror', 'status'], folder);
+  expect([status.code, status.stderr]).toEqual([9, expect.stringContaining('all that "fleet mirror once" promises')]);
+  sandbox.changeBicycle(uuid, { state_of_charge: 7 });
+  expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
+  expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toContain('from the mirror, ');
+  const run = await fleet(sandbox, ['bicycles', 'history', uuid, '--json'], folder);
+  expect(run.code).toBe(0);
+  const steps = JSON.parse(run.stdout) as { at: string; source: string; field: string }[];
+  expect(steps.filter(({ source }) => source === 'service')).toHaveLength(sandbox.history(uuid).length);
+  expect(steps.filter(({ source, field }) => source === 'list' && field === 'state_of_charge')).toHaveLength(1);
+  const times = steps.map(({ at }) => Date.parse(at));
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  // The service is down: the mirror alone, and that is said.
+  await sandbox.close();
+  const alone = await fleet(sandbox, ['bicycles', 'history', uuid, '--json', '--retries', '0'], folder);
+  expect([alone.code, alone.stderr]).toEqual([0, expect.stringContaining('from the mirror alone: cannot reach')]);
 });
 
 test('a service without it: one line, exit 5', async () => {

@@ -13,7 +13,7 @@ import { newFolder } from '../support/folder.js';
 import { readText } from '../support/guides.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { openSandbox } from '../support/sandbox.js';
-import { openServer, sendJson, sendPage, withServer } from '../support/server.js';
+import { openServer, sendJson, sendPage } from '../support/server.js';
 
 let folder: string;
 let nowMs: number;
@@ -192,35 +192,30 @@ describe('the token of a login', () => {
 describe('a service that lies about tokens', () => {
   const seconds = () => Math.floor(nowMs / 1000);
   /** A service whose login gives the first token and whose renewal the second; lists are empty. */
-  const withTokens = async (
-    tokenOf: (isRenewal: boolean) => string,
-    use: (url: string, posts: () => number) => Promise<void>,
-  ) =>
-    withServer(
-      (response, { path }) =>
-        path.startsWith('/jwt/')
-          ? sendJson(response, 200, { token: tokenOf(path.includes('refresh')) })
-          : sendPage(response, []),
-      async ({ url, asked }) => use(url, () => asked.filter(({ path }) => path.includes('refresh')).length),
+  const openTokens = async (tokenOf: (isRenewal: boolean) => string) => {
+    const { url, asked } = await openServer((response, { path }) =>
+      path.startsWith('/jwt/')
+        ? sendJson(response, 200, { token: tokenOf(path.includes('refresh')) })
+        : sendPage(response, []),
     );
+    return { url, posts: () => asked.filter(({ path }) => path.includes('refresh')).length };
+  };
 
   it.each<[string, (life: number) => string, string]>([
     ['one that has ended', (life) => jwt({ exp: seconds() - life }), 'the renewed token ends before the old one'],
     ['a word', () => 'null', 'the renewed token ends before the old one'],
     ['half a megabyte', () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) }), 'longer than any token'],
-  ])('a renewal that gives %s takes the good one not away', (_what, worse, message) =>
-    withTokens(
-      (isRenewal) => (isRenewal ? worse(60) : jwt({ iat: seconds(), exp: seconds() + 1800 })),
-      async (url) => {
-        await logIn(url);
-        const { tokens } = await credentials();
-        nowMs += 20 * MINUTE_MS;
-        const run = await fleet('bicycles list');
-        expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(message)]);
-        expect((await credentials()).tokens).toEqual(tokens);
-      },
-    ),
-  );
+  ])('a renewal that gives %s takes the good one not away', async (_what, worse, message) => {
+    const { url } = await openTokens((isRenewal) =>
+      isRenewal ? worse(60) : jwt({ iat: seconds(), exp: seconds() + 1800 }),
+    );
+    await logIn(url);
+    const { tokens } = await credentials();
+    nowMs += 20 * MINUTE_MS;
+    const run = await fleet('bicycles list');
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(message)]);
+    expect((await credentials()).tokens).toEqual(tokens);
+  });
 
   const lives =
     (endsInS: number, claims = {}) =>
@@ -230,16 +225,15 @@ describe('a service that lies about tokens', () => {
     ['live for five minutes and do not say when they began', 1, lives(300), 0],
     ['are half spent', 3, lives(300), 1],
     ['have ended by the clock of this machine', 0, lives(-3600), 0],
-  ])('tokens that %s are not renewed with every request', (_what, minutes, tokenOf, times) =>
-    withTokens(tokenOf, async (url, posts) => {
-      await logIn(url);
-      nowMs += minutes * MINUTE_MS;
-      const before = posts();
-      const stdin = Array.from({ length: 20 }, (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`);
-      await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
-      expect(posts() - before).toBe(times);
-    }),
-  );
+  ])('tokens that %s are not renewed with every request', async (_what, minutes, tokenOf, times) => {
+    const { url, posts } = await openTokens(tokenOf);
+    await logIn(url);
+    nowMs += minutes * MINUTE_MS;
+    const before = posts();
+    const stdin = Array.from({ length: 20 }, (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`);
+    await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
+    expect(posts() - before).toBe(times);
+  });
 
   it('a short password is hidden where the service quotes it', async () => {
     const { url } = await openServer((response) => sendJson(response, 400, { detail: 'not "hunter2" (hunter2)' }));

@@ -211,7 +211,6 @@ describe('bicycles that leave the list', () => {
       const server = await openOther((path) => (path.startsWith('/bicycles/') ? JSON.stringify(body) : undefined));
       await tell(`update meta set value = '${server.url}' where key = 'base_url'`);
       const { code } = await onceAt(server.url);
-      await server.close();
       expect([0, 7, 9]).toContain(code);
       expect(await count('latest')).toBe(total);
     }
@@ -279,7 +278,6 @@ test('alerts behind a page that could not be read are read the next time', async
   isBroken = false;
   expect((await onceAt(server.url)).code).toBe(0);
   expect(await count('alerts')).toBe(before + 250);
-  await server.close();
 });
 
 describe('what ends it, and what it survives', () => {

@@ -2,21 +2,16 @@
 
 import { expect, test } from 'vitest';
 import { hostile } from '../support/hostile.js';
-import { startMisbehaving } from '../support/misbehaving.js';
+import { openMisbehaving } from '../support/misbehaving.js';
 import { runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' };
 
-async function listOn(behaviour: Parameters<typeof startMisbehaving>[0]) {
-  const server = await startMisbehaving(behaviour);
-  try {
-    const env = { ...ENV, FLEET_BASE_URL: server.url };
-    return await runFleet(['bicycles', 'list', '--timeout', '1', '--retries', '0'], { env });
-  } finally {
-    await server.close();
-  }
+async function listOn(behaviour: Parameters<typeof openMisbehaving>[0]) {
+  const { env } = await openMisbehaving(behaviour);
+  return runFleet(['bicycles', 'list', '--timeout', '1', '--retries', '0'], { env });
 }
 
 test('a status that is none is not HTTP', async () => {

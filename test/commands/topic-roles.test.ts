@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { topicsByRole } from '../../src/api/push.js';
 import { environmentOf } from '../support/environment.js';
-import { sendStatus, sendStream, startMisbehaving } from '../support/misbehaving.js';
+import { openMisbehaving, sendStatus, sendStream } from '../support/misbehaving.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
@@ -58,7 +58,7 @@ test('doctor says as which role it subscribed, and --role chooses', async () => 
 });
 
 test('after a 403 the other roles of the token are tried; --role tries no other', async () => {
-  const push = await startMisbehaving((socket, { path }) => {
+  const push = await openMisbehaving((socket, { path }) => {
     if (path.includes('admin')) sendStatus(socket, 403);
     else sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');
   });
@@ -78,5 +78,4 @@ test('after a 403 the other roles of the token are tried; --role tries no other'
   const refused = await watch('--role', 'admin');
   expect(refused.code).toBe(4);
   expect(refused.stderr).toContain(`the subscription to ${TOPIC}`);
-  await push.close();
 });

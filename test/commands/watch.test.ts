@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
-import { sendStatus, sendStream, startMisbehaving } from '../support/misbehaving.js';
+import { openMisbehaving, sendStatus, sendStream } from '../support/misbehaving.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { openSandbox, useSandbox } from '../support/sandbox.js';
 
@@ -135,14 +135,13 @@ describe('--json', () => {
       '[1, 2]',
       '"ping"',
     ];
-    const push = await startMisbehaving((socket) =>
+    const push = await openMisbehaving((socket) =>
       sendStream(
         socket,
         `event: odd\ndata: ${data[0]}\ndata: ${data[1]}\n\ndata: ${data[2]}\n\n:\n\nid: 1\n\ndata:\n\ndata: oops\n\ndata: ${data[3]}\n\n`,
       ),
     );
     const got = await watch([find().organization, '--json', '--max-events', '3'], { env: { FLEET_SSE_URL: push.url } });
-    await push.close();
     expect(got.code).toBe(0);
     expect(got.stdout).toBe(`${data[0]} ${data[1]?.replace('\u202e', '\\u202e')}\n[1, 2]\n"ping"\n`);
     const said = records(got).filter(({ event }) => event !== 'resync');
@@ -211,9 +210,8 @@ describe('ends', () => {
     ['422', [], 422, 6],
     ['204', [], 204, 7],
   ])('%s for good', async (_name, args, status, code) => {
-    const push = await startMisbehaving((socket) => sendStatus(socket, status));
+    const push = await openMisbehaving((socket) => sendStatus(socket, status));
     const got = await watch([find().organization, ...args], { env: { FLEET_SSE_URL: push.url } });
-    await push.close();
     expect(got.code).toBe(code);
     expect(got.stderr).toMatch(/error: the (?:service |subscription to )/);
     if (code === 5)
@@ -232,13 +230,12 @@ describe('ends', () => {
 
   test.each(['SIGINT', 'SIGTERM'])('%s during a pause ends at once, with the summary', async (signal) => {
     const signals = new EventEmitter();
-    const push = await startMisbehaving((socket) => sendStatus(socket, 503, { 'Retry-After': '600' }));
+    const push = await openMisbehaving((socket) => sendStatus(socket, 503, { 'Retry-After': '600' }));
     const got = await watch([find().organization], {
       signals,
       env: { FLEET_SSE_URL: push.url },
       onStderr: (text) => text.includes('not connected') && setTimeout(() => signals.emit(signal), 10),
     });
-    await push.close();
     expect(got.code).toBe(signal === 'SIGINT' ? 130 : 143);
     expect(got.stderr).toMatch(
       /trying again in [45] min.*, not in 10 min as the service asked\n[\s\S]*watched for .*: never connected/,
@@ -357,7 +354,7 @@ describe('after a gap', () => {
   test('--until that a caught-up change meets prints that bicycle, with --json as an envelope on stdout', async () => {
     const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
     let subscriptions = 0;
-    const service = await startMisbehaving((socket, { path }) => {
+    const service = await openMisbehaving((socket, { path }) => {
       const bicycle = { uuid, modified: '2026-11-21T12:00:00Z', state: subscriptions > 1 ? 'available' : 'rented' };
       if (!path.startsWith('/subscribe/')) return sendStatus(socket, 200, {}, JSON.stringify(bicycle));
       subscriptions++;
@@ -367,7 +364,6 @@ describe('after a gap', () => {
     const env = { FLEET_BASE_URL: service.url, FLEET_SSE_URL: service.url };
     const { organization } = find();
     const got = await watch([organization, '--bicycle', uuid, '--until', 'state=available', '--json'], { env });
-    await service.close();
     expect(got.code).toBe(0);
     expect(JSON.parse(got.stdout)).toMatchObject({ sender: 'bicycle', message: { uuid, state: 'available' } });
   });
@@ -561,11 +557,10 @@ test('a message of a hundred thousand fields, and one nested too deep, cost them
     Array.from({ length: 100_000 }, (_, index) => `"${index.toString(36)}":${value}`).join(',');
   const event = (value: number) => `data: {"sender":"bicycle","message":{"uuid":"${uuid}",${fields(value)}}}\n\n`;
   const deep = `data: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n\n`;
-  const push = await startMisbehaving((socket) => sendStream(socket, event(1) + deep + event(2)));
+  const push = await openMisbehaving((socket) => sendStream(socket, event(1) + deep + event(2)));
   const got = await watch([organization, '--max-events', '2', '--resync-pages', '0'], {
     env: { FLEET_SSE_URL: push.url },
   });
-  await push.close();
   expect(got.code).toBe(0);
   expect(got.stdout).toMatch(/ 0, 1, 2, .* and 99988 more /);
   expect(got.stderr).toContain('cannot be read: JSON nested deeper than 500 levels');
@@ -582,10 +577,9 @@ describe('the organization', () => {
   };
 
   test('is the only one that the token names, which is reported', async () => {
-    const push = await startMisbehaving((socket) => sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'));
+    const push = await openMisbehaving((socket) => sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'));
     const env = { FLEET_SSE_URL: push.url, FLEET_TOKEN: tokenOf(one) };
     const got = await watch(['--max-events', '1', '--resync-pages', '0'], { env });
-    await push.close();
     expect(got.code).toBe(0);
     expect(got.stderr).toContain(`using the organization ${one}, the only one in the token`);
     expect(push.requests[0]?.path).toContain(one);

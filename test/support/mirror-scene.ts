@@ -10,7 +10,7 @@ import { withDatabase } from './mirror.js';
 import { runFleet } from './run.js';
 import { type Running, startFleet } from './running.js';
 import { headersFor } from './sandbox.js';
-import { sendJson, startServer } from './server.js';
+import { openServer, sendJson } from './server.js';
 
 export const POLL_MS = 25;
 export const LIMIT_MS = 20_000;
@@ -68,7 +68,7 @@ async function startScene(to: string, clock: Clock, now: () => number) {
     count: async (table: string) => Number((await ask(`select count(*) as n from ${table}`))[0]?.['n']),
     /** A service that answers what `bodyOf` has a body for; the rest is the sandbox's. */
     openOther: (bodyOf: (path: string) => string | undefined) =>
-      startServer(async (response, { path, headers: { authorization = '', accept = '' } }) => {
+      openServer(async (response, { path, headers: { authorization = '', accept = '' } }) => {
         const ask = async () =>
           (await fetch(`${sandbox.baseUrl}${path}`, { headers: { authorization, accept } })).text();
         sendJson(response, 200, bodyOf(path) ?? (await ask()));
