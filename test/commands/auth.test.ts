@@ -165,8 +165,7 @@ describe('auth login checks', () => {
     await fleet(`config set organization ${ORGANIZATION}`);
     const { url, asked } = await openServer((response) => sendPage(response, [], { count: 7 }));
     const run = await login(url, '', answering());
-    expect(run.code).toBe(0);
-    expect(run.stderr).toContain(`checked: 7 bicycles at ${url}/\n`);
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`checked: 7 bicycles at ${url}/\n`)]);
     expect(asked.map(({ path, headers }) => [path, headers.authorization])).toEqual([
       [`/bicycles/?organization=${ORGANIZATION}`, `JWT ${VALID}`],
     ]);
@@ -441,8 +440,7 @@ describe('auth status', () => {
 
   it('shows the source although it fails', async () => {
     const run = await fleet('auth status', { env: { FLEET_TOKEN_COMMAND: 'exit 7' } });
-    expect(run.code).toBe(3);
-    expect(run.stdout).toContain('token         FLEET_TOKEN_COMMAND\n');
+    expect([run.code, run.stdout]).toEqual([3, expect.stringContaining('token         FLEET_TOKEN_COMMAND\n')]);
     expect(run.stderr).toContain('error: the token command (FLEET_TOKEN_COMMAND) failed with exit code 7\n');
   });
 

@@ -372,8 +372,7 @@ describe('input', () => {
   ])('%s is refused with its line, and nothing is sent', async (stdin, words) => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(posts(sandbox)).toBe(0);
   });
 
@@ -432,8 +431,7 @@ describe('input', () => {
   ])('%j is refused', async (args, words) => {
     const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
     const { code, stderr } = await runFleet(['bicycles', 'act', ...args], { env });
-    expect(stderr).toContain(words);
-    expect(code).toBe(2);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
   test('--field adds texts to the body behind the type', async () => {
@@ -456,8 +454,7 @@ describe('care', () => {
       env,
       ...(stdin === undefined ? {} : { stdin }),
     });
-    expect(code).toBe(2);
-    expect(stderr).toContain('--yes');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--yes')]);
   });
 
   async function answer(args: string[], keys: string) {

@@ -101,8 +101,7 @@ describe('create', () => {
   ])('%j is refused and nothing is sent', async (args, words) => {
     const before = service().requests.length;
     const { code, stderr } = await fleet(['bicycles', 'create', ...args]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(service().requests).toHaveLength(before);
   });
 });
@@ -132,8 +131,7 @@ describe('act', () => {
   ])('%s is refused and nothing is sent', async (_case, args, words) => {
     const before = service().requests.length;
     const { code, stderr } = await fleet(['bicycles', 'act', inState('in_maintenance').uuid, ...args]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(service().requests).toHaveLength(before);
   });
 

@@ -313,8 +313,7 @@ describe('--install', () => {
       if (text.includes('y/N')) setTimeout(() => stdin.write(keys), 20);
     };
     const run = await fleet('completion fish --install', { stdin, terminal: { columns: 100 }, onStderr });
-    expect(run.code).toBe(0);
-    expect(run.stderr).toContain('this adds a line to ');
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('this adds a line to ')]);
     expect(run.stderr).toContain(said);
     await expect(stat(join(folder, '.config')))
       .rejects.toSatisfy(() => keys === '\r')
@@ -323,8 +322,7 @@ describe('--install', () => {
 
   it('without a terminal and without --yes it is refused', async () => {
     const run = await fleet('completion bash --install');
-    expect(run.code).toBe(2);
-    expect(run.stderr).toContain('hint: add --yes to skip the question');
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('hint: add --yes to skip the question')]);
     await expect(stat(join(folder, '.bashrc'))).rejects.toThrow('ENOENT');
   });
 

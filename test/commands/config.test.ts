@@ -107,8 +107,7 @@ describe('config set, get and unset', () => {
     ['config get retries --profile nobody', 3, 'there is no profile "nobody" (--profile)'],
   ])('refuse: %s', async (line, code, message) => {
     const run = await fleet(line);
-    expect(run.code).toBe(code);
-    expect(run.stderr).toContain(message);
+    expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
     await expect(readConfig()).rejects.toThrow('ENOENT');
   });
 });
@@ -160,8 +159,7 @@ describe('config list', () => {
         env: { FLEET_CONFIG_DIR: folder, NO_COLOR: '1' },
         terminal: { columns: 50 },
       });
-      expect(run.code).toBe(0);
-      expect(run.stdout).toContain('https://lon');
+      expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('https://lon')]);
       expect(run.stdout.split('\n').filter((written) => written.length > 50)).toEqual([]);
       // A pipe gets all of it.
       expect((await fleet(line)).stdout).toContain(address);

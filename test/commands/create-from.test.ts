@@ -66,8 +66,7 @@ test.each([
   ] as const) {
     const before = posted(sandbox).length;
     const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
-    expect(stderr).toMatch(/^4 bicycles: 4 done in [\d.]+ .+\n$/);
-    expect(code).toBe(0);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^4 bicycles: 4 done in [\d.]+ .+\n$/)]);
     expect(
       stdout
         .trim()
@@ -195,8 +194,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     const sandbox = await openSandbox({ bicycles: 5 });
     const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
     const { code, stderr } = await create(sandbox, ['--from', path, '--yes']);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`${path} is not UTF-8`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${path} is not UTF-8`)]);
   });
 
   test('a file that is not there, and flags that do not go together', async () => {
@@ -209,8 +207,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       [[], '--name is missing'],
     ] as const) {
       const { code, stderr } = await create(sandbox, args);
-      expect(stderr).toContain(words);
-      expect(code).toBe(2);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     }
     expect(posted(sandbox)).toEqual([]);
   });
@@ -226,8 +223,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     const sandbox = await openSandbox({ bicycles: 5 });
     const env = { FLEET_ORGANIZATION: '' };
     const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
-    expect(stderr).toContain('there are 2 organizations, and none was chosen');
-    expect(code).toBe(2);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('there are 2 organizations, and none was chosen')]);
   });
 });
 
@@ -344,8 +340,7 @@ describe.concurrent('with a journal', () => {
       const first = await create(sandbox, args);
       expect([first.code, posted(sandbox).length]).toEqual([9, 3]);
       const second = await create(sandbox, args);
-      expect(second.stderr).toContain('1 not done and sent now');
-      expect(second.code).toBe(0);
+      expect([second.code, second.stderr]).toEqual([0, expect.stringContaining('1 not done and sent now')]);
       expect(sandbox.bicycles().filter(({ name }) => name === 'Ada')).toHaveLength(3);
     });
   });

@@ -160,8 +160,7 @@ describe('--jq', () => {
     const low = service()
       .bicycles()
       .filter(({ state_of_charge }) => state_of_charge !== null && Number(state_of_charge) < 20);
-    expect(code).toBe(0);
-    expect(stdout).toBe(low.map(({ uuid }) => `${uuid}\n`).join(''));
+    expect([code, stdout]).toEqual([0, low.map(({ uuid }) => `${uuid}\n`).join('')]);
     expect((await fleet('bicycles', 'list', '--all', '--json', '--jq', 'length')).stdout).toBe(
       `${service().bicycles().length}\n`,
     );
@@ -277,8 +276,7 @@ describe('a progress line', () => {
       env,
       terminal: { columns: 80 },
     });
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/busy; trying again in 0\.\d s \(1 of 3\)\n/);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/busy; trying again in 0\.\d s \(1 of 3\)\n/)]);
   });
 });
 
@@ -339,8 +337,7 @@ describe('complete or loud', () => {
         }),
       );
       const { code, stderr } = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env: env(url) });
-      expect(code).toBe(7);
-      expect(stderr).toContain('leads in a circle');
+      expect([code, stderr]).toEqual([7, expect.stringContaining('leads in a circle')]);
     }
   });
 });

@@ -276,8 +276,7 @@ describe('bicycles list --near', () => {
   ])('%j is refused, nothing is sent', async (args, words) => {
     const before = service().requests.length;
     const { code, stderr } = await fleet(...args);
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(service().requests).toHaveLength(before);
   });
 });

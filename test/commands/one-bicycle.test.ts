@@ -112,23 +112,20 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
     ['its bleid', 'AXA:1'],
   ])('get finds a bicycle by %s', async (_what, text) => {
     const { code, stdout, stderr } = await run({ isObserved }, ['get', text, '--json']);
-    expect(stderr).toBe('');
-    expect(code).toBe(0);
+    expect([code, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toEqual(bicycleOf(1));
     expect(stdout).toContain('"57.50"');
   });
 
   test('a text that several match lists them, and nothing is sent', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', String(bicycleOf(20)['uuid']).slice(0, 4)]);
-    expect(code).toBe(2);
-    expect(stderr).toContain('matches 2 bicycles; nothing was sent');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('matches 2 bicycles; nothing was sent')]);
     expect(stderr).toMatch(/\(Emmy 00(19|20)\), /);
   });
 
   test('none is exit 5, and says what names a bicycle', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', 'Emmy']);
-    expect(code).toBe(5);
-    expect(stderr).toContain('no bicycle is named "Emmy"');
+    expect([code, stderr]).toEqual([5, expect.stringContaining('no bicycle is named "Emmy"')]);
     expect(stderr).toContain('exact name');
   });
 
@@ -140,8 +137,7 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
 
   test('a UUID that is not there is exit 5', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11']);
-    expect(code).toBe(5);
-    expect(stderr).toMatch(/No Bicycle matches|not found, or you have no access/);
+    expect([code, stderr]).toEqual([5, expect.stringMatching(/No Bicycle matches|not found, or you have no access/)]);
   });
 });
 
@@ -206,8 +202,7 @@ describe('edit', () => {
 
   test('PUT sends the writable fields as read, the changes, and the version', async () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada']);
-    expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('name: Emmy 0001 -> Ada');
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('name: Emmy 0001 -> Ada')]);
     expect(ran.stderr).toMatch(/^Ada: edited\n/m);
     expect(sent(ran).map(({ method, body }) => [method, JSON.parse(body)])).toEqual([
       [
@@ -243,8 +238,7 @@ describe('edit', () => {
   test('the edit of somebody else is a conflict, exit 6', async () => {
     const conflict: Service['edit'] = () => [409, { detail: { message: 'concurrent edition', code: 'conflict' } }];
     const ran = await run({ isObserved: true, edit: conflict }, ['edit', UUID_1, '--name', 'Ada']);
-    expect(ran.code).toBe(6);
-    expect(ran.stderr).toContain('concurrent edition');
+    expect([ran.code, ran.stderr]).toEqual([6, expect.stringContaining('concurrent edition')]);
     expect(sent(ran)).toHaveLength(1);
   });
 
@@ -272,8 +266,7 @@ describe('edit', () => {
     ['more than is read', 'x'.repeat(65 * 1024 * 1024)],
   ])('an answer that is %s leaves it open, exit 7', async (_what, body) => {
     const ran = await run({ isObserved: true, edit: () => [200, body] }, ['edit', UUID_1, '--name', 'Ada']);
-    expect(ran.code).toBe(7);
-    expect(ran.stderr).toContain('unknown');
+    expect([ran.code, ran.stderr]).toEqual([7, expect.stringContaining('unknown')]);
   });
 
   test.each([

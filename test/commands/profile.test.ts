@@ -151,8 +151,7 @@ describe('profile delete', () => {
   ])('asks on a terminal; %j', async (keys, said, left) => {
     await makeTwo();
     const run = await fleet('profile delete berlin', answering(keys));
-    expect(run.code).toBe(0);
-    expect(run.stderr).toContain('Delete profile "berlin" and its token?');
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('Delete profile "berlin" and its token?')]);
     expect(run.stderr).toContain(said);
     expect(Object.keys((await readJson('config.json')).profiles)).toEqual(left);
   });
@@ -164,8 +163,7 @@ describe('profile delete', () => {
   ])('refuses: %s', async (line, options, message) => {
     await makeTwo();
     const run = await fleet(line, options);
-    expect(run.code).toBe(2);
-    expect(run.stderr).toContain(message);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(Object.keys((await readJson('config.json')).profiles)).toEqual(['berlin', 'munich.east']);
   });
 });

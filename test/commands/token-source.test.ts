@@ -71,8 +71,7 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
         },
       },
     );
-    expect(got.stderr).toContain('not connected: the token command');
-    expect(got.code).toBe(130);
+    expect([got.code, got.stderr]).toEqual([130, expect.stringContaining('not connected: the token command')]);
   },
   30_000,
 );

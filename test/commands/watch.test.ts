@@ -168,8 +168,7 @@ describe('ends', () => {
     const { organization, uuid } = find('rented');
     const before = sandbox().requests.length;
     const got = await watch([organization, '--bicycle', uuid, '--until', 'state=rented', '--for', '20s']);
-    expect(got.code).toBe(0);
-    expect(got.stdout).toMatch(/^\S+ {2}.* {2}rented {2}.*\n$/);
+    expect([got.code, got.stdout]).toEqual([0, expect.stringMatching(/^\S+ {2}.* {2}rented {2}.*\n$/)]);
     // It subscribes before it looks, so that nothing falls between the two.
     const { requests } = sandbox();
     const looked = requests.findIndex(({ url }) => url === `/bicycles/${uuid}/`);
@@ -181,8 +180,7 @@ describe('ends', () => {
     const got = await watch([organization, '--bicycle', uuid, '--until', 'state=available', '--for', '20s'], {
       onOpen: () => sandbox().act(uuid, 'return'),
     });
-    expect(got.code).toBe(0);
-    expect(got.stdout).toContain('available');
+    expect([got.code, got.stdout]).toEqual([0, expect.stringContaining('available')]);
   });
 
   test('the state that a bicycle leaves does not count for --until', async () => {
@@ -212,8 +210,7 @@ describe('ends', () => {
   ])('%s for good', async (_name, args, status, code) => {
     const push = await openMisbehaving((socket) => sendStatus(socket, status));
     const got = await watch([find().organization, ...args], { env: { FLEET_SSE_URL: push.url } });
-    expect(got.code).toBe(code);
-    expect(got.stderr).toMatch(/error: the (?:service |subscription to )/);
+    expect([got.code, got.stderr]).toEqual([code, expect.stringMatching(/error: the (?:service |subscription to )/)]);
     if (code === 5)
       expect(got.stderr).toContain(
         'hint: check the topic (its bicycle or organization may be gone), and that sse_url has the right prefix',
@@ -506,8 +503,7 @@ describe('--jq', () => {
   ])('%j is refused before anything is sent', async (args, words) => {
     const before = sandbox().requests.length;
     const { code, stderr } = await watch([find().organization, ...args]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(sandbox().requests).toHaveLength(before);
   });
 
@@ -530,8 +526,7 @@ test('a watch that never connected fails, and says why; with --until it says tha
   const { organization } = find();
   const env = { FLEET_SSE_URL: 'http://127.0.0.1:1' };
   const { code, stderr } = await watch([organization, '--for', '1s'], { env });
-  expect(code).toBe(8);
-  expect(stderr).toMatch(/watched for .*: never connected\n/);
+  expect([code, stderr]).toEqual([8, expect.stringMatching(/watched for .*: never connected\n/)]);
   expect(stderr).not.toContain('no gaps');
   expect(stderr).toMatch(/error: never connected: cannot reach the service/);
   const until = await watch([organization, '--for', '1s', '--until', 'state=lost'], { env });
@@ -561,8 +556,7 @@ test('a message of a hundred thousand fields, and one nested too deep, cost them
   const got = await watch([organization, '--max-events', '2', '--resync-pages', '0'], {
     env: { FLEET_SSE_URL: push.url },
   });
-  expect(got.code).toBe(0);
-  expect(got.stdout).toMatch(/ 0, 1, 2, .* and 99988 more /);
+  expect([got.code, got.stdout]).toEqual([0, expect.stringMatching(/ 0, 1, 2, .* and 99988 more /)]);
   expect(got.stderr).toContain('cannot be read: JSON nested deeper than 500 levels');
   expect(got.stdout.length + got.stderr.length).toBeLessThan(5_000);
 });
@@ -588,8 +582,7 @@ describe('the organization', () => {
   test('of several none is chosen: all are listed, and nothing is sent', async () => {
     const before = sandbox().requests.length;
     const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });
-    expect(got.code).toBe(2);
-    expect(got.stderr).toContain(`: ${one}, ${two}`);
+    expect([got.code, got.stderr]).toEqual([2, expect.stringContaining(`: ${one}, ${two}`)]);
     expect(
       sandbox()
         .requests.slice(before)
