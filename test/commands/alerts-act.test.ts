@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { newFolder } from '../support/folder.js';
-import { type RunOptions, runFleet } from '../support/run.js';
+import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
 import { openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
@@ -68,12 +68,7 @@ test('many from a pipe, with a journal that a second run finds done', async () =
   expect((await readFile(journal, 'utf8')).split('\n')[1]).toContain('"command":"alerts act"');
   const again = await fleet(sandbox, [...args, '--json'], { stdin });
   expect(again.code).toBe(0);
-  expect(
-    again.stdout
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { outcome: string }).outcome),
-  ).toEqual(Array.from({ length: count }, () => 'skipped'));
+  expect(jsonLines(again.stdout).map(({ outcome }) => outcome)).toEqual(new Array(count).fill('skipped'));
   expect(writes(sandbox)).toHaveLength(count);
   const other = await fleet(sandbox, ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'], { stdin });
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('belongs to another run')]);

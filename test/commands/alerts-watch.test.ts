@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
-import { runFleet } from '../support/run.js';
+import { jsonLines, runFleet } from '../support/run.js';
 import { type Running, startFleet } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, sendPage, withServer } from '../support/server.js';
@@ -273,12 +273,7 @@ describe.concurrent('--exec', () => {
       await running.until(() => running.stderr().split('exec: said').length === 4);
       await new Promise((resolve) => setTimeout(resolve, 300));
       const { stderr } = await running.stop();
-      expect(
-        (await readFile(`${folder}/log`, 'utf8'))
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      ).toEqual(raised);
+      expect(jsonLines(await readFile(`${folder}/log`, 'utf8'))).toEqual(raised);
       expect(stderr).toContain('3 commands run, 0 failed');
     }));
 

@@ -1,8 +1,8 @@
 // What an answer to a change proves: `done` is 2xx with nothing or with this bicycle, and nothing else (cli.md section 4, promise 9).
 
 import { expect, test } from 'vitest';
-import { runFleet } from '../support/run.js';
-import { openServer, sendJson, withServer } from '../support/server.js';
+import { jsonLines, runFleet } from '../support/run.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -31,10 +31,7 @@ async function outcomesOf(
   });
   const args = ['bicycles', 'act', A, B, 'take_over', '--yes', '--json', '--concurrency', '1', ...flags];
   const run = await runFleet(args, { env });
-  const results = run.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Result);
+  const results = jsonLines<Result>(run.stdout);
   return { ...run, first: results.find(({ uuid }) => uuid === A), results, asked };
 }
 
@@ -146,16 +143,14 @@ test.each([
   ['an error', '{"error":"boom"}', 7],
   ['what breaks off', '{"uuid": "a0', 7],
 ])('a creation answered with %s', async (_case, body, code) => {
-  await withServer(
-    (response) => (body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body)),
-    async ({ env }) => {
-      // The variable is broken, and the flag wins.
-      const own = { ...env, FLEET_ORGANIZATION: 'acme' };
-      const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env: own });
-      expect(run.code).toBe(code);
-      if (code === 0) return;
-      expect(run.stderr).toContain('whether "Ada" was created is unknown');
-      expect(run.stderr).toContain('hint: look for it before it is created again: fleet bicycles list');
-    },
+  const { env } = await openServer((response) =>
+    body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body),
   );
+  // The variable is broken, and the flag wins.
+  const own = { ...env, FLEET_ORGANIZATION: 'acme' };
+  const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env: own });
+  expect(run.code).toBe(code);
+  if (code === 0) return;
+  expect(run.stderr).toContain('whether "Ada" was created is unknown');
+  expect(run.stderr).toContain('hint: look for it before it is created again: fleet bicycles list');
 });

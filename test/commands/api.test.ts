@@ -12,7 +12,7 @@ import { newFolder } from '../support/folder.js';
 import { findControls } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { type Answer, openServer, sendJson, withServer } from '../support/server.js';
+import { type Answer, openServer, sendJson } from '../support/server.js';
 
 const folder = newFolder();
 
@@ -23,12 +23,10 @@ function fileOf(name: string, content: string | Uint8Array): string {
 }
 
 /** Runs `fleet api ARGS` against a server that answers as told. */
-function fleet(answer: Answer, args: readonly string[], options: RunOptions & { prefix?: string } = {}) {
-  return withServer(answer, async (server) => {
-    const env = { FLEET_BASE_URL: server.url + (options.prefix ?? ''), FLEET_TOKEN: 'secret-token', ...options.env };
-    const result = await runFleet(['api', ...args], { ...options, env });
-    return { ...result, asked: server.asked, url: server.url };
-  });
+async function fleet(answer: Answer, args: readonly string[], options: RunOptions & { prefix?: string } = {}) {
+  const { url, asked } = await openServer(answer);
+  const env = { FLEET_BASE_URL: url + (options.prefix ?? ''), FLEET_TOKEN: 'secret-token', ...options.env };
+  return { ...(await runFleet(['api', ...args], { ...options, env })), asked, url };
 }
 
 const fine: Answer = (response) => sendJson(response, 200, { fine: true });
@@ -302,8 +300,7 @@ describe('what comes out', () => {
 });
 
 describe('--paginate', () => {
-  const pages: Answer = (response, { path, headers }) => {
-    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+  const pages: Answer = (response, { page, headers }) => {
     const next = page < 3 ? `https://elsewhere/other/?page=${page + 1}&size=2` : null;
     const tag = headers['x-tag'];
     sendJson(response, 200, {

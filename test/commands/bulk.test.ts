@@ -9,7 +9,7 @@ import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
-import { type RunOptions, runFleet } from '../support/run.js';
+import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
 import { openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
@@ -29,11 +29,7 @@ interface Result {
 async function act(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox)), ...options.env };
   const run = await runFleet(['bicycles', 'act', ...args], { ...options, env });
-  const results = run.stdout
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Result);
-  return { ...run, results };
+  return { ...run, results: jsonLines<Result>(run.stdout) };
 }
 
 function inState(sandbox: Sandbox, state: string, most = 1000): string[] {
@@ -191,12 +187,8 @@ describe('what stops a run', () => {
     const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], {
       env,
     });
-    const results = run.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Result);
     expect(run.code).toBe(4);
-    expect(countOutcomes(results)).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
+    expect(countOutcomes(jsonLines(run.stdout))).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
     expect(asked).toBe(3);
     expect(run.stderr).toContain('10 bicycles: 2 done, 1 refused, 7 not-sent');
   });
@@ -521,12 +513,7 @@ describe('care', () => {
       env,
       stdin: `${A}\n${B}`,
     });
-    expect(
-      json.stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line))[1],
-    ).toEqual({
+    expect(jsonLines(json.stdout)[1]).toEqual({
       method: 'POST',
       url: `http://127.0.0.1:9/api/bicycles/${B}/actions/`,
       headers: {

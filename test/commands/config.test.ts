@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newFolder } from '../support/folder.js';
-import { type RunResult, runFleet } from '../support/run.js';
+import { jsonLines, type RunResult, runFleet } from '../support/run.js';
 
 let folder: string;
 
@@ -147,8 +147,8 @@ describe('config list', () => {
     expect(rows[1]).toEqual({ key: 'base_url', value: null, origin: 'default', from: 'default' });
     expect(rows.at(-1)).toEqual({ key: 'token', value: '(hidden)', origin: 'environment', from: 'FLEET_TOKEN' });
     expect(run.stdout).not.toContain('secret');
-    const lines = (await fleet('config list -o jsonl')).stdout.trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).key)).toEqual(rows.map(({ key }: { key: string }) => key));
+    const lines = jsonLines((await fleet('config list -o jsonl')).stdout);
+    expect(lines.map(({ key }) => key)).toEqual(rows.map(({ key }: { key: string }) => key));
   });
 
   it('is cut to the terminal, and written in every format', async () => {

@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
-import { type RunOptions, runFleet } from '../support/run.js';
+import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
 import { openSandbox, withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
@@ -103,18 +103,12 @@ test('results are told in the order of the file, refused ones in the words of th
   const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
   const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
   expect(code).toBe(9);
-  const results = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  expect(results.map(({ row, name, outcome }) => [row, name, outcome])).toEqual([
-    [1, 'Ada', 'done'],
-    [2, 'Bea', 'refused'],
-    [3, 'Cid', 'done'],
+  const message = 'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.';
+  expect(jsonLines(stdout)).toMatchObject([
+    { row: 1, name: 'Ada', outcome: 'done' },
+    { row: 2, name: 'Bea', outcome: 'refused', message },
+    { row: 3, name: 'Cid', outcome: 'done' },
   ]);
-  expect(results[1].message).toBe(
-    'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.',
-  );
   const people = await create(sandbox, ['--from', await fileOf(text), '--yes']);
   expect(people.stdout.split('\n').map((line) => line.trim().split(/ {2,}/).slice(0, 3))).toEqual([
     ['1 refused: model: Invalid hyperlink - Object does not exist.'],
@@ -182,11 +176,9 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     const good = await create(sandbox, ['--from', '-', '--dry-run', '-o', 'jsonl'], {
       stdin: ['name,serial_number,model', ...rows].join('\n'),
     });
-    const names = good.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).body.name);
-    expect(names).toEqual(rows.map((row) => row.split(',')[0]));
+    expect(jsonLines<{ body: { name: string } }>(good.stdout).map(({ body }) => body.name)).toEqual(
+      rows.map((row) => row.split(',')[0]),
+    );
     expect(posted(sandbox)).toEqual([]);
   });
 
@@ -234,12 +226,7 @@ test('more than one asks; --dry-run shows the requests', async () => {
   expect(asked.code).toBe(2);
   expect(asked.stderr).toContain(`Create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`);
   const dry = await create(sandbox, ['--from', path, '--dry-run', '--json']);
-  expect(
-    dry.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).body.serial_number),
-  ).toEqual(['1', '2']);
+  expect(jsonLines(dry.stdout)).toMatchObject([{ body: { serial_number: '1' } }, { body: { serial_number: '2' } }]);
   const single = await create(sandbox, ['--name', 'Ada', '--dry-run']);
   expect(single.stdout).toContain(`POST ${sandbox.baseUrl}/bicycles/\n`);
   expect(posted(sandbox)).toEqual([]);

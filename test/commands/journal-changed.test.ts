@@ -7,7 +7,7 @@ import { systemClock } from '../../src/clock.js';
 import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';
-import { type RunOptions, runFleet } from '../support/run.js';
+import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
@@ -37,11 +37,7 @@ async function openService(statuses: number[] = []): Promise<Service> {
 
 const outcomesOf = (stdout: string) =>
   Object.fromEntries(
-    stdout
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line))
-      .map(({ uuid, outcome }) => [uuid[0], outcome]),
+    jsonLines<{ uuid: string; outcome: string }>(stdout).map(({ uuid, outcome }) => [uuid[0], outcome]),
   );
 
 describe('a process that was stopped between the journal and the bytes', () => {

@@ -14,6 +14,7 @@ import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { PROGRAM_LINE } from '../support/program.js';
+import { jsonLines } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
 const HEADER = lineOf({ fleet_journal: 3, ...BINDING });
@@ -311,10 +312,7 @@ describe('processes', () => {
     child.stderr.on('data', (chunk) => (stderr += chunk));
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect([code, stderr]).toEqual([10, expect.stringContaining('could not be written')]);
-    const outcomes = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).outcome);
+    const outcomes = jsonLines(stdout).map(({ outcome }) => outcome);
     expect(outcomes).toHaveLength(60);
     expect(posts).toBeGreaterThan(0);
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(posts);

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { keepJq } from '../support/jq.js';
 import { runFleet } from '../support/run.js';
-import { openServer, sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson, sendPart } from '../support/server.js';
 
 keepJq();
 
@@ -33,10 +33,9 @@ async function listMoving(moving: Moving, args: readonly string[], command = ['b
   const { pageSize = 2, move, count, isBareArray } = moving;
   const ids = [...moving.ids];
   let requests = 0;
-  const { env } = await openServer((response, { path }) => {
+  const { env } = await openServer((response, { page }) => {
     requests += 1;
     move?.(ids, requests);
-    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
     const results = ids
       .slice((page - 1) * pageSize, page * pageSize)
       .map((id) => ({ uuid: id, name: `bike ${id}`, state: id.length > 1 ? 'lost' : 'available', ...PLACE }));
@@ -191,14 +190,12 @@ test('items without a uuid cannot be told apart and are not read again', async (
 
 describe('a list without an end', () => {
   /** Every page names a next one with a parameter that nobody has seen. */
-  const endless = (results: (number: number) => unknown[], args: readonly string[] = ['--all', '-o', 'uuid', '-q']) => {
+  const endless = async (results: (number: number) => unknown[], args = ['--all', '-o', 'uuid', '-q']) => {
     let number = 0;
-    return withServer(
-      (response) => sendJson(response, 200, { next: `http://x/?cursor=${++number}`, results: results(number) }),
-      async ({ env, asked }) => {
-        return { ...(await runFleet(['bicycles', 'list', ...args], { env })), requests: asked.length };
-      },
+    const { env, asked } = await openServer((response) =>
+      sendJson(response, 200, { next: `http://x/?cursor=${++number}`, results: results(number) }),
     );
+    return { ...(await runFleet(['bicycles', 'list', ...args], { env })), requests: asked.length };
   };
 
   test.each<[string, (number: number) => unknown[]]>([
@@ -223,15 +220,13 @@ test('pages ahead are fewer where pages are large', async () => {
   const name = 'x'.repeat(1_000_000);
   let waiting = 0;
   let most = 0;
-  const { env } = await openServer(async (response, { path }) => {
+  const all = Array.from({ length: 24 }, (_, index) => ({ uuid: `u${index}`, name }));
+  const { env } = await openServer(async (response, request) => {
     waiting += 1;
     most = Math.max(most, waiting);
     await new Promise((resolve) => setTimeout(resolve, 30));
     waiting -= 1;
-    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-    const next = page < 8 ? `http://x/?page=${page + 1}` : null;
-    const results = ['a', 'b', 'c'].map((letter) => ({ uuid: `${page}${letter}`, name }));
-    sendJson(response, 200, { count: 24, next, results });
+    sendPart(response, request, all, 3);
   });
   const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
   expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({ code: 0, count: 24, most: 2 });
@@ -239,19 +234,10 @@ test('pages ahead are fewer where pages are large', async () => {
 
 test('pages that suddenly grow are not read ahead side by side, and are read all the same', async () => {
   const name = 'x'.repeat(1_000_000);
-  const asked: number[] = [];
-  const { env } = await openServer((response, { path }) => {
-    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-    asked.push(page);
-    const next = page < 4 ? `http://x/?page=${page + 1}` : null;
-    const results = Array.from({ length: 12 }, (_, row) => ({
-      uuid: `${page}-${row}`,
-      ...(page === 1 ? {} : { name }),
-    }));
-    sendJson(response, 200, { count: 48, next, results });
-  });
+  const all = Array.from({ length: 48 }, (_, index) => ({ uuid: `u${index}`, ...(index < 12 ? {} : { name }) }));
+  const { env, asked } = await openServer((response, request) => sendPart(response, request, all, 12));
   const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
   expect({ code, rows: stdout.split('\n').length - 1, stderr }).toEqual({ code: 0, rows: 48, stderr: '' });
   // Given up at 8 MB while something else was used, and asked for again in turn.
-  expect(asked.filter((page) => page === 2)).toHaveLength(2);
+  expect(asked.filter(({ page }) => page === 2)).toHaveLength(2);
 });

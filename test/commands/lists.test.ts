@@ -5,7 +5,7 @@ import { environmentOf } from '../support/environment.js';
 import { mostly } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { openServer, sendJson } from '../support/server.js';
+import { openServer, sendJson, sendPage, sendPart } from '../support/server.js';
 
 const service = useSandbox({ bicycles: 90 });
 
@@ -178,18 +178,13 @@ describe('--jq', () => {
   });
 
   test('a program that begins with .[] needs no more than a page at a time', async () => {
-    let asked = 0;
     let askedAtFirstLine = 0;
-    const { env } = await openServer((response, { path }) => {
-      asked += 1;
-      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-      const next = page < 20 ? `http://x/?page=${page + 1}` : null;
-      sendJson(response, 200, { count: 20, next, results: [{ uuid: `u${page}` }] });
-    });
+    const all = Array.from({ length: 20 }, (_, index) => ({ uuid: `u${index}` }));
+    const { env, asked } = await openServer((response, request) => sendPart(response, request, all, 1));
     const { stdout } = await runFleet(['bicycles', 'list', '--all', '--jq', '.[] | .uuid'], {
       env,
       onStdout: () => {
-        askedAtFirstLine ||= asked;
+        askedAtFirstLine ||= asked.length;
       },
     });
     expect(stdout.split('\n')).toHaveLength(21);
@@ -216,12 +211,10 @@ describe('a progress line', () => {
   }
 
   const run = async (args: readonly string[], terminal: boolean) => {
-    const { env } = await openServer(async (response, { path }) => {
-      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-      await new Promise((resolve) => setTimeout(resolve, page === 3 ? 900 : 0));
-      const next = page < 4 ? `http://x/?page=${page + 1}` : null;
-      const results = [1, 2].map((number) => ({ uuid: `${page}-${number}`, name: `Ada ${page}` }));
-      sendJson(response, 200, { count: 8, next, results });
+    const all = Array.from({ length: 8 }, (_, index) => ({ uuid: `u${index}`, name: `Ada ${index}` }));
+    const { env } = await openServer(async (response, request) => {
+      await new Promise((resolve) => setTimeout(resolve, request.page === 3 ? 900 : 0));
+      sendPart(response, request, all, 2);
     });
     let both = '';
     let drawn = '';
@@ -281,43 +274,33 @@ describe('a progress line', () => {
 });
 
 describe('complete or loud', () => {
-  const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
-
   test("a page that fails ends with that failure's code, never 0", async () => {
-    const { url } = await openServer((response, { path }) =>
+    const { env } = await openServer((response, { path }) =>
       path.includes('page=2')
         ? sendJson(response, 500, { detail: 'boom' })
         : sendJson(response, 200, { count: 2, next: 'http://x/?page=2', results: [{ uuid: 'a' }] }),
     );
-    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
+    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
     expect({ code, stdout }).toEqual({ code: 7, stdout: 'a\n' });
     expect(stderr).toContain('boom');
   });
 
   test('a bicycle that comes twice is shown once, a total that changed is said', async () => {
-    const { url } = await openServer((response, { path }) =>
+    const { env } = await openServer((response, { path }) =>
       path.includes('page=2')
         ? sendJson(response, 200, { count: 4, next: null, results: [{ uuid: 'b' }, { uuid: 'c' }] })
         : sendJson(response, 200, { count: 3, next: 'http://x/?page=2', results: [{ uuid: 'a' }, { uuid: 'b' }] }),
     );
-    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
+    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\nc\n' });
     expect(stderr).toContain('the total changed from 3 to 4');
     expect(stderr).toContain('1 bicycle came twice and is shown once');
   });
 
   test('--limit is met although some came twice', async () => {
-    const pages = [
-      ['a', 'b'],
-      ['b', 'c'],
-      ['d', 'e'],
-    ];
-    const { url, asked } = await openServer((response, { path }) => {
-      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-      const next = page < 3 ? `http://x/?page=${page + 1}` : null;
-      sendJson(response, 200, { count: 5, next, results: pages[page - 1]?.map((uuid) => ({ uuid })) });
-    });
-    const { stdout } = await runFleet(['bicycles', 'list', '--limit', '4', '-o', 'uuid'], { env: env(url) });
+    const all = ['a', 'b', 'b', 'c', 'd', 'e'].map((uuid) => ({ uuid }));
+    const { env, asked } = await openServer((response, request) => sendPart(response, request, all, 2, { count: 5 }));
+    const { stdout } = await runFleet(['bicycles', 'list', '--limit', '4', '-o', 'uuid'], { env });
     expect(stdout).toBe('a\nb\nc\nd\n');
     expect(asked.length).toBe(3);
   });
@@ -329,14 +312,10 @@ describe('complete or loud', () => {
       ['--limit', '9'],
       ['--near', '0,0', '--radius', '1'],
     ]) {
-      const { url } = await openServer((response, { path }) =>
-        sendJson(response, 200, {
-          count: 9,
-          next: path.includes('page=2') ? 'http://x/?page=1' : 'http://x/?page=2',
-          results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
-        }),
+      const { env } = await openServer((response, { page }) =>
+        sendPage(response, [{ uuid: `u${page}` }], { count: 9, next: `http://x/?page=${3 - page}` }),
       );
-      const { code, stderr } = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env: env(url) });
+      const { code, stderr } = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env });
       expect([code, stderr]).toEqual([7, expect.stringContaining('leads in a circle')]);
     }
   });

@@ -45,18 +45,11 @@ function beat(secondsAgo = 0): Promise<unknown> {
   return execute(`UPDATE writers SET heartbeat = '${heartbeat}'`);
 }
 
-async function requestsOf(
-  args: readonly string[],
-  more: NodeJS.ProcessEnv = {},
-): Promise<{ code: number; stdout: string; stderr: string; paths: string[] }> {
-  const before = sandbox().requests.length;
+async function requestsOf(args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+  const { requests } = sandbox();
+  const before = requests.length;
   const run = await runFleet(args, { env: { ...env, ...more } });
-  return {
-    ...run,
-    paths: sandbox()
-      .requests.slice(before)
-      .map(({ url }) => url.split('?')[0] ?? ''),
-  };
+  return { ...run, paths: requests.slice(before).map(({ url }) => url.split('?')[0] ?? '') };
 }
 
 test('a bicycle is looked up in the mirror, by name or first digits', async () => {
@@ -145,24 +138,15 @@ test('completion offers what the mirror has, without a request', async () => {
 test('a watch knows every bicycle from the start, and what changed since the mirror was read', async () => {
   const seen = async ({ uuid }: { uuid: string }, flags: readonly string[]) => {
     await beat();
-    const before = sandbox().requests.length;
+    const { requests } = sandbox();
+    const before = requests.length;
+    const args = ['watch', '--until', 'state=unrecoverable', '--for', '20s', '--resync-pages', '1', ...flags];
     const isOpen = setInterval(() => {
-      if (
-        !sandbox()
-          .requests.slice(before)
-          .some(({ url }) => url.includes('/subscribe/'))
-      )
-        return;
+      if (!requests.slice(before).some(({ url }) => url.includes('/subscribe/'))) return;
       clearInterval(isOpen);
       setTimeout(() => sandbox().changeBicycle(uuid, { state: 'unrecoverable' }), 300);
     }, 20);
-    const run = await runFleet(
-      ['watch', '--until', 'state=unrecoverable', '--for', '20s', '--resync-pages', '1', ...flags],
-      {
-        env,
-      },
-    );
-    return run;
+    return runFleet(args, { env });
   };
   // The fleet moved after the mirror was made: that is caught up.
   const changed = sandbox()

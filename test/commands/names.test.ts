@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Sandbox, ServiceKind } from '../../src/sandbox/index.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { openSandbox, withSandbox } from '../support/sandbox.js';
+import { openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
 const KINDS: readonly ServiceKind[] = ['observed', 'interface'];
@@ -25,46 +25,44 @@ function pick(sandbox: Sandbox) {
 }
 
 describe.each(KINDS)('a service of the kind %s', (service) => {
-  const on = (use: (sandbox: Sandbox) => Promise<void>) => withSandbox({ bicycles: 60, service }, use);
+  test('act, alerts list and watch take a name and the first digits', async () => {
+    const sandbox = await openSandbox({ bicycles: 60, service });
+    const { name, uuid, organization } = pick(sandbox);
+    for (const text of [name, uuid.slice(0, 8)]) {
+      const act = await fleet(sandbox, ['bicycles', 'act', text, 'reserve', '--dry-run']);
+      expect([act.code, act.stdout]).toEqual([0, expect.stringContaining(`/bicycles/${uuid}/actions/`)]);
+      expect(act.stderr).toContain(text === name ? `"${text}" is ${uuid}\n` : `"${text}" is ${uuid} (${name})\n`);
+      const alerts = await fleet(sandbox, ['alerts', 'list', '--bicycle', text, '--all', '--json']);
+      expect(alerts.code).toBe(0);
+      expect(sandbox.requests.at(-1)?.url).toContain(`bicycle=${uuid}`);
+      const args = ['watch', organization.uuid, '--bicycle', text, '--until', 'state=available', '--for', '20s'];
+      const watched = await fleet(sandbox, args);
+      expect([watched.code, watched.stdout]).toEqual([0, expect.stringContaining(name)]);
+    }
+  });
 
-  test('act, alerts list and watch take a name and the first digits', () =>
-    on(async (sandbox) => {
-      const { name, uuid, organization } = pick(sandbox);
-      for (const text of [name, uuid.slice(0, 8)]) {
-        const act = await fleet(sandbox, ['bicycles', 'act', text, 'reserve', '--dry-run']);
-        expect([act.code, act.stdout]).toEqual([0, expect.stringContaining(`/bicycles/${uuid}/actions/`)]);
-        expect(act.stderr).toContain(text === name ? `"${text}" is ${uuid}\n` : `"${text}" is ${uuid} (${name})\n`);
-        const alerts = await fleet(sandbox, ['alerts', 'list', '--bicycle', text, '--all', '--json']);
-        expect(alerts.code).toBe(0);
-        expect(sandbox.requests.at(-1)?.url).toContain(`bicycle=${uuid}`);
-        const args = ['watch', organization.uuid, '--bicycle', text, '--until', 'state=available', '--for', '20s'];
-        const watched = await fleet(sandbox, args);
-        expect([watched.code, watched.stdout]).toEqual([0, expect.stringContaining(name)]);
-      }
-    }));
+  test('an unknown name is exit 5 before anything else is sent', async () => {
+    const sandbox = await openSandbox({ bicycles: 60, service });
+    for (const args of [
+      ['bicycles', 'act', 'Nobody', 'rent'],
+      ['alerts', 'list', '--bicycle', 'Nobody'],
+      ['watch', sandbox.organizations[0]?.uuid ?? '', '--bicycle', 'Nobody'],
+    ]) {
+      const { code, stderr } = await fleet(sandbox, args);
+      expect([code, stderr]).toEqual([5, expect.stringContaining('is named "Nobody"')]);
+    }
+    expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
 
-  test('an unknown name is exit 5 before anything else is sent', () =>
-    on(async (sandbox) => {
-      for (const args of [
-        ['bicycles', 'act', 'Nobody', 'rent'],
-        ['alerts', 'list', '--bicycle', 'Nobody'],
-        ['watch', sandbox.organizations[0]?.uuid ?? '', '--bicycle', 'Nobody'],
-      ]) {
-        const { code, stderr } = await fleet(sandbox, args);
-        expect([code, stderr]).toEqual([5, expect.stringContaining('is named "Nobody"')]);
-      }
-      expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
-    }));
-
-  test('words that only a service knows pass, slips do not', () =>
-    on(async (sandbox) => {
-      await fleet(sandbox, ['alerts', 'list', '--type', 'drone.landed', '--state', 'vaporised', '--count']);
-      expect(sandbox.requests[0]?.url).toContain('alert_type=drone.landed');
-      await fleet(sandbox, ['bicycles', 'list', '--ordering', 'wheels,-name']);
-      expect(decodeURIComponent(sandbox.requests.at(-1)?.url ?? '')).toContain('ordering=wheels,-name');
-      const slip = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'nane']);
-      expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('did you mean "name"?')]);
-    }));
+  test('words that only a service knows pass, slips do not', async () => {
+    const sandbox = await openSandbox({ bicycles: 60, service });
+    await fleet(sandbox, ['alerts', 'list', '--type', 'drone.landed', '--state', 'vaporised', '--count']);
+    expect(sandbox.requests[0]?.url).toContain('alert_type=drone.landed');
+    await fleet(sandbox, ['bicycles', 'list', '--ordering', 'wheels,-name']);
+    expect(decodeURIComponent(sandbox.requests.at(-1)?.url ?? '')).toContain('ordering=wheels,-name');
+    const slip = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'nane']);
+    expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('did you mean "name"?')]);
+  });
 });
 
 test('several orderings sort one after the other', async () => {

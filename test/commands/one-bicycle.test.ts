@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { openSandbox } from '../support/sandbox.js';
-import { type Answer, type Asked, sendJson, sendPage, withServer } from '../support/server.js';
+import { type Answer, type Asked, openServer, sendJson, sendPage } from '../support/server.js';
 
 type Bicycle = { [field: string]: unknown };
 
@@ -58,7 +58,7 @@ function service({ isObserved, bicycles: count = 30, edit }: Service): Answer {
     if (isObserved && url.searchParams.get('ordering') === 'uuid')
       chosen.sort((a, b) => (String(a['uuid']) < String(b['uuid']) ? -1 : 1));
     const size = isObserved ? Number(url.searchParams.get('page_size') ?? 20) : 20;
-    const page = Number(url.searchParams.get('page') ?? 1);
+    const { page } = asked;
     const isLast = page * size >= chosen.length;
     url.searchParams.set('page', String(page + 1));
     const results = chosen.slice((page - 1) * size, page * size);
@@ -87,11 +87,10 @@ interface Ran extends RunResult {
   asked: Asked[];
 }
 
-function run(kind: Service, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  return withServer(service(kind), async ({ url, asked }) => {
-    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token', ...options.env };
-    return { ...(await runFleet(['bicycles', ...args], { now: NOW, ...options, env })), asked };
-  });
+async function run(kind: Service, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { env, asked } = await openServer(service(kind));
+  const run = await runFleet(['bicycles', ...args], { now: NOW, ...options, env: { ...env, ...options.env } });
+  return { ...run, asked };
 }
 
 const KINDS = [

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { newFolder } from '../support/folder.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { withDatabase } from '../support/mirror.js';
-import { runFleet } from '../support/run.js';
+import { jsonLines, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
 const recorded = useSandbox({ bicycles: 30 });
@@ -55,15 +55,7 @@ test('the fleet is as it was, then moves as it did, and ends as the mirror has i
     130,
     expect.stringContaining('replayed: 5 updates; the fleet no longer changes'),
   ]);
-  const [before, after] = seen.map(
-    (lines) =>
-      new Map(
-        lines
-          .trim()
-          .split('\n')
-          .map((line) => [JSON.parse(line).uuid, JSON.parse(line)]),
-      ),
-  );
+  const [before, after] = seen.map((lines) => new Map(jsonLines(lines).map((one) => [one['uuid'], one])));
   expect(before?.get(first.uuid)).toMatchObject({ name: 'before' });
   expect(after?.size).toBe(all.length);
   expect(after?.get(first.uuid)).toMatchObject({ name: first.name, state: first.state });

@@ -7,6 +7,7 @@ import { deflateRawSync } from 'node:zlib';
 import readXlsxFile from 'read-excel-file/node';
 import { beforeEach, describe, expect, test } from 'vitest';
 import writeXlsxFile from 'write-excel-file/node';
+import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
@@ -19,7 +20,7 @@ beforeEach(() => {
 });
 
 const fleet = async (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  runFleet(args, { env: { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token(), ...env } });
+  runFleet(args, { env: { ...(await environmentOf(sandbox())), ...env } });
 const rowsOf = async (path: string) => {
   const [sheet] = await readXlsxFile(await readFile(path));
   return sheet?.data ?? [];
@@ -103,11 +104,7 @@ describe('--file', () => {
     ['api /me/ -o table', /^/],
   ])('%s on a terminal is written into it, as into a pipe', async (line, begins) => {
     const path = join(folder, 'out');
-    const env = {
-      FLEET_BASE_URL: sandbox().baseUrl,
-      FLEET_SSE_URL: sandbox().sseUrl,
-      FLEET_TOKEN: await sandbox().token(),
-    };
+    const env = await environmentOf(sandbox());
     const words = line.split(' ').map((word) => (word === 'NAME' ? (sandbox().bicycles()[2]?.name ?? '') : word));
     const run = await runFleet([...words, '--file', path], { env, terminal: { columns: 60 } });
     expect(run.stdout).toBe('');
@@ -175,14 +172,13 @@ describe('a workbook that is handed in', () => {
       [one?.uuid ?? '', 'x'],
       [two?.uuid ?? '', 'y'],
     ]);
-    const act = async (stdin: Readable) => {
-      const env = { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() };
-      return runFleet(['bicycles', 'act', '-', 'take_over', '--dry-run'], { env, stdin });
-    };
-    const run = await act(Readable.from([await readFile(path)]));
+    const env = await environmentOf(sandbox());
+    const act = (stdin: Buffer) =>
+      runFleet(['bicycles', 'act', '-', 'take_over', '--dry-run'], { env, stdin: Readable.from([stdin]) });
+    const run = await act(await readFile(path));
     expect(run.code).toBe(0);
     for (const uuid of [one?.uuid, two?.uuid]) expect(run.stdout).toContain(`/bicycles/${uuid}/actions/`);
-    const bad = await act(Readable.from([Buffer.from('PK\u0003\u0004 and nothing more')]));
+    const bad = await act(Buffer.from('PK\u0003\u0004 and nothing more'));
     expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('stdin is no workbook that can be read')]);
   });
 });
@@ -226,13 +222,14 @@ describe('rows that name their bicycles', () => {
       .bicycles()
       .filter(({ name, serial_number, bleid }) => /^\w+ \d{4}$/.test(name) && serial_number && bleid);
   const act = async (stdin: string) => {
-    const env = { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() };
+    const env = await environmentOf(sandbox());
     return runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run'], { env, stdin });
   };
 
   test('by name, serial number or bleid, in one reading of the list', async () => {
     const [one, two, three] = usual();
-    const before = sandbox().requests.length;
+    const { requests } = sandbox();
+    const before = requests.length;
     for (const [stdin, wanted] of [
       [`name,note\n${one?.name},x\n${two?.name},y\n`, [one, two]],
       [`serial_number\n${three?.serial_number}\n`, [three]],
@@ -242,11 +239,7 @@ describe('rows that name their bicycles', () => {
       expect([run.code, run.stderr.includes('error')]).toEqual([0, false]);
       for (const bicycle of wanted) expect(run.stdout).toContain(`/bicycles/${bicycle?.uuid}/actions/`);
     }
-    expect(
-      sandbox()
-        .requests.slice(before)
-        .map(({ method }) => method),
-    ).toEqual(['GET', 'GET', 'GET']);
+    expect(requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
   });
 
   test('unknown and ambiguous ones are all listed, and nothing is sent', async () => {
@@ -302,7 +295,7 @@ describe('rows that name their bicycles', () => {
 
   test('from a slow pipe: all names are looked up before anything is sent', async () => {
     const [one] = usual();
-    const env = { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() };
+    const env = await environmentOf(sandbox());
     for (const lines of [
       [`uuid,name\n${one?.uuid},`, ',Nobody'],
       [`{"uuid":"${one?.uuid}"}`, '{"name":"Nobody"}'],

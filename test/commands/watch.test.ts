@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { openMisbehaving, sendStatus, sendStream } from '../support/misbehaving.js';
-import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { jsonLines, type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { openSandbox, useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
@@ -68,14 +68,6 @@ function pagesOf(from: Sandbox, pageSize = 100): number {
   return Math.ceil(from.bicycles(from.organizations[0]?.uuid).length / pageSize);
 }
 
-/** The JSON lines of stderr. */
-function records({ stderr }: RunResult): { [field: string]: unknown }[] {
-  return stderr
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-}
-
 describe('what cannot be done is refused before anything is sent', () => {
   test.each([
     [[], 'there are 2 organizations, and none was chosen'],
@@ -90,16 +82,13 @@ describe('what cannot be done is refused before anything is sent', () => {
     [['ORG', '--max-events', '0'], '--max-events takes a whole number of 1 or more'],
     [['--topic', ''], '--topic takes a topic'],
   ])('%j: %s', async (args, message) => {
-    const before = sandbox().requests.length;
+    const { requests } = sandbox();
+    const before = requests.length;
     const got = await watch(args.map((argument) => (argument === 'ORG' ? find().organization : argument)));
     expect(got).toMatchObject({ code: 2, stdout: '' });
     expect(got.stderr).toContain(message);
-    const names = ({ url }: { url: string }) => url.includes('/organizations/');
-    expect(
-      sandbox()
-        .requests.slice(before)
-        .filter((request) => !names(request)),
-    ).toEqual([]);
+    // To name the organizations it asks for them.
+    expect(requests.slice(before).filter(({ url }) => !url.includes('/organizations/'))).toEqual([]);
   });
 });
 
@@ -144,7 +133,7 @@ describe('--json', () => {
     const got = await watch([find().organization, '--json', '--max-events', '3'], { env: { FLEET_SSE_URL: push.url } });
     expect(got.code).toBe(0);
     expect(got.stdout).toBe(`${data[0]} ${data[1]?.replace('\u202e', '\\u202e')}\n[1, 2]\n"ping"\n`);
-    const said = records(got).filter(({ event }) => event !== 'resync');
+    const said = jsonLines(got.stderr).filter(({ event }) => event !== 'resync');
     expect(said).toMatchObject([
       { event: 'open', topic: `/${find().organization}/admin/bicycles/*`, again: false },
       { event: 'gap', cause: 'broken', dropped_events: 1, text: 'oops' },
@@ -155,7 +144,7 @@ describe('--json', () => {
   test('a service that closes for good: the failure as JSON, after the summary', async () => {
     const got = await watch([find().organization, '--json'], { env: { FLEET_TOKEN: 'wrong' } });
     expect(got).toMatchObject({ code: 4, stdout: '' });
-    expect(records(got)).toMatchObject([
+    expect(jsonLines(got.stderr)).toMatchObject([
       { event: 'closed', kind: 'auth', status: 401 },
       { event: 'closed', reason: 'failed', messages: 0 },
       { error: { kind: 'auth', status: 401 } },
@@ -516,7 +505,7 @@ describe('--jq', () => {
       },
     });
     expect(got).toMatchObject({ code: 0, stdout: 'true\nfalse\n' });
-    expect(records(got).filter(({ event }) => event === 'unshown')).toMatchObject([
+    expect(jsonLines(got.stderr).filter(({ event }) => event === 'unshown')).toMatchObject([
       { kind: 'usage', text: expect.stringContaining('"n":7') },
     ]);
   });
@@ -540,7 +529,7 @@ test('a watch whose first token never comes was never connected', async () => {
   const { code, stderr } = await watch([organization, '--for', '1s', '--json'], { env });
   expect(code).toBe(8);
   const topic = expect.stringContaining(organization);
-  expect(records({ code, stderr, stdout: '' }).find(({ event }) => event === 'closed')).toMatchObject({
+  expect(jsonLines(stderr).find(({ event }) => event === 'closed')).toMatchObject({
     gap_count: 0,
     never_connected: [topic],
   });
@@ -580,13 +569,12 @@ describe('the organization', () => {
   });
 
   test('of several none is chosen: all are listed, and nothing is sent', async () => {
-    const before = sandbox().requests.length;
+    const { requests } = sandbox();
+    const before = requests.length;
     const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });
     expect([got.code, got.stderr]).toEqual([2, expect.stringContaining(`: ${one}, ${two}`)]);
-    expect(
-      sandbox()
-        .requests.slice(before)
-        .map(({ url }) => url),
-    ).toEqual([expect.stringMatching(/\/organizations\/\?page_size=100$/)]);
+    expect(requests.slice(before).map(({ url }) => url)).toEqual([
+      expect.stringMatching(/\/organizations\/\?page_size=100$/),
+    ]);
   });
 });

@@ -9,7 +9,7 @@ import { FleetError } from '../../src/errors.js';
 import { readExact } from '../../src/json/exact.js';
 import { anyText, NAUGHTY } from '../support/naughty.js';
 import { runFleet } from '../support/run.js';
-import { openServer, sendJson } from '../support/server.js';
+import { openServer, sendPart } from '../support/server.js';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 
@@ -197,14 +197,9 @@ describe('bicycles list --where', () => {
     { uuid: 'f', state: 'lost', state_of_charge: 99 },
   ];
   const fleet = async (items: readonly object[], ...args: string[]) => {
-    const server = await openServer((response, { path }) => {
-      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
-      const next = page * 2 < items.length ? `https://elsewhere/bicycles/?page=${page + 1}` : null;
-      sendJson(response, 200, { count: items.length, next, results: items.slice(page * 2 - 2, page * 2) });
-    });
-    const env = { FLEET_BASE_URL: server.url, FLEET_TOKEN: 'secret-token' };
+    const { env, asked } = await openServer((response, request) => sendPart(response, request, items, 2));
     const run = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env });
-    return { ...run, asked: server.asked.length };
+    return { ...run, asked: asked.length };
   };
 
   test('holds against one page, and says what of it matched', async () => {

@@ -99,6 +99,18 @@ export function sendPage(response: ServerResponse, results: object[], more: { co
   sendJson(response, 200, { count: results.length, next: null, previous: null, results, ...more });
 }
 
+/** Answers with the page that is asked for of a list in pages of this size. */
+export function sendPart(
+  response: ServerResponse,
+  { page }: Asked,
+  all: readonly object[],
+  size: number,
+  more: { count?: number } = {},
+) {
+  const next = page * size < all.length ? { next: `http://x/?page=${page + 1}` } : {};
+  sendPage(response, all.slice((page - 1) * size, page * size), { count: all.length, ...next, ...more });
+}
+
 export const TRACE_HEADERS = {
   'X-Service-From': 'eu-west',
   'X-Service-RequestId': 'request-1',
