@@ -35,6 +35,7 @@ const CHARACTERS: Readonly<Record<string, string>> = {
   backslash: '\\',
   'escaped quote': '\\"',
   ampersand: '&',
+  percent: '%',
   digit: '1',
   dot: '.',
   equals: '=',
@@ -121,7 +122,7 @@ const answer = (text: string) => ({
 });
 
 const secrets = openSecrets();
-secrets.add('secret-token-of-a-test');
+for (const token of ['secret-token-of-a-test', ' '.repeat(40), '%'.repeat(40)]) secrets.add(token);
 
 /** A text as it stands in valid JSON. */
 const quoted = (text: string) => JSON.stringify(text);

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
-import { sendJson, withServer } from '../support/server.js';
+import { openServer, sendJson } from '../support/server.js';
 
 describe('a whole reading', () => {
   const count = (bicycles: number, flags: readonly string[]) =>
@@ -40,33 +40,29 @@ describe('a whole reading', () => {
     }));
 });
 
-test('a service that answers 400 to it is asked again without, once for the run', () =>
-  withServer(
-    (response, { path }) => {
-      const { searchParams } = new URL(path, 'http://x');
-      if (searchParams.has('page_size')) return sendJson(response, 400, { page_size: ['Not allowed.'] });
-      const page = Number(searchParams.get('page') ?? 1);
-      const next = page < 3 ? `http://x/bicycles/?page=${page + 1}` : null;
-      sendJson(response, 200, { count: 3, next, previous: null, results: [{ uuid: `u${page}`, name: 'Ada' }] });
-    },
-    async ({ env, asked }) => {
-      const run = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
-      expect(run).toEqual({ code: 0, stdout: 'u1\nu2\nu3\n', stderr: '' });
-      expect(asked.map(({ path }) => path)).toEqual([
-        '/bicycles/?page_size=100',
-        '/bicycles/',
-        '/bicycles/?page=2',
-        '/bicycles/?page=3',
-      ]);
-    },
-  ));
+test('a service that answers 400 to it is asked again without, once for the run', async () => {
+  const { env, asked } = await openServer((response, { path }) => {
+    const { searchParams } = new URL(path, 'http://x');
+    if (searchParams.has('page_size')) return sendJson(response, 400, { page_size: ['Not allowed.'] });
+    const page = Number(searchParams.get('page') ?? 1);
+    const next = page < 3 ? `http://x/bicycles/?page=${page + 1}` : null;
+    sendJson(response, 200, { count: 3, next, previous: null, results: [{ uuid: `u${page}`, name: 'Ada' }] });
+  });
+  const run = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+  expect(run).toEqual({ code: 0, stdout: 'u1\nu2\nu3\n', stderr: '' });
+  expect(asked.map(({ path }) => path)).toEqual([
+    '/bicycles/?page_size=100',
+    '/bicycles/',
+    '/bicycles/?page=2',
+    '/bicycles/?page=3',
+  ]);
+});
 
-test('a 400 for another reason is reported as it came', () =>
-  withServer(
-    (response) => sendJson(response, 400, { organization: ['Enter a valid UUID.'] }),
-    async ({ env, asked }) => {
-      const run = await runFleet(['bicycles', 'list', '--all'], { env });
-      expect([run.code, asked.length]).toEqual([6, 2]);
-      expect(run.stderr).toContain('organization: Enter a valid UUID.');
-    },
-  ));
+test('a 400 for another reason is reported as it came', async () => {
+  const { env, asked } = await openServer((response) =>
+    sendJson(response, 400, { organization: ['Enter a valid UUID.'] }),
+  );
+  const run = await runFleet(['bicycles', 'list', '--all'], { env });
+  expect([run.code, asked.length]).toEqual([6, 2]);
+  expect(run.stderr).toContain('organization: Enter a valid UUID.');
+});

@@ -8,6 +8,7 @@ import type { ConnectionEnd } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { type NextTry, TopicMachine } from '../../src/http/stream/machine.js';
 import { isLong } from '../support/often.js';
+import { openLuck } from '../support/watch-oracle.js';
 
 const START_WALL_MS = Date.UTC(2026, 10, 21);
 
@@ -54,15 +55,6 @@ function openSteeredClock(random: () => number) {
   };
 }
 
-/** A generator of its own for each seed: the same seed, the same life. */
-function luck(seed: number): () => number {
-  let state = seed * 2_654_435_761 + 1;
-  return () => {
-    state = (state * 48_271 + 11) % 2_147_483_647;
-    return (state < 0 ? state + 2_147_483_647 : state) / 2_147_483_647;
-  };
-}
-
 interface Life {
   events: { event: StreamEvent; ms: number }[];
   isClosed: boolean;
@@ -80,7 +72,7 @@ function endingOf(isOpen: boolean, random: () => number): ConnectionEnd {
 }
 
 function live(seed: number, steps: number): Life {
-  const random = luck(seed);
+  const random = openLuck(seed).next;
   const clock = openSteeredClock(random);
   const life: Life = { events: [], isClosed: false };
   const giveUp = random() < 0.3 ? { giveUpAfterMs: 600_000 } : {};

@@ -1,6 +1,7 @@
 // Behaviours of bad HTTP servers, by name, for the bare-socket server of misbehaving.ts: each is what a client must survive.
 
 import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { constants, createGzip, gzipSync } from 'node:zlib';
 import { type Behaviour, type MisbehavingServer, startMisbehaving } from './misbehaving.js';
 
@@ -33,8 +34,9 @@ function headOf(answer: Answer, headers: { [name: string]: string } = {}): strin
   return `HTTP/1.1 ${answer.status} Status\r\n${lines.join('')}\r\n`;
 }
 
-function honestHead(answer: Answer): string {
-  return headOf(answer, { 'Content-Length': String(Buffer.byteLength(answer.body)) });
+/** The head with the length of the body, or another one, and more headers. */
+function honestHead(answer: Answer, length = Buffer.byteLength(answer.body), headers = {}): string {
+  return headOf(answer, { 'Content-Length': String(length), ...headers });
 }
 
 function sendEncoded(socket: Socket, answer: Answer, encoding: string, bytes: Uint8Array): void {
@@ -60,16 +62,20 @@ function dawdle(socket: Socket, text: string, everyMs: number): void {
 
 /** Writes so many bytes of white space, as fast as the reader takes them, then the honest body. */
 function sendPadded(socket: Socket, answer: Answer): void {
-  socket.write(headOf(answer, { 'Content-Length': String(answer.bytes + Buffer.byteLength(answer.body)) }));
+  socket.write(honestHead(answer, answer.bytes + Buffer.byteLength(answer.body)));
+  pour(socket, answer);
+}
+
+function pour(to: Writable, { bytes, body }: Answer): void {
   const chunk = Buffer.alloc(CHUNK_BYTES, ' ');
-  let left = answer.bytes;
+  let left = bytes;
   const more = (): void => {
-    while (left > 0 && !socket.destroyed) {
+    while (left > 0 && !to.destroyed) {
       const part = chunk.subarray(0, Math.min(left, CHUNK_BYTES));
       left -= part.length;
-      if (!socket.write(part)) return void socket.once('drain', more);
+      if (!to.write(part)) return void to.once('drain', more);
     }
-    socket.end(answer.body);
+    to.end(body);
   };
   more();
 }
@@ -80,16 +86,7 @@ function sendBomb(socket: Socket, answer: Answer): void {
   const gzip = createGzip({ strategy: constants.Z_RLE });
   gzip.pipe(socket);
   socket.on('close', () => gzip.destroy());
-  const chunk = Buffer.alloc(CHUNK_BYTES, ' ');
-  let left = answer.bytes;
-  const more = (): void => {
-    while (left > 0 && !gzip.destroyed) {
-      left -= chunk.length;
-      if (!gzip.write(chunk)) return void gzip.once('drain', more);
-    }
-    gzip.end(answer.body);
-  };
-  more();
+  pour(gzip, answer);
 }
 
 /**
@@ -121,14 +118,10 @@ export const HOSTILE = {
   silentBody: (socket, answer) => void socket.write(honestHead(answer)),
   /** Content-Length promises `bytes` more than come. */
   lengthTooLong: (socket, answer) =>
-    socket.end(
-      headOf(answer, { 'Content-Length': String(Buffer.byteLength(answer.body) + answer.bytes) }) + answer.body,
-    ),
+    socket.end(honestHead(answer, Buffer.byteLength(answer.body) + answer.bytes) + answer.body),
   /** Content-Length covers half of what comes. */
   lengthTooShort: (socket, answer) =>
-    socket.end(
-      headOf(answer, { 'Content-Length': String(Math.floor(Buffer.byteLength(answer.body) / 2)) }) + answer.body,
-    ),
+    socket.end(honestHead(answer, Math.floor(Buffer.byteLength(answer.body) / 2)) + answer.body),
   /** The socket dies after half of the body. */
   breakOff: (socket, answer) => {
     const half = answer.body.slice(0, Math.floor(answer.body.length / 2));
@@ -143,10 +136,7 @@ export const HOSTILE = {
     ),
   /** One header of `bytes`. */
   bigHeader: (socket, answer) =>
-    socket.end(
-      headOf(answer, { 'X-Big': 'x'.repeat(answer.bytes), 'Content-Length': String(Buffer.byteLength(answer.body)) }) +
-        answer.body,
-    ),
+    socket.end(honestHead(answer, undefined, { 'X-Big': 'x'.repeat(answer.bytes) }) + answer.body),
   /** `bytes` opening brackets and as many closing ones. */
   nested: (socket, answer) => {
     const deep = { ...answer, body: '['.repeat(answer.bytes) + ']'.repeat(answer.bytes) };

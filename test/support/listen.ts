@@ -1,9 +1,27 @@
 // Servers of Node on loopback, each on a port of its own.
 
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 
 /** Resolves with the port on which the server listens: a free one, unless one is asked for. */
 export async function listenOn(server: Server, port = 0): Promise<number> {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
+}
+
+/** Keeps the sockets of a server, whose errors nobody minds; `close` ends them with it. */
+export function keepSockets(server: Server): { sockets: ReadonlySet<Socket>; close(): Promise<void> } {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+  });
+  return {
+    sockets,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
 }

@@ -2,7 +2,7 @@
 
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { listenOn } from './listen.js';
+import { keepSockets, listenOn } from './listen.js';
 
 /** A request as it came. */
 export interface PushRequest {
@@ -31,11 +31,7 @@ export interface MisbehavingServer {
 /** Starts a server on loopback; each request is answered by the behaviour, which writes to the socket itself. */
 export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingServer> {
   const requests: PushRequest[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
     let rest = '';
     socket.on('data', (chunk: Buffer) => {
       rest += chunk.toString('latin1');
@@ -67,12 +63,7 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
     url,
     env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
     requests,
-    sockets,
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
+    ...keepSockets(server),
   };
 }
 

@@ -19,6 +19,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll } from 'vitest';
+import { listenOn } from './listen.js';
 
 /** The folder of the run's server; every worker inherits the variable. */
 const VARIABLE = 'FLEET_TEST_POSTGRES';
@@ -103,19 +104,7 @@ async function start(folder: string): Promise<number> {
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   const native = reachable(nativeFolder() ?? '', folder, asUser);
   const data = join(folder, 'data');
-  const init = [
-    '-D',
-    data,
-    '-A',
-    'trust',
-    '-U',
-    'postgres',
-    '-E',
-    'UTF8',
-    '--no-locale',
-    '--no-sync',
-    '--wal-segsize=1',
-  ];
+  const init = ['-D', data, ...'-A trust -U postgres -E UTF8 --no-locale --no-sync --wal-segsize=1'.split(' ')];
   const made = spawnSync(join(native, 'bin', 'initdb'), init, { ...asUser, cwd: folder, encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error?.message}`);
   // Everybody is trusted but this one, who is asked for a password.
@@ -164,13 +153,9 @@ function reachable(native: string, folder: string, asUser: { uid?: number; gid?:
   return copy;
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listenOn(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

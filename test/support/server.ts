@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { listenOn } from './listen.js';
+import { keepSockets, listenOn } from './listen.js';
 
 export interface Asked {
   method: string;
@@ -30,7 +30,6 @@ export type Answer = (response: ServerResponse, asked: Asked, socket: Socket) =>
 /** Starts a server; `answer` is called for each request, after its body has come. */
 export async function startServer(answer: Answer, port = 0): Promise<TestServer> {
   const asked: Asked[] = [];
-  const sockets = new Set<Socket>();
   let connections = 0;
   const server: Server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -46,23 +45,15 @@ export async function startServer(answer: Answer, port = 0): Promise<TestServer>
       void answer(response, one, request.socket);
     });
   });
-  server.on('connection', (socket) => {
-    connections++;
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
-  });
+  server.on('connection', () => connections++);
+  const { close } = keepSockets(server);
   const url = `http://127.0.0.1:${await listenOn(server, port)}`;
   return {
     url,
     env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
     asked,
     connections: () => connections,
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
+    close,
   };
 }
 
