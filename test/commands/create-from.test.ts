@@ -8,7 +8,7 @@ import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
-import { openSandbox, withSandbox } from '../support/sandbox.js';
+import { openSandbox, useSandbox, withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const ORGANIZATION = 'aaaaaaaa-0000-4000-8000-00000000000a';
@@ -67,17 +67,10 @@ test.each([
     const before = posted(sandbox).length;
     const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^4 bicycles: 4 done in [\d.]+ .+\n$/)]);
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((uuid) => sandbox.bicycle(uuid)?.name),
-    ).toEqual(NAMES);
-    expect(
-      posted(sandbox)
-        .slice(before)
-        .every((body) => body['organization'] === organization),
-    ).toBe(true);
+    const created = stdout.trim().split('\n');
+    expect(created.map((uuid) => sandbox.bicycle(uuid)?.name)).toEqual(NAMES);
+    const sent = posted(sandbox).slice(before);
+    expect(sent.map((body) => body['organization'])).toEqual(sent.map(() => organization));
   }
 });
 
@@ -118,6 +111,8 @@ test('results are told in the order of the file, refused ones in the words of th
 });
 
 describe('what is wrong is named with its place, and nothing is sent', () => {
+  const sandbox = useSandbox({ bicycles: 5 });
+
   test.each([
     ['name,serial-number\nAda,1\n', ':1: unknown field "serial-number": did you mean "serial_number"?'],
     ['name,colour\nAda,red\n', ':1: unknown field "colour": the fields are name, organization'],
@@ -138,18 +133,16 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     ['name,serial_number\nAda,7\nBea,8\nCid,7\n', ':4: serial_number "7" is already that of line 2'],
     ['name\nAda\n\nAda\n', ':4: the same bicycle as in line 2'],
   ])('%j', async (text, words) => {
-    const sandbox = await openSandbox({ bicycles: 5 });
     const path = await fileOf(text);
-    const { code, stdout, stderr } = await create(sandbox, ['--from', path, '--yes', '--json']);
+    const { code, stdout, stderr } = await create(sandbox(), ['--from', path, '--yes', '--json']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(JSON.parse(stderr).error.message).toContain(`${path}${words}`);
-    expect(posted(sandbox)).toEqual([]);
+    expect(posted(sandbox())).toEqual([]);
   });
 
   test('people see each on a line of its own', async () => {
-    const sandbox = await openSandbox({ bicycles: 5 });
     const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
-    const { stderr } = await create(sandbox, ['--from', path]);
+    const { stderr } = await create(sandbox(), ['--from', path]);
     expect(stderr.split('\n')).toEqual([
       `${path}:2: model is neither a URL nor a UUID: "x"`,
       `${path}:3: the name is missing`,
@@ -161,11 +154,10 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
   });
 
   test('in a file that is too long for memory, whatever else is wrong, in the order of its lines', async () => {
-    const sandbox = await openSandbox({ bicycles: 5 });
     const long = '-'.repeat(200);
     const rows = Array.from({ length: 8_000 }, (_, row) => `Bicycle ${row} 🚲\u2028${long},S${row},`);
     const path = await fileOf(['name,serial_number,model', ...rows, 'x,S7,', 'y,,z', rows[9], 'u,S9,'].join('\n'));
-    const { code, stderr } = await create(sandbox, ['--from', path, '--yes', '--json']);
+    const { code, stderr } = await create(sandbox(), ['--from', path, '--yes', '--json']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr).error.detail).toEqual([
       `${path}:8002: serial_number "S7" is already that of line 9`,
@@ -173,24 +165,22 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       `${path}:8004: the same bicycle as in line 11`,
       `${path}:8005: serial_number "S9" is already that of line 11`,
     ]);
-    const good = await create(sandbox, ['--from', '-', '--dry-run', '-o', 'jsonl'], {
+    const good = await create(sandbox(), ['--from', '-', '--dry-run', '-o', 'jsonl'], {
       stdin: ['name,serial_number,model', ...rows].join('\n'),
     });
     expect(jsonLines<{ body: { name: string } }>(good.stdout).map(({ body }) => body.name)).toEqual(
       rows.map((row) => row.split(',')[0]),
     );
-    expect(posted(sandbox)).toEqual([]);
+    expect(posted(sandbox())).toEqual([]);
   });
 
   test('another encoding than UTF-8', async () => {
-    const sandbox = await openSandbox({ bicycles: 5 });
     const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
-    const { code, stderr } = await create(sandbox, ['--from', path, '--yes']);
+    const { code, stderr } = await create(sandbox(), ['--from', path, '--yes']);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${path} is not UTF-8`)]);
   });
 
   test('a file that is not there, and flags that do not go together', async () => {
-    const sandbox = await openSandbox({ bicycles: 5 });
     for (const [args, words] of [
       [['--from', '/nonexistent/x.csv'], '/nonexistent/x.csv cannot be read: no such file or directory\n'],
       [['--from', '-', '--name', 'Ada'], '--name is one bicycle'],
@@ -198,23 +188,22 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       [['--name', 'Ada', '--journal', 'x'], '--journal goes with --from'],
       [[], '--name is missing'],
     ] as const) {
-      const { code, stderr } = await create(sandbox, args);
+      const { code, stderr } = await create(sandbox(), args);
       expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     }
-    expect(posted(sandbox)).toEqual([]);
+    expect(posted(sandbox())).toEqual([]);
   });
 
   test('nothing on stdin', async () => {
-    const sandbox = await openSandbox({ bicycles: 5 });
-    const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env: { FLEET_ORGANIZATION: '' } });
+    const before = sandbox().requests.length;
+    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], { env: { FLEET_ORGANIZATION: '' } });
     expect([code, stderr]).toEqual([2, expect.stringContaining('error: stdin:1: no bicycles found')]);
-    expect(sandbox.requests).toEqual([]);
+    expect(sandbox().requests).toHaveLength(before);
   });
 
   test('no organization anywhere', async () => {
-    const sandbox = await openSandbox({ bicycles: 5 });
     const env = { FLEET_ORGANIZATION: '' };
-    const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
+    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
     expect([code, stderr]).toEqual([2, expect.stringContaining('there are 2 organizations, and none was chosen')]);
   });
 });
@@ -252,12 +241,8 @@ describe.concurrent('with a journal', () => {
           expect(runs.length).toBeGreaterThan(1);
           const made = sandbox.bicycles().filter(({ name }) => name.startsWith('New '));
           expect(made.map(({ name }) => name).sort()).toEqual(rows.map(({ name }) => name).sort());
-          const names = runs
-            .at(-1)
-            ?.stdout.trim()
-            .split('\n')
-            .map((uuid) => sandbox.bicycle(uuid)?.name);
-          expect(names).toEqual(rows.map(({ name }) => name));
+          const last = runs.at(-1)?.stdout.trim().split('\n');
+          expect(last?.map((uuid) => sandbox.bicycle(uuid)?.name)).toEqual(rows.map(({ name }) => name));
         },
       );
     },
@@ -307,11 +292,8 @@ describe.concurrent('with a journal', () => {
       await writeFile(path, 'name\nAda\nBea\nCid\n');
       expect((await create(sandbox, args)).code).toBe(0);
       // Two at once may come in any order.
-      expect(
-        posted(sandbox)
-          .map(({ name }) => name)
-          .sort(),
-      ).toEqual(['Ada', 'Bea', 'Cid']);
+      const names = posted(sandbox).map(({ name }) => name);
+      expect(names.sort()).toEqual(['Ada', 'Bea', 'Cid']);
     });
   });
 

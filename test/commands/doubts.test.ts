@@ -36,6 +36,9 @@ interface Case {
 const LATER = '2026-01-01T12:00:30Z';
 const BEFORE = { state: 'available', version: '7' };
 
+const SHOWN = "done: the service's history shows it";
+const NOT_SHOWN = "unknown: the service's history does not show it";
+
 const CASES: readonly Case[] = [
   {
     name: 'a `modified` older than the start: nothing happened',
@@ -99,39 +102,31 @@ const CASES: readonly Case[] = [
     name: 'the history shows it',
     now: bicycle('rented', LATER),
     history: [step('2026-01-01T12:00:20Z', 'rent'), step('2026-01-01T12:00:02Z')],
-    decision: "done: the service's history shows it",
+    decision: SHOWN,
   },
-  {
-    name: 'the history shows it, in the very second of the sending',
+  ...(
+    [
+      ['shows it, in the very second of the sending', [step('2026-01-01T12:00:01Z')], SHOWN],
+      ['shows the same transition by somebody else', [step(LATER, 'take_over', 'other')], NOT_SHOWN],
+      ['shows it by both', [step(LATER, 'take_over', 'other'), step(LATER)], SHOWN],
+      ['shows it and does not say by whom', [step(LATER, 'take_over', null)], NOT_SHOWN],
+      ['shows an earlier one alone', [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')], NOT_SHOWN],
+      ['shows another transition: the state says nothing then', [step(LATER, 'force_put_in_maintenance')], NOT_SHOWN],
+      ['has no times', [step(null)], NOT_SHOWN],
+    ] as const
+  ).map(([what, history, decision]) => ({
+    name: `the history ${what}`,
     now: bicycle('in_maintenance', LATER),
-    history: [step('2026-01-01T12:00:01Z')],
-    decision: "done: the service's history shows it",
-  },
-  {
-    name: 'the history shows the same transition by somebody else',
-    now: bicycle('in_maintenance', LATER),
-    history: [step(LATER, 'take_over', 'other')],
+    history,
     before: BEFORE,
-    decision: "unknown: the service's history does not show it",
-  },
-  {
-    name: 'the history shows it by both',
-    now: bicycle('in_maintenance', LATER),
-    history: [step(LATER, 'take_over', 'other'), step(LATER, 'take_over', 'me@x.org')],
-    decision: "done: the service's history shows it",
-  },
-  {
-    name: 'the history shows it and does not say by whom',
-    now: bicycle('in_maintenance', LATER),
-    history: [step(LATER, 'take_over', null)],
-    decision: "unknown: the service's history does not show it",
-  },
+    decision,
+  })),
   {
     name: 'one of ours in the second in which the run began proves nothing, though it was sent in that second',
     now: bicycle('in_maintenance', LATER),
     history: [step('2026-01-01T12:00:00Z')],
     afterMs: 0,
-    decision: "unknown: the service's history does not show it",
+    decision: NOT_SHOWN,
   },
   ...(
     [
@@ -147,7 +142,7 @@ const CASES: readonly Case[] = [
     now: bicycle('in_maintenance', LATER),
     history: [step(LATER, 'take_over', by)],
     start: { ...START, user },
-    decision: "unknown: the service's history does not show it",
+    decision: NOT_SHOWN,
   })),
   ...(
     [
@@ -160,21 +155,8 @@ const CASES: readonly Case[] = [
     now: bicycle('in_maintenance', LATER),
     history: [step(LATER, 'take_over', by)],
     start: { ...START, user },
-    decision: "done: the service's history shows it",
+    decision: SHOWN,
   })),
-  {
-    name: 'the history shows an earlier one alone',
-    now: bicycle('in_maintenance', LATER),
-    history: [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')],
-    decision: "unknown: the service's history does not show it",
-  },
-  {
-    name: 'the history shows another transition: the state says nothing then',
-    now: bicycle('in_maintenance', LATER),
-    history: [step(LATER, 'force_put_in_maintenance')],
-    before: BEFORE,
-    decision: "unknown: the service's history does not show it",
-  },
   {
     name: 'an empty history of a bicycle that nobody touched',
     now: bicycle('available', '2026-01-01T11:00:00Z'),
@@ -182,15 +164,9 @@ const CASES: readonly Case[] = [
     decision: 'untouched',
   },
   {
-    name: 'a history without times',
-    now: bicycle('in_maintenance', LATER),
-    history: [step(null)],
-    decision: "unknown: the service's history does not show it",
-  },
-  {
     name: 'a bicycle that the service does not show, with a history',
     history: [step(LATER)],
-    decision: "done: the service's history shows it",
+    decision: SHOWN,
   },
   { name: 'a bicycle that the service does not show', decision: 'unknown: the service does not show the bicycle' },
 ];
