@@ -19,12 +19,12 @@ async function watch(service: AlertService, args: readonly string[] = []): Promi
 const shown = (running: Running) => running.objects().map(({ uuid }) => Number(String(uuid).slice(-12)));
 const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Waits for the alerts, then a moment for what must not come. */
-async function expectShown(running: Running, numbers: readonly number[]): Promise<void> {
+/** Waits for the alerts, then until the list was read again, with what must not come. */
+async function expectShown(service: AlertService, running: Running, numbers: readonly number[]): Promise<void> {
   await running.until(() => shown(running).length >= numbers.length);
-  await pause(300);
+  const read = service.readings();
+  await running.until(() => service.readings() > read + 1);
   expect(sorted(shown(running))).toEqual(sorted(numbers));
 }
 
@@ -39,7 +39,7 @@ test.concurrent('a cursor in the future is repaired', () =>
     for (const number of [1, 2]) {
       service.put(alertUuid(number));
       const running = await watch(service, args);
-      await expectShown(running, [number]);
+      await expectShown(service, running, [number]);
       await running.stop();
     }
   }));
@@ -52,7 +52,7 @@ test.concurrent('a list that fails at the start: what was made meanwhile is show
     await running.until(() => running.events('lost').length === 1);
     service.put(alertUuid(1));
     service.status = 200;
-    await expectShown(running, [1]);
+    await expectShown(service, running, [1]);
     await running.stop();
   }));
 
@@ -67,7 +67,7 @@ test.concurrent('a run that ended before the list could be read began the watch'
     await first.stop();
     service.status = 200;
     const second = await watch(service, args);
-    await expectShown(second, [1]);
+    await expectShown(service, second, [1]);
     await second.stop();
   }));
 
@@ -103,7 +103,7 @@ describe.concurrent('a damaged state file is said and kept, and what it may have
       expect(kept).toHaveLength(1);
       expect(await readFile(join(service.folder, kept[0] ?? ''), 'utf8')).toBe(damaged);
       const third = await watch(service, args);
-      await expectShown(third, []);
+      await expectShown(service, third, []);
       expect(third.events('damaged')).toEqual([]);
       await third.stop();
     }),
@@ -118,7 +118,7 @@ describe.concurrent('one state file, one watch', () => {
       const second = await (await watch(service, args)).ended;
       expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
       service.put(alertUuid(0));
-      await expectShown(first, [0]);
+      await expectShown(service, first, [0]);
       await first.stop();
     }));
 
@@ -144,7 +144,7 @@ describe.concurrent('one state file, one watch', () => {
       await first.stop();
       service.put(alertUuid(0));
       const second = await watch(service, ['--state-file', join(service.folder, 'killed')]);
-      await expectShown(second, [0]);
+      await expectShown(service, second, [0]);
       await second.stop();
     }));
 });

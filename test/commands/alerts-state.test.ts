@@ -7,7 +7,6 @@ import { type AlertItem, openKnownAlerts } from '../../src/commands/alerts/known
 import type { Marks } from '../../src/commands/alerts/memory.js';
 import { type AlertsState, alertsState, startAlerts } from '../../src/commands/alerts/state.js';
 import { FleetError } from '../../src/errors.js';
-import type { Page, Query } from '../../src/http/types.js';
 
 const PLAN: AlertsPlan = {
   form: 'lines',
@@ -27,6 +26,14 @@ function item(uuid: string, seconds: number, state = 'new', created = seconds): 
   const value: Alert = { uuid, state, modified: at(seconds), created: at(created), alert_type: 'lock.shutdown' };
   return { value, json: JSON.stringify(value) };
 }
+
+/** A page of the list that came, with the number of the next one. */
+const came = (items: AlertItem[], next?: number, serviceMs = NOON_MS): AlertsEvent => ({
+  type: 'page',
+  page: { count: undefined, items, next: next === undefined ? undefined : [['page', String(next)]], trace: {} },
+  serviceMs,
+});
+const failed = (error: FleetError, askedMs?: number): AlertsEvent => ({ type: 'failed', error, askedMs });
 
 /** A service whose list a test writes, and a clock that the test moves. */
 function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks: Marks = {}) {
@@ -48,7 +55,6 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
           ]
         : [],
     );
-  const page = (items: AlertItem[], next?: Query): Page<Alert> => ({ count: undefined, items, next, trace: {} });
   return {
     state: () => state,
     pass: (by: number) => {
@@ -62,15 +68,14 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
       for (const [index, items] of pages.entries()) {
         const isAsked = effects.some(({ type }) => type === 'read-page');
         if (!isAsked) break;
-        const next: Query | undefined = index + 1 < pages.length ? [['page', String(index + 2)]] : undefined;
-        step({ type: 'page', page: page(items, next), serviceMs: now().wallMs });
+        step(came(items, index + 1 < pages.length ? index + 2 : undefined, now().wallMs));
       }
       return shown(effects);
     },
     fail(error: FleetError, askedMs?: number) {
       if (state.counts.readings > 0) seconds += 1000;
       step({ type: 'tick' });
-      return step({ type: 'failed', error, askedMs });
+      return step(failed(error, askedMs));
     },
     hook: (...items: AlertItem[]) => {
       const webhook = { items, body: Buffer.of(), headers: {}, accept() {} };
@@ -177,10 +182,9 @@ describe('what is shown', () => {
     const { read, step, pass } = follow();
     read([item('x', 0)]);
     pass(1000);
-    const first = { count: undefined, items: [item('b', 20)], next: [['page', '2']] as Query, trace: {} };
     step({ type: 'tick' });
-    expect(step({ type: 'page', page: first, serviceMs: NOON_MS })).toMatchObject([{ type: 'read-page' }]);
-    step({ type: 'failed', error: down, askedMs: undefined });
+    expect(step(came([item('b', 20)], 2))).toMatchObject([{ type: 'read-page' }]);
+    step(failed(down));
     expect(read([item('b', 20)], [item('a', 19), item('x', 0)])).toEqual(['a new', 'b new']);
   });
 
@@ -192,13 +196,8 @@ describe('what is shown', () => {
     read([item('x', 0)]);
     pass(1000);
     step({ type: 'tick' });
-    const first = { count: undefined, items: [item('b', 20)], next: [['page', '2']] as Query, trace: {} };
-    step({ type: 'page', page: first, serviceMs: NOON_MS });
-    step({
-      type: 'failed',
-      error: new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status }),
-      askedMs: undefined,
-    });
+    step(came([item('b', 20)], 2));
+    step(failed(new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status })));
     // Nothing is asked before its time.
     expect(step({ type: 'tick' })).toMatchObject([{ type: 'wake' }]);
     pass(60);
@@ -217,8 +216,7 @@ describe('what is shown', () => {
     step({ type: 'tick' });
     let pages = 0;
     while (!types().includes('bound') && pages++ < 100) {
-      const page = { count: undefined, items: [item('a', 10)], next: [['page', '1']] as Query, trace: {} };
-      step({ type: 'page', page, serviceMs: NOON_MS });
+      step(came([item('a', 10)], 1));
     }
     expect(pages).toBeLessThan(20);
   });
@@ -231,8 +229,7 @@ describe('a service that does not order by modified', () => {
     const { read, fail, asked, step } = follow();
     fail(refused);
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
-    const page = { count: undefined, items: [item('b', 900), item('a', 0)], next: undefined, trace: {} };
-    step({ type: 'page', page, serviceMs: NOON_MS + 1_000_000 });
+    step(came([item('b', 900), item('a', 0)], undefined, NOON_MS + 1_000_000));
     expect(read([item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['a new escalated']);
     expect(read([item('c', 2000), item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['c new']);
   });
@@ -240,8 +237,7 @@ describe('a service that does not order by modified', () => {
   test('also when it just ignores the parameter', () => {
     const { step, asked } = follow();
     step({ type: 'tick' });
-    const page = { count: undefined, items: [item('a', 1), item('b', 2)], next: [['page', '2']] as Query, trace: {} };
-    step({ type: 'page', page, serviceMs: NOON_MS });
+    step(came([item('a', 1), item('b', 2)], 2));
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
   });
 });
@@ -305,9 +301,8 @@ describe('the pause after a failure', () => {
     expect([first, pauseOf(fail(down))]).toEqual([1, 2]);
     pass(60);
     step({ type: 'tick' });
-    const page = { count: undefined, items: [item('a', 0)], next: [['page', '2']] as Query, trace: {} };
-    step({ type: 'page', page, serviceMs: NOON_MS });
-    expect(pauseOf(step({ type: 'failed', error: down, askedMs: undefined }))).toBe(1);
+    step(came([item('a', 0)], 2));
+    expect(pauseOf(step(failed(down)))).toBe(1);
   });
 
   test('is one second, twice as long each time, a minute at most; then the list is read as before', () => {
