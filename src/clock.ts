@@ -69,6 +69,21 @@ export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
+/** Runs the work with a signal that is aborted with the given one, and when the work takes longer than so many milliseconds. */
+export async function within<T>(
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const cancel = clock.after(milliseconds, () => late.abort(new Error('no answer came in time')));
+  try {
+    return await work(AbortSignal.any([signal, late.signal]));
+  } finally {
+    cancel();
+  }
+}
+
 /** Runs the action at the earliest of the requested times. A timer that is due sooner is kept: an early call is cheaper than setting it again for each message. */
 export function openTimer(clock: Clock, action: () => void) {
   let dueMs = Number.POSITIVE_INFINITY;

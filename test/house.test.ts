@@ -203,7 +203,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_114,
+  'src/*.ts': 1_127,
   'src/api': 342,
   'src/cli': 720,
   'src/follower': 1_340,
@@ -234,7 +234,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/named': 165,
   'src/commands/profile': 117,
   'src/commands/sandbox': 272,
-  'src/commands/shared/*.ts': 372,
+  'src/commands/shared/*.ts': 367,
   'src/commands/shared/bulk': 2_223,
   'src/commands/shared/follow': 670,
   'src/commands/shared/list': 758,

@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { openQuickClock } from '../support/fast-clock.js';
 import { openMisbehaving, sendStatus, sendStream } from '../support/misbehaving.js';
 import { jsonLines, type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { openSandbox, useSandbox } from '../support/sandbox.js';
@@ -416,7 +417,9 @@ describe('--live', () => {
         said += piece;
         if (said.includes(text)) signals.emit('SIGINT');
       };
-      await watch([organization, '--for', '20s', ...args], { ...options, signals, onStdout: onText, onStderr: onText });
+      // A slow machine has ten times as long to find the names.
+      const slow = { clock: openQuickClock(0.1), signals, onStdout: onText, onStderr: onText };
+      await watch([organization, '--for', '20s', ...args], { ...options, ...slow });
       expect(said).toContain(text);
     };
     await says(`watching ${name}\n`, [], { terminal });

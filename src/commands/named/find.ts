@@ -3,6 +3,7 @@
 import { LINK_FIELDS, type LinkField, wholeUuid } from '../../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../../api/named.js';
 import { nearest } from '../../cli/nearest.js';
+import { within } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -46,13 +47,12 @@ const NAME_LIMIT_MS = 1_000;
  */
 export async function showOrganizations(context: Context, uuids: readonly string[]): Promise<Map<string, string>> {
   if (uuids.length === 0) return new Map();
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(NAME_LIMIT_MS)]);
-  const read = async () => {
+  const read = async (signal: AbortSignal) => {
     const client = await context.client({ retries: 0, signal });
     // A mirror knows no names.
     return mirrorOf(client) === undefined ? readNames(client, NAMED.organization) : undefined;
   };
-  const names = await read().catch(() => undefined);
+  const names = await within(context, NAME_LIMIT_MS, read).catch(() => undefined);
   return new Map(uuids.map((uuid) => [uuid, names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`]));
 }
 

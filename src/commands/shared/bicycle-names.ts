@@ -1,6 +1,7 @@
 // Looks up names of bicycles by link, in the mirror where there is one.
 
 import { wholeUuid } from '../../api/links.js';
+import { within } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { Mirror } from '../../mirror/open.js';
 import { openChosen, withMirror } from './offline.js';
@@ -18,9 +19,7 @@ export async function readBicycleNames(context: Context): Promise<NameOf> {
     for (const { uuid, name } of await mirror.database.all('SELECT uuid, name FROM bicycles'))
       if (typeof name === 'string' && name !== '') names.set(String(uuid), name);
   };
-  if (context.flags.mirror !== false) {
-    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(WAIT_LIMIT_MS)]);
-    await withMirror(openChosen({ ...context, signal }), read).catch(() => undefined);
-  }
+  const look = (signal: AbortSignal) => withMirror(openChosen({ ...context, signal }), read);
+  if (context.flags.mirror !== false) await within(context, WAIT_LIMIT_MS, look).catch(() => undefined);
   return (link) => (typeof link === 'string' ? names.get(wholeUuid(link) ?? '') : undefined);
 }

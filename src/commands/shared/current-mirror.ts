@@ -2,6 +2,7 @@
 
 import { promises as files } from 'node:fs';
 import type { Bicycle } from '../../api/bicycle.js';
+import { within } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorClient } from '../../mirror/client.js';
@@ -19,25 +20,20 @@ type Place = Pick<Context, 'io' | 'clock' | 'signal' | 'settings'> & { readonly 
  * `--no-mirror` was given. Where there is none, it costs one look at a path.
  */
 async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
-  const { clock, flags, signal } = place;
-  if (flags.mirror === false) return undefined;
-  const over = new AbortController();
-  const cancel = clock.after(PATIENCE_MS, () => over.abort(new Error('the mirror did not answer in time')));
+  if (place.flags.mirror === false) return undefined;
   let mirror: Mirror | undefined;
-  try {
+  const open = async (signal: AbortSignal) => {
     const address = await chosenDatabase(place);
     if (address.kind === 'sqlite') await files.stat(address.path);
     if ((await place.settings()).baseUrl.value === undefined) return undefined;
-    mirror = await openChosen({ ...place, signal: AbortSignal.any([signal, over.signal]) }, address);
+    mirror = await openChosen({ ...place, signal }, address);
     // One that belongs to nobody yet says nothing of this service.
-    if (mirror.baseUrl !== undefined && (await mirror.status()).isCurrent) return mirror;
-  } catch {
-    // The service is asked instead.
-    signal.throwIfAborted();
-  } finally {
-    cancel();
-  }
+    return mirror.baseUrl !== undefined && (await mirror.status()).isCurrent;
+  };
+  // Where it fails the service is asked instead.
+  if ((await within(place, PATIENCE_MS, open).catch(() => false)) === true) return mirror;
   await mirror?.close().catch(() => undefined);
+  place.signal.throwIfAborted();
   return undefined;
 }
 
