@@ -1,12 +1,12 @@
 // The promises of cli.md section 4 that no other test holds: where the token goes, and where it never shows.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../src/clock.js';
 import { openFastClock } from './support/fast-clock.js';
 import { isLong } from './support/often.js';
 import { ENCODINGS, windowsLeft } from './support/quoting.js';
 import { runFleet } from './support/run.js';
-import { openServer, sendJson, startServer, withServer } from './support/server.js';
+import { openServer, sendJson } from './support/server.js';
 
 const SECRET = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2VjcmV0LXNpZ25hdHVyZQ';
 
@@ -16,18 +16,17 @@ const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: C
 
 describe('promise 2: the token stays home', () => {
   test.each([301, 302, 307, 308])('not along a redirect (%i) to another origin', async (status) => {
-    const stranger = await startServer((response) => sendJson(response, 200, []));
+    const stranger = await openServer((response) => sendJson(response, 200, []));
     const { url } = await openServer((response) =>
       sendJson(response, status, '', { location: `${stranger.url}/bicycles/` }),
     );
     for (const line of ['list', 'act a087eaf3-00b3-49c9-8706-c4ebfb2627fd rent'])
       expect((await runAt(url, `bicycles ${line}`)).code).toBe(7);
     expect(stranger.asked).toEqual([]);
-    await stranger.close();
   });
 
   test('not along a next link to another origin', async () => {
-    const stranger = await startServer((response) => sendJson(response, 200, []));
+    const stranger = await openServer((response) => sendJson(response, 200, []));
     const { url, asked } = await openServer((response, { path }) =>
       sendJson(response, 200, {
         count: 2,
@@ -39,7 +38,6 @@ describe('promise 2: the token stays home', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\n' });
     expect(asked).toHaveLength(2);
     expect(stranger.asked).toEqual([]);
-    await stranger.close();
   });
 
   test.each([
@@ -134,28 +132,25 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
     async (place) => {
       let answer = { status: 200, body: '', headers: {} };
       const clock = openFastClock();
-      await withServer(
-        (response) => sendJson(response, answer.status, answer.body, answer.headers),
-        async ({ url }) => {
-          for (const [index, [name, encode]] of Object.entries(ENCODINGS).entries()) {
-            answer = { headers: {}, ...PLACES[place]?.(encode(SECRET)) } as typeof answer;
-            // Each with two of the four, as a text and as JSON.
-            for (const flags of isLong ? FLAGS : FLAGS.filter((_, way) => way >> 1 === index % 2)) {
-              const run = await runAt(url, `bicycles list --retries 1 ${flags}`.trim(), {}, clock);
-              expect([name, flags, run.code === 0, windowsLeft(run.stdout + run.stderr, SECRET)]).toEqual([
-                name,
-                flags,
-                false,
-                [],
-              ]);
-              if (flags.includes('--json') && !flags.includes('verbose')) {
-                const last = run.stderr.trim().split('\n').at(-1) ?? '';
-                expect(JSON.parse(last)).toHaveProperty('error.kind');
-              }
-            }
+      onTestFinished(clock.stop);
+      const { url } = await openServer((response) => sendJson(response, answer.status, answer.body, answer.headers));
+      for (const [index, [name, encode]] of Object.entries(ENCODINGS).entries()) {
+        answer = { headers: {}, ...PLACES[place]?.(encode(SECRET)) } as typeof answer;
+        // Each with two of the four, as a text and as JSON.
+        for (const flags of isLong ? FLAGS : FLAGS.filter((_, way) => way >> 1 === index % 2)) {
+          const run = await runAt(url, `bicycles list --retries 1 ${flags}`.trim(), {}, clock);
+          expect([name, flags, run.code === 0, windowsLeft(run.stdout + run.stderr, SECRET)]).toEqual([
+            name,
+            flags,
+            false,
+            [],
+          ]);
+          if (flags.includes('--json') && !flags.includes('verbose')) {
+            const last = run.stderr.trim().split('\n').at(-1) ?? '';
+            expect(JSON.parse(last)).toHaveProperty('error.kind');
           }
-        },
-      ).finally(clock.stop);
+        }
+      }
     },
     60_000,
   );

@@ -130,7 +130,19 @@ test('any stream in any pieces gives the events of the whole', () => {
     return events;
   };
   const fields = ['data: Zoë 🚲', 'data', 'event: e', 'id: 1', 'id: 2', ':', ': beat', 'retry: 5', 'x: y'];
-  const line = fc.constantFrom('', '', ...fields);
+  const odd = [
+    'data:\0',
+    'data:  2',
+    'Data:1',
+    'data\0:2',
+    '\0data:4',
+    'da-ta:3',
+    'data_5',
+    ' data:32',
+    'data:\ttest',
+    'event: ',
+  ];
+  const line = fc.constantFrom('', '', ...fields, ...odd);
   const lines = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r', '\r\n')), { maxLength: 20 });
   fc.assert(
     fc.property(lines, fc.array(fc.nat(9), { maxLength: 30 }), (written, sizes) => {

@@ -1,12 +1,12 @@
 // Both databases of a mirror: the same rows, transactions and errors, whichever it is.
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
 import { newFolder } from '../support/folder.js';
@@ -19,8 +19,12 @@ import { hasTool } from '../support/tools.js';
 const folder = newFolder();
 
 const never = new AbortController().signal;
-const open = (text: string, access: OpenOptions['access'], env: NodeJS.ProcessEnv = {}, signal = never) =>
-  openDatabase(addressOf(text), { access, signal, env });
+/** A database until the test has finished. */
+async function open(text: string, access: OpenOptions['access'], env: NodeJS.ProcessEnv = {}, signal = never) {
+  const database = await openDatabase(addressOf(text), { access, signal, env });
+  onTestFinished(database.close);
+  return database;
+}
 
 const engines = useEngines();
 const [, [, newPostgres] = ['postgres', async () => '']] = engines;
@@ -129,7 +133,6 @@ describe.each(engines)('%s', (kind, newText) => {
       ['select nothing from things', /nothing/],
     ];
     for (const [sql, words] of bad) await expect(reader.query(sql)).rejects.toMatchObject(refusal('usage', words));
-    await reader.close();
   });
 
   test('a query whose values are too long to hold is refused', async () => {
@@ -141,7 +144,6 @@ describe.each(engines)('%s', (kind, newText) => {
       for await (const chunk of (await reader.query(long)).chunks) expect(chunk.length).toBeGreaterThan(0);
     };
     await expect(read()).rejects.toMatchObject(refusal('usage', /more than 64 MB/));
-    await reader.close();
   });
 
   test.runIf(kind === 'postgres')(
@@ -181,14 +183,11 @@ describe('a file', () => {
     await first.all('select 1');
     // As a writer does that was killed before: it looks, lets go, and opens the file for writing.
     await (await open(`sqlite:${path}`, 'look')).close();
-    const second = await open(`sqlite:${path}`, 'write');
+    await open(`sqlite:${path}`, 'write');
     const locks = readFileSync('/proc/locks', 'utf8').split('\n');
     expect(
       locks.filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(path).ino} `)),
     ).not.toEqual([]);
-    await first.close();
-    await second.close();
-    rmSync(dirname(path), { recursive: true });
   });
 
   test('that is none, or a pipe, is refused and not waited for', async () => {
@@ -226,7 +225,6 @@ describe('a file', () => {
     });
     await writing;
     expect(await first.all('select a from t order by a')).toEqual([{ a: 1 }, { a: 2 }]);
-    await second.close();
   });
 });
 
@@ -367,7 +365,6 @@ describe.runIf(engines.length > 1)('a server', () => {
     await other.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
     await waiting;
     await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
-    await database.close();
   });
 
   test('asks for a password, which comes from PGPASSWORD or a password file, and is never repeated', async () => {
@@ -382,7 +379,6 @@ describe.runIf(engines.length > 1)('a server', () => {
       vi.stubEnv('PGPASSFILE', file);
       const database = await open(text, 'read', env);
       expect(await database.all('select current_user as name')).toEqual([{ name: LOCKED_USER }]);
-      await database.close();
     }
     vi.unstubAllEnvs();
     for (const env of [{ PGPASSWORD: 'wr0ng' }, { HOME: folder }]) {
@@ -402,6 +398,5 @@ describe.runIf(engines.length > 1)('a server', () => {
     const env = { PGSERVICEFILE: file, PGSERVICE: 'bikes', PGPORT: '1' };
     const database = await open('postgres:///', 'read', env);
     expect(await database.all('select current_database() as name')).toEqual([{ name: url.pathname.slice(1) }]);
-    await database.close();
   });
 });

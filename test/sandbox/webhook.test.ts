@@ -1,61 +1,53 @@
 // The webhook of section 6.2 as the sandbox sends it: every alert in order, signed, tried again, to this machine alone.
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/index.js';
 import { parseWebhookUrl } from '../../src/sandbox/webhook.js';
 import { eventually } from '../support/running.js';
-import { openSandbox, withSandbox } from '../support/sandbox.js';
-import { type Answer, startServer, type TestServer, withServer } from '../support/server.js';
+import { openSandbox } from '../support/sandbox.js';
+import { type Answer, openServer, startServer } from '../support/server.js';
 
 const taking: Answer = (response) => void response.writeHead(204).end();
 
 /** A sandbox with such a receiver, on whose first bicycle alerts are raised. */
-const withReceiver = (
-  answer: Answer,
-  hook: { path?: string; secret?: string },
-  use: (receiver: TestServer, own: Sandbox, uuid: string) => Promise<void>,
-) =>
-  withServer(answer, (receiver) => {
-    const { path = '', ...secret } = hook;
-    return withSandbox({ bicycles: 10, webhook: { url: receiver.url + path, ...secret } }, (own) =>
-      use(receiver, own, own.bicycles()[0]?.uuid ?? ''),
-    );
-  });
+async function openReceiver(answer: Answer, { path = '', ...secret }: { path?: string; secret?: string } = {}) {
+  const receiver = await openServer(answer);
+  const own = await openSandbox({ bicycles: 10, webhook: { url: receiver.url + path, ...secret } });
+  return { receiver, own, uuid: own.bicycles()[0]?.uuid ?? '' };
+}
 
-test('raised and changed alerts arrive in order, as the list has them, signed', () =>
-  withReceiver(taking, { path: '/hook', secret: 's3cret' }, async (receiver, own, uuid) => {
-    const first = own.raiseAlert(uuid, 'lock.shutdown', { message: 'Δ 🚲' });
-    const second = own.raiseAlert(uuid, 'bicycle.bike_stolen');
-    const changed = own.changeAlert(first.uuid, { state: 'resolved' });
-    await eventually(() => own.webhookCounts().delivered === 3);
-    expect(receiver.asked.map(({ body }) => JSON.parse(body))).toEqual([first, second, changed]);
-    for (const { method, path, headers, body } of receiver.asked) {
-      const signature = `sha256=${createHmac('sha256', 's3cret').update(body).digest('hex')}`;
-      expect([method, path, headers['x-fleet-signature']]).toEqual(['POST', '/hook', signature]);
-      expect(headers['content-type']).toBe('application/json');
-    }
-  }));
+test('raised and changed alerts arrive in order, as the list has them, signed', async () => {
+  const { receiver, own, uuid } = await openReceiver(taking, { path: '/hook', secret: 's3cret' });
+  const first = own.raiseAlert(uuid, 'lock.shutdown', { message: 'Δ 🚲' });
+  const second = own.raiseAlert(uuid, 'bicycle.bike_stolen');
+  const changed = own.changeAlert(first.uuid, { state: 'resolved' });
+  await eventually(() => own.webhookCounts().delivered === 3);
+  expect(receiver.asked.map(({ body }) => JSON.parse(body))).toEqual([first, second, changed]);
+  for (const { method, path, headers, body } of receiver.asked) {
+    const signature = `sha256=${createHmac('sha256', 's3cret').update(body).digest('hex')}`;
+    expect([method, path, headers['x-fleet-signature']]).toEqual(['POST', '/hook', signature]);
+    expect(headers['content-type']).toBe('application/json');
+  }
+});
 
-test('without a secret there is no signature', () =>
-  withReceiver(taking, {}, async (receiver, own, uuid) => {
-    own.raiseAlert(uuid, 'lock.shutdown');
-    await eventually(() => receiver.asked.length === 1);
-    expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
-  }));
+test('without a secret there is no signature', async () => {
+  const { receiver, own, uuid } = await openReceiver(taking);
+  own.raiseAlert(uuid, 'lock.shutdown');
+  await eventually(() => receiver.asked.length === 1);
+  expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
+});
 
-test('500, a broken connection, 429 and 408 are tried again, in order; 400 is given up', () => {
+test('500, a broken connection, 429 and 408 are tried again, in order; 400 is given up', async () => {
   const answers = [500, 0, 429, 408, 204, 400, 204];
   const inTurn: Answer = (response, _, socket) => {
     const status = answers.shift() ?? 204;
     if (status === 0) socket.destroy();
     else response.writeHead(status).end();
   };
-  return withReceiver(inTurn, {}, async (receiver, own, uuid) => {
-    const [a, b, c] = [1, 2, 3].map(() => own.raiseAlert(uuid, 'lock.shutdown').uuid);
-    await eventually(() => own.webhookCounts().waiting === 0);
-    expect(own.webhookCounts()).toEqual({ delivered: 2, waiting: 0, lost: 1 });
-    expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual([a, a, a, a, a, b, c]);
-  });
+  const { receiver, own, uuid } = await openReceiver(inTurn);
+  const [a, b, c] = [1, 2, 3].map(() => own.raiseAlert(uuid, 'lock.shutdown').uuid);
+  await eventually(() => own.webhookCounts().waiting === 0);
+  expect(own.webhookCounts()).toEqual({ delivered: 2, waiting: 0, lost: 1 });
+  expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual([a, a, a, a, a, b, c]);
 });
 
 test('a receiver that was down gets what waited', async () => {
@@ -65,10 +57,9 @@ test('a receiver that was down gets what waited', async () => {
   const own = await openSandbox({ bicycles: 10, webhook: { url } });
   const uuids = [1, 2].map(() => own.raiseAlert(own.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  const receiver = await startServer(taking, Number(new URL(url).port));
+  const receiver = await openServer(taking, Number(new URL(url).port));
   await eventually(() => own.webhookCounts().delivered === 2);
   expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(uuids);
-  await receiver.close();
 });
 
 test.each(['https://127.0.0.1/', 'http://example.com/', 'http://127.0.0.2/', 'x', 'http://localhost.example/'])(

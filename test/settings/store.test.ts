@@ -1,8 +1,8 @@
 // Shows what stands on disk after each change, with which modes, and what happens when it cannot be understood.
 
-import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/folder.js';
 import { loadStored, loadTokens, type Stored, saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { newFolder } from '../support/folder.js';
@@ -16,8 +16,6 @@ beforeEach(async () => {
   env = { FLEET_CONFIG_DIR: folder };
   stored = await loadStored(env);
 });
-
-afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
 
 const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
 

@@ -9,6 +9,7 @@ import { openQuickClock } from '../support/fast-clock.js';
 import { keepJq } from '../support/jq.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
 import { isLong, mostly } from '../support/often.js';
+import { refusal } from '../support/refusal.js';
 
 const PIPE = { terminal: false };
 
@@ -69,49 +70,33 @@ test('numbers that nobody calculates with keep their value to the last digit', a
 });
 
 describe("jq's own message, as a usage error", () => {
-  const failure = async (program: string, json?: string): Promise<FleetError> => {
-    try {
-      const jq = await openJq(program, PIPE);
-      if (json !== undefined) textOf(await jq.run([json]));
-    } catch (error) {
-      return error as FleetError;
-    }
-    throw new Error('nothing was thrown');
-  };
-
   test.each([
-    ['.[', 'syntax error, unexpected end of file'],
-    ['import "x" as x; .', 'module not found'],
+    ['.[', /^.*syntax error, unexpected end of file.*$/],
+    ['import "x" as x; .', /^.*module not found.*$/],
     // Not jq's help: a program, and one that makes no sense.
-    ['--help', 'help/0 is not defined'],
+    ['--help', /^.*help\/0 is not defined.*$/],
   ])('%s does not compile, which is found before it is fed', async (program, words) => {
-    const error = await failure(program);
-    expect(error.kind).toBe('usage');
-    expect(error.message).toContain(words);
-    expect(error.message).not.toContain('\n');
+    await expect(openJq(program, PIPE)).rejects.toMatchObject(refusal('usage', words));
   });
 
   test.each([
-    ['.a.b', '{"a":1}', 'Cannot index number with string ("b")'],
-    ['.a', '"x" {"a":1}', 'Cannot index string with'],
-    ['"own words\n"|halt_error', '1', 'own words'],
-    ['""|halt_error(3)', '1', 'status 3'],
-    ['.', '{"a"', 'Unfinished JSON term'],
+    ['.a.b', '{"a":1}', /Cannot index number with string \("b"\)/],
+    ['.a', '"x" {"a":1}', /Cannot index string with/],
+    ['"own words\n"|halt_error', '1', /own words/],
+    ['""|halt_error(3)', '1', /status 3/],
+    ['.', '{"a"', /Unfinished JSON term/],
   ])('%s of %s fails while it runs', async (program, json, words) => {
-    const error = await failure(program, json);
-    expect(error.kind).toBe('usage');
-    expect(error.message).toContain(words);
+    await expect(filter(program, json)).rejects.toMatchObject(refusal('usage', words));
   });
 
   test('any program is one or a usage error', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom(...NAUGHTY)), async (program) => {
-        try {
-          await (await openForGood(program, PIPE)).close();
-        } catch (error) {
-          expect(error).toBeInstanceOf(FleetError);
-          expect((error as FleetError).kind).toBe('usage');
-        }
+        const error = await openForGood(program, PIPE).then(
+          (jq) => jq.close(),
+          (thrown) => thrown,
+        );
+        if (error !== undefined) expect(error).toMatchObject({ kind: 'usage' });
       }),
       { numRuns: RANDOM_PROGRAMS },
     );
