@@ -128,13 +128,13 @@ describe.concurrent('a rerun', () => {
       const uuids = inState(sandbox, 'available', 60);
       const args = [...uuids, 'reserve', '--yes', '--journal', path];
       const signals = new EventEmitter();
-      const running = act(sandbox, args, { signals, clock: openQuickClock(1) });
+      const running = act(sandbox, args, { signals, clock: openQuickClock(0.1) });
       while (posts(sandbox) < 20) await new Promise((resolve) => setTimeout(resolve, 2));
       signals.emit('SIGINT');
       const first = await running;
       expect(first.code).toBe(130);
       expect(first.results.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
-      const { code, results, stderr } = await act(sandbox, args, { clock: openQuickClock(1) });
+      const { code, results, stderr } = await act(sandbox, args, { clock: openQuickClock(0.1) });
       const open = results.filter(({ outcome }) => outcome !== 'done' && outcome !== 'skipped');
       expect({ code, open, stderr: code === 0 || stderr }).toEqual({ code: 0, open: [], stderr: true });
       for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
