@@ -43,23 +43,19 @@ test.each([
   ]);
 });
 
-test('a name with spaces wants quotes', async () => {
-  const { code, stderr } = await runFleet(['bicycles', 'get', 'Emmy', '0001']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('hint: a name with spaces needs quotes; see "fleet')]);
-});
-
-test('a flag that the command has is not taken for one of another tool', async () => {
-  const { code, stderr } = await runFleet(['alerts', 'listen', '--host', '0.0.0.0']);
-  expect(code).toBe(2);
-  expect(stderr).toContain('--secret-env');
-  expect(stderr).not.toContain('--base-url');
-});
-
-test('a token as a flag is refused without being shown, with the ways to give it', async () => {
-  const { code, stderr } = await runFleet(['bicycles', 'list', '--token', 'eyJhbGciOi']);
-  expect(code).toBe(2);
-  expect(stderr).toContain('the token is never a flag');
-  expect(stderr).not.toContain('eyJhbGciOi');
+test.each([
+  [
+    'a name with spaces wants quotes',
+    'bicycles get Emmy 0001',
+    'hint: a name with spaces needs quotes; see "fleet',
+    '?',
+  ],
+  ['a flag that the command has is none of another tool', 'alerts listen --host 0.0.0.0', '--secret-env', '--base-url'],
+  ['a token is never a flag, nor shown', 'bicycles list --token eyJhbGciOi', 'the token is never a flag', 'eyJhbGciOi'],
+])('%s', async (_what, line, said, unsaid) => {
+  const { code, stderr } = await runFleet(line.split(' '));
+  expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  expect(stderr).not.toContain(unsaid);
 });
 
 test.each(['version', '--version', '-V'])('fleet %s prints the version', async (word) => {

@@ -174,17 +174,17 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
   const list = (socket: Socket, { path }: PushRequest, isCut: boolean) => {
     const url = new URL(path, 'http://x');
     const [, noun, uuid = ''] = url.pathname.split('/');
-    if (noun !== 'bicycles' || (uuid !== '' && !fleet.has(uuid)))
-      return sendStatus(socket, 404, { 'Content-Type': 'application/json' }, '{"detail":"Not found."}');
-    if (uuid !== '')
-      return sendStatus(socket, 200, { 'Content-Type': 'application/json' }, JSON.stringify(fleet.get(uuid)));
+    const answer = (status: number, text: string) =>
+      sendStatus(socket, status, { 'Content-Type': 'application/json' }, text);
+    if (noun !== 'bicycles' || (uuid !== '' && !fleet.has(uuid))) return answer(404, '{"detail":"Not found."}');
+    if (uuid !== '') return answer(200, JSON.stringify(fleet.get(uuid)));
     const page = Number(url.searchParams.get('page') ?? 1);
     const all = listed(url.searchParams.get('ordering') ?? '-created', page);
     const results = all.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
     url.searchParams.set('page', String(page + 1));
     const next = page * PAGE_SIZE < all.length ? url.href : null;
     const body = JSON.stringify({ count: all.length, next, previous: null, results });
-    if (!isCut) return sendStatus(socket, 200, { 'Content-Type': 'application/json' }, body);
+    if (!isCut) return answer(200, body);
     socket.write(
       `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, luck.below(body.length))}`,
       () => socket.destroy(),
@@ -246,14 +246,11 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
       broadcast(undefined, kinds[luck.below(kinds.length)] ?? '');
     },
     cut(how) {
-      if (how === 'mid') {
-        cutsMid = true;
-        return;
-      }
+      cutsMid ||= how === 'mid';
+      if (how === 'mid') return;
       for (const { socket } of connections)
         if (luck.chance(0.8)) how === 'end' ? socket.end() : socket.resetAndDestroy();
-      if (how === 'destroy' || how === 'end')
-        for (const connection of connections) if (!connection.socket.writable) connections.delete(connection);
+      for (const connection of connections) if (!connection.socket.writable) connections.delete(connection);
     },
     stall(how) {
       for (const connection of connections) if (connection.stall === 'none') connection.stall = how;

@@ -1,20 +1,14 @@
 // Loaded into a fleet process by `node --import`: its clocks run FLEET_TEST_SPEED times faster from FLEET_TEST_EPOCH on, in real milliseconds since
 // 1970, and its date steps as FLEET_TEST_STEPS says: `[[lifeMs, shiftMs], …]`.
 
+import { speedUp } from './speed-up.js';
+
 const speed = Number(process.env['FLEET_TEST_SPEED'] ?? 1);
 const epochMs = Number(process.env['FLEET_TEST_EPOCH'] ?? Date.now());
 const steps = JSON.parse(process.env['FLEET_TEST_STEPS'] ?? '[]');
 
 const now = performance.now.bind(performance);
-// What src/clock.ts reads.
-const nanoseconds = process.hrtime.bigint;
-process.hrtime.bigint = () => BigInt(Math.round(Number(nanoseconds()) * speed));
-
-const later = globalThis.setTimeout;
-globalThis.setTimeout = Object.assign(
-  (action, milliseconds = 0, ...rest) => later(action, milliseconds / speed, ...rest),
-  later,
-);
+speedUp(speed);
 
 const startedMs = Date.now() - now();
 Date.now = () => {

@@ -1,19 +1,13 @@
 // Loaded into a fleet process by `node --import`: its monotonic time and its timers run FLEET_TEST_HURRY times faster, and its date is off
 // by FLEET_TEST_SHIFT milliseconds, stepping back to the truth and away again as it goes.
 
+import { speedUp } from './speed-up.js';
+
 const hurry = Number(process.env['FLEET_TEST_HURRY'] ?? 1);
 const shiftMs = Number(process.env['FLEET_TEST_SHIFT'] ?? 0);
 
 const now = performance.now.bind(performance);
-// What src/clock.ts reads.
-const nanoseconds = process.hrtime.bigint;
-process.hrtime.bigint = () => BigInt(Math.round(Number(nanoseconds()) * hurry));
-
-const later = globalThis.setTimeout;
-globalThis.setTimeout = Object.assign(
-  (action, milliseconds = 0, ...rest) => later(action, milliseconds / hurry, ...rest),
-  later,
-);
+speedUp(hurry);
 
 const date = Date.now;
 Date.now = () => date() + (Math.floor(now() / 150) % 2 === 0 ? shiftMs : 0);

@@ -1,66 +1,41 @@
 // What stdin can be besides a pipe: unreadable, too big; and its lines.
 
-import { execFile, spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
 import { PassThrough, Readable } from 'node:stream';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readLines, readStdin } from '../../src/terminal/stdin.js';
-import { newFolder } from '../support/folder.js';
 import { isLong } from '../support/often.js';
-import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE } from '../support/program.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
+import { refusal } from '../support/refusal.js';
 import { runFleet } from '../support/run.js';
-import { makeHome } from '../support/shell.js';
+import { makeHome, runLine } from '../support/shell.js';
 import { openTerminal, PROMPT } from '../support/terminal.js';
 import { hasTool } from '../support/tools.js';
 
-let folder: string;
-
-beforeAll(async () => {
-  folder = newFolder();
-  await writeFile(join(folder, 'empty'), '');
-});
-
-/** Runs the built program in a shell that redirects its stdin. Nothing listens at the address. */
-function shell(args: string, redirection: string): Promise<{ code: number; stderr: string }> {
-  const env = {
-    PATH: process.env['PATH'],
-    FLEET_CONFIG_DIR: folder,
-    FLEET_BASE_URL: 'http://127.0.0.1:9',
-    FLEET_TOKEN: 'secret-token',
-    FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
-  };
-  return new Promise((resolve) => {
-    execFile('sh', ['-c', `${PROGRAM_LINE} ${args} ${redirection}`], { env, cwd: folder }, (error, _, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stderr }),
-    );
-  });
-}
+/** Nothing listens at the address. */
+const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
 
 describe('a stdin that nothing can come from is a usage error that names the cause', () => {
   it.each([
     'bicycles act - rent --yes',
     ...(isLong ? ['bicycles create --from - --yes', 'auth login --with-token --base-url http://127.0.0.1:9'] : []),
   ])('fleet %s', async (args) => {
-    const { code, stderr } = await shell(args, '0> written');
-    expect({ code, stderr }).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('stdin cannot be read: bad file descriptor'),
-    });
+    const home = await makeHome({ ...ENV, FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11' });
+    const text = expect.stringContaining('stdin cannot be read: bad file descriptor');
+    expect(await runLine(home, `fleet ${args} 0> written`)).toEqual({ code: 2, text });
   });
 
   it('an empty file and /dev/null are empty, which is another thing', async () => {
-    for (const redirection of ['< empty', '< /dev/null'])
-      expect((await shell('api /bicycles/ --input -', redirection)).stderr).toContain('--input is not JSON');
+    const line = (file: string) => `touch empty; fleet api /bicycles/ --input - < ${file}`;
+    for (const file of ['empty', '/dev/null'])
+      expect((await runLine(await makeHome(ENV), line(file))).text).toContain('--input is not JSON');
   });
 });
 
 describe('after an error nobody is waited for', () => {
-  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
-
   it('who could go on writing', async () => {
     const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'rent'], {
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...ENV },
     });
     child.stdin.write('no UUID\n');
     const ended = new Promise((resolve) => child.on('exit', resolve));
@@ -68,7 +43,7 @@ describe('after an error nobody is waited for', () => {
   });
 
   it.runIf(hasTool('script'))('who could go on typing', async () => {
-    const home = await makeHome(env);
+    const home = await makeHome(ENV);
     const terminal = await openTerminal(home);
     try {
       terminal.press('fleet bicycles act - rent; echo "code $?"\n');
@@ -89,14 +64,8 @@ describe('bounds', () => {
     const megabyte = Buffer.alloc(1024 * 1024, 0x20);
     const pieces = (count: number) => Readable.from(Array.from({ length: count }, () => megabyte));
     expect(await readStdin(context(pieces(64)))).toHaveLength(64 * megabyte.length);
-    await expect(readStdin(context(pieces(65)))).rejects.toMatchObject({
-      kind: 'usage',
-      message: expect.stringMatching(/64 MB/),
-    });
-    const run = await runFleet(['api', '/x/', '--input', '-'], {
-      env: { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' },
-      stdin: pieces(65),
-    });
+    await expect(readStdin(context(pieces(65)))).rejects.toMatchObject(refusal('usage', /64 MB/));
+    const run = await runFleet(['api', '/x/', '--input', '-'], { env: ENV, stdin: pieces(65) });
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('stdin holds more than 64 MB') });
   });
 

@@ -61,11 +61,12 @@ const ENTRIES: ShownEntry[] = [
   { type: 'other', envelope: undefined, text: '[1,2]' },
 ];
 
+/** The line of an entry at so many columns; in a pipe without. */
+const draw = (entry: ShownEntry, width?: number, paint = NO_PAINT) =>
+  changeLine(entry, AT, { width, terminal: width !== undefined, offsetMinutes: 60, paint });
+
 test('at 80 columns', () => {
-  const lines = ENTRIES.map((entry) =>
-    changeLine(entry, AT, { width: 80, terminal: true, offsetMinutes: 60, paint: NO_PAINT }),
-  );
-  expect(lines.filter((line) => widthOf(line) > 80)).toEqual([]);
+  const lines = ENTRIES.map((entry) => draw(entry, 80));
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
     "
     15:03:59  Ada 0042         rented -> available          57 % 52.5200, 13.4050
@@ -91,20 +92,19 @@ test('at 80 columns', () => {
   `);
 });
 
-test('colours take no room, whatever the width', async () => {
+test('never wider than the terminal, whatever its width; colours take no room', async () => {
   const paint = await loadPaint(1);
-  for (const width of [20, 40, 56, 57, 58, 76, 77, 78, 80, 100, 140])
+  for (let width = 20; width <= 200; width++) {
     for (const entry of ENTRIES) {
-      const line = (painted: typeof paint) =>
-        changeLine(entry, AT, { width, terminal: true, offsetMinutes: 60, paint: painted });
-      expect(stripVTControlCharacters(line(paint)).trimEnd()).toBe(line(NO_PAINT));
+      const line = draw(entry, width);
+      expect({ width, fits: widthOf(line) <= width, line }).toMatchObject({ fits: true });
+      expect(stripVTControlCharacters(draw(entry, width, paint)).trimEnd()).toBe(line);
     }
+  }
 });
 
 test('in a pipe: the same columns uncut, times in ISO 8601', () => {
-  const lines = ENTRIES.map((entry) =>
-    changeLine(entry, AT, { width: undefined, terminal: false, offsetMinutes: 60, paint: NO_PAINT }),
-  );
+  const lines = ENTRIES.map((entry) => draw(entry));
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
     "
     2026-11-21T14:03:59.000Z  Ada 0042          rented -> available  57.4  52.52, 13.405
@@ -130,15 +130,6 @@ test('in a pipe: the same columns uncut, times in ISO 8601', () => {
   `);
 });
 
-test('never wider than the terminal, whatever its width', () => {
-  for (let width = 20; width <= 200; width++) {
-    for (const entry of ENTRIES) {
-      const line = changeLine(entry, AT, { width, terminal: true, offsetMinutes: 0, paint: NO_PAINT });
-      expect({ width, fits: widthOf(line) <= width, line }).toMatchObject({ fits: true });
-    }
-  }
-});
-
 test.each([
   [79, '15:03:59  Ada 0042         available -> rented, move…  57 % 52.5110, 13.4000'],
   [60, '15:03:59  Ada 0042         available -> rented, moved…  57 %'],
@@ -147,12 +138,11 @@ test.each([
   const before = { state: 'available', latitude: 52.5, longitude: 13.4, state_of_charge: 59 };
   const after = { state: 'rented', latitude: 52.511, longitude: 13.4, state_of_charge: 57 };
   const entry = update(before, after, ['state', 'latitude', 'state_of_charge']);
-  expect(changeLine(entry, AT, { width, terminal: true, offsetMinutes: 60, paint: NO_PAINT })).toBe(line);
+  expect(draw(entry, width)).toBe(line);
 });
 
 test('states, charges and marks have colours', async () => {
-  const paint = await loadPaint(1);
-  const line = changeLine(ENTRIES[9] as ShownEntry, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
+  const line = draw(ENTRIES[9] as ShownEntry, 80, await loadPaint(1));
   expect(line).toContain('\u001b[36mcaught up\u001b[39m');
   expect(line).toContain('\u001b[32mrented -> available');
 });
