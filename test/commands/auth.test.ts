@@ -2,13 +2,13 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/folder.js';
 import { saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { openServer, sendJson, sendPage } from '../support/server.js';
+import { typing } from '../support/typing.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -31,22 +31,6 @@ function jwt(claims: object): string {
 }
 const VALID = jwt({ sub: 'ann', role: 'admin', exp: NOW_MS / 1000 + 1800 });
 const EXPIRED = jwt({ sub: 'ann', exp: NOW_MS / 1000 - 7200 });
-
-/** A terminal on which each answer is typed when its question appears, in this order. */
-function typing(answers: readonly (readonly [question: string, answer: string])[]): RunOptions & { typed(): number } {
-  const stdin = new PassThrough();
-  let count = 0;
-  let seen = '';
-  const onStderr = (text: string) => {
-    seen += text;
-    const [question, answer] = answers[count] ?? [];
-    if (question === undefined || !seen.includes(question)) return;
-    count++;
-    seen = '';
-    setTimeout(() => stdin.write(answer), 20);
-  };
-  return { stdin, onStderr, terminal: { columns: 200 }, env: { NO_COLOR: '1' }, typed: () => count };
-}
 
 describe('auth login', () => {
   it('stores the token from stdin, with the addresses that came along', async () => {
@@ -95,16 +79,8 @@ describe('auth login', () => {
   });
 
   it('stores nothing when the prompt is left with Ctrl-C', async () => {
-    const stdin = new PassThrough();
-    const onStderr = (text: string) => {
-      if (text.includes('Access token')) setTimeout(() => stdin.write('\x03'), 20);
-    };
-    const run = await fleet('auth login --base-url https://x.example.com', {
-      stdin,
-      terminal: { columns: 100 },
-      onStderr,
-    });
-    expect(run.code).toBe(130);
+    const { typed: _typed, ...terminal } = typing([['Access token', '\x03']]);
+    expect((await fleet('auth login --base-url https://x.example.com', terminal)).code).toBe(130);
     await expect(stat(join(folder, 'config.json'))).rejects.toThrow('ENOENT');
   });
 

@@ -2,7 +2,6 @@
 
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_STATES, ALERT_TYPES } from '../../src/api/alert.js';
 import { TRANSITIONS } from '../../src/api/bicycle.js';
@@ -22,6 +21,7 @@ import { openSandbox, useSandbox } from '../support/sandbox.js';
 import { openServer } from '../support/server.js';
 import { AT_ONCE, type Home, makeHome, runLine, type Step } from '../support/shell.js';
 import { hasTool } from '../support/tools.js';
+import { typing } from '../support/typing.js';
 
 const service = useSandbox({ bicycles: 30 });
 const BICYCLE = 'd238dc92-4ed5-4cec-a476-fe5f869ff26e';
@@ -308,11 +308,7 @@ describe('--install', () => {
     ['y\r', 'is installed'],
     ['\r', 'nothing was changed'],
   ])('asks on a terminal, also with --quiet; %j', async (keys, said) => {
-    const stdin = new PassThrough();
-    const onStderr = (text: string) => {
-      if (text.includes('y/N')) setTimeout(() => stdin.write(keys), 20);
-    };
-    const run = await fleet('completion fish --install', { stdin, terminal: { columns: 100 }, onStderr });
+    const run = await fleet('completion fish --install', typing([['y/N', keys]]));
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('this adds a line to ')]);
     expect(run.stderr).toContain(said);
     await expect(stat(join(folder, '.config')))

@@ -14,6 +14,7 @@ import { readText } from '../support/guides.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson, sendPage } from '../support/server.js';
+import { typing } from '../support/typing.js';
 
 let folder: string;
 let nowMs: number;
@@ -63,25 +64,12 @@ describe('auth login --email', () => {
 
   it('asks for the password on a terminal, and does not show it', async () => {
     const { baseUrl, organizations } = await openSandbox({ bicycles: 3, now: () => nowMs });
-    const stdin = new PassThrough();
-    const answers = [
+    const { typed, ...terminal } = typing([
       ['Password of operator@example.com', `${PASSWORD}\r`],
       ['Organization (number, name or UUID', `${organizations[1]?.name}\r`],
-    ];
-    let seen = '';
-    const run = await fleet(`auth login --email operator@example.com --base-url ${baseUrl}`, {
-      stdin,
-      terminal: { columns: 200 },
-      onStderr: (text) => {
-        seen += text;
-        const [question = '', answer] = answers[0] ?? [];
-        if (question === '' || !seen.includes(question)) return;
-        answers.shift();
-        seen = '';
-        setTimeout(() => stdin.write(answer), 20);
-      },
-    });
-    expect([run.code, answers]).toEqual([0, []]);
+    ]);
+    const run = await fleet(`auth login --email operator@example.com --base-url ${baseUrl}`, terminal);
+    expect([run.code, typed()]).toEqual([0, 2]);
     expect(run.stderr).not.toContain('horse');
     expect(run.stderr).toContain(`(${organizations[0]?.name})`);
     const { profiles } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));

@@ -2,11 +2,11 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
+import { typing } from '../support/typing.js';
 
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
@@ -20,17 +20,7 @@ const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
   runFleet(line.split(' '), { ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });
 const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
 
-/** Answers the first question with these keys. */
-function answering(keys: string): RunOptions {
-  const stdin = new PassThrough();
-  let isAnswered = false;
-  const onStderr = (text: string) => {
-    if (isAnswered || !text.includes('y/N')) return;
-    isAnswered = true;
-    setTimeout(() => stdin.write(keys), 20);
-  };
-  return { stdin, onStderr, terminal: { columns: 100 } };
-}
+const answering = (keys: string): RunOptions => typing([['y/N', keys]]);
 
 async function makeTwo(): Promise<void> {
   await fleet('auth login --with-token --no-check --profile berlin --base-url https://b.example.com/api', {
