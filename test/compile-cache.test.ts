@@ -5,7 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, sym
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { newFolder } from './support/folder.js';
 import { hasTool } from './support/tools.js';
 
@@ -17,19 +17,14 @@ const USER = process.getuid?.() ?? 0;
 const STRANGER = 65_534;
 
 let home: string;
-let umask: number;
 
 beforeEach(() => {
-  umask = process.umask();
   home = newFolder();
 });
 
-afterEach(() => {
-  process.umask(umask);
-});
-
 test('the folder stands below the cache folder of the user, for nobody else whatever the umask', () => {
-  process.umask(0);
+  const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
   expect(findFolder({ XDG_CACHE_HOME: join(home, 'xdg'), HOME: home }, USER)).toBe(join(home, 'xdg/fleet'));
   expect(findFolder({ HOME: home }, USER)).toBe(join(home, '.cache/fleet'));
   for (const folder of ['xdg', 'xdg/fleet', '.cache', '.cache/fleet'])
@@ -44,12 +39,9 @@ test.each<[string, NodeJS.ProcessEnv]>([
 ])('%s gives no folder, and none is made in the current one', (_what, env) => {
   const before = process.cwd();
   process.chdir(home);
-  try {
-    expect(findFolder(env, USER)).toBeUndefined();
-    expect(readdirSync(home)).toEqual([]);
-  } finally {
-    process.chdir(before);
-  }
+  onTestFinished(() => process.chdir(before));
+  expect(findFolder(env, USER)).toBeUndefined();
+  expect(readdirSync(home)).toEqual([]);
 });
 
 test.each([0o777, 0o770, 0o750, 0o705])('a folder of mode %o is not used', (mode) => {

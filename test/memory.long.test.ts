@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { FORMATS } from '../src/terminal/formats.js';
 import { newFolder } from './support/folder.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
-import { withServer } from './support/server.js';
+import { openServer } from './support/server.js';
 
 const LIMIT_KB = 400 * 1024;
 const PAGE_BYTES = 60 * 2 ** 20;
@@ -50,13 +50,11 @@ function largePage(number: number): Buffer {
 
 /** What the program took at its peak while it printed the pages, and what it said. */
 async function peakOf(args: readonly string[], pages: readonly Buffer[]) {
-  return withServer(
-    (response, { path }) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(pages[path.includes('page=2') ? 1 : 0]);
-    },
-    ({ url }) => peakOfProgram(url, ['bicycles', 'list', '--all', '-q', ...args]),
-  );
+  const { url } = await openServer((response, { path }) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(pages[path.includes('page=2') ? 1 : 0]);
+  });
+  return peakOfProgram(url, ['bicycles', 'list', '--all', '-q', ...args]);
 }
 
 async function peakOfProgram(url: string, args: readonly string[]) {

@@ -6,7 +6,7 @@ import { createServer as createProxy } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newFolder } from './support/folder.js';
 import { listenOn } from './support/listen.js';
 import { mostly } from './support/often.js';
@@ -84,12 +84,9 @@ describe.runIf(hasTool('openssl'))('https', () => {
       for (const end of [socket, upstream]) end.on('error', () => {});
     });
     const HTTPS_PROXY = `http://127.0.0.1:${await listenOn(proxy)}`;
-    try {
-      const trusted = await list('fleet.test', { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
-      expect([trusted, asked]).toEqual([{ code: 0, stdout: `${UUID}\n`, stderr: '' }, [`fleet.test:${port}`]]);
-      expect((await list('fleet.test', { HTTPS_PROXY })).code).toBe(8);
-    } finally {
-      proxy.close();
-    }
+    onTestFinished(() => void proxy.close());
+    const trusted = await list('fleet.test', { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
+    expect([trusted, asked]).toEqual([{ code: 0, stdout: `${UUID}\n`, stderr: '' }, [`fleet.test:${port}`]]);
+    expect((await list('fleet.test', { HTTPS_PROXY })).code).toBe(8);
   });
 });

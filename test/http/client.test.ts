@@ -244,11 +244,9 @@ describe('no answer', () => {
   });
 });
 
-describe('proxies', () => {
-  test('a proxy that hangs up on the tunnel is told, not dialled for ever', async () => {
-    const proxy = await openServer((response) => sendJson(response, 200, []));
-    const { client } = await openTestClient('https://fleet.invalid', { retries: 1 }, { HTTPS_PROXY: proxy.url });
-    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('proxy');
-    expect(proxy.connections()).toBe(2);
-  });
+test('a proxy that hangs up on the tunnel is told, not dialled for ever', async () => {
+  const proxy = await openServer((response) => sendJson(response, 200, []));
+  const { client } = await openTestClient('https://fleet.invalid', { retries: 1 }, { HTTPS_PROXY: proxy.url });
+  expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('proxy');
+  expect(proxy.connections()).toBe(2);
 });

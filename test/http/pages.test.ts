@@ -132,22 +132,20 @@ test('at most as many pages are ahead as allowed, and none when none is wanted',
   }
 });
 
-describe('answers that are no list', () => {
-  test.each([
-    ['', 'an empty body'],
-    ['<html><head><title>Welcome</title></head></html>', 'an HTML page ("Welcome")'],
-    ['{"count": 1, "results": [', 'incomplete JSON'],
-    ['{"count": 1, "results": ]}', 'broken JSON'],
-    ['hello', 'text ("hello")'],
-    ['"hello"', 'neither a page nor an array'],
-    ['{"detail": "?"}', 'without an array of results'],
-    ['[1]', 'item 1 of the list is not an object'],
-    ['{"results": [], "next": 5}', '"next" link'],
-  ])('%s', async (body, words) => {
-    const { error } = await readAll((response) => sendJson(response, 200, body));
-    expect(error).toMatchObject({ kind: 'service', trace: { requestId: 'request-1' } });
-    expect(error?.message).toContain(words);
-  });
+test.each([
+  ['', 'an empty body'],
+  ['<html><head><title>Welcome</title></head></html>', 'an HTML page ("Welcome")'],
+  ['{"count": 1, "results": [', 'incomplete JSON'],
+  ['{"count": 1, "results": ]}', 'broken JSON'],
+  ['hello', 'text ("hello")'],
+  ['"hello"', 'neither a page nor an array'],
+  ['{"detail": "?"}', 'without an array of results'],
+  ['[1]', 'item 1 of the list is not an object'],
+  ['{"results": [], "next": 5}', '"next" link'],
+])('answers that are no list: %s', async (body, words) => {
+  const { error } = await readAll((response) => sendJson(response, 200, body));
+  expect(error).toMatchObject({ kind: 'service', trace: { requestId: 'request-1' } });
+  expect(error?.message).toContain(words);
 });
 
 describe('texts are kept as they came', () => {

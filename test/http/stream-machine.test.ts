@@ -1,6 +1,6 @@
 // The machine of a connection alone: random lives of it against what must always hold; its steps are held by stream-rules.test.ts.
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Clock } from '../../src/clock.js';
 import { FleetError, lastingError } from '../../src/errors.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
@@ -186,21 +186,19 @@ function openedAt(events: Life['events'], index: number): number {
   return Number.NaN;
 }
 
-describe('random lives', () => {
-  const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? (isLong ? 500 : 200));
-  test(`${SEEDS} seeds: every blindness is in one gap, gaps do not overlap, one connection at a time, closed is last`, () => {
-    const seen = new Map<string, number>();
-    for (let seed = 1; seed <= SEEDS; seed++) {
-      const life = live(seed, 600);
-      expect({ seed, wrong: check(life) }).toEqual({ seed, wrong: [] });
-      for (const { event } of life.events) {
-        const name = event.type === 'lost' || event.type === 'gap' ? `${event.type} ${event.cause}` : event.type;
-        seen.set(name, (seen.get(name) ?? 0) + 1);
-      }
+const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? (isLong ? 500 : 200));
+test(`random lives, ${SEEDS} seeds: every blindness is in one gap, gaps do not overlap, one connection at a time, closed is last`, () => {
+  const seen = new Map<string, number>();
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const life = live(seed, 600);
+    expect({ seed, wrong: check(life) }).toEqual({ seed, wrong: [] });
+    for (const { event } of life.events) {
+      const name = event.type === 'lost' || event.type === 'gap' ? `${event.type} ${event.cause}` : event.type;
+      seen.set(name, (seen.get(name) ?? 0) + 1);
     }
-    // A test that drives the machine nowhere would hold everything.
-    const wanted = ['open', 'message', 'resync', 'closed', 'lost ended', 'lost cut-off', 'lost token', 'lost timeout'];
-    for (const name of [...wanted, 'lost status', 'gap ended', 'gap cut-off', 'gap too-big'])
-      expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
-  }, 60_000);
-});
+  }
+  // A test that drives the machine nowhere would hold everything.
+  const wanted = ['open', 'message', 'resync', 'closed', 'lost ended', 'lost cut-off', 'lost token', 'lost timeout'];
+  for (const name of [...wanted, 'lost status', 'gap ended', 'gap cut-off', 'gap too-big'])
+    expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
+}, 60_000);

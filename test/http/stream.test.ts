@@ -154,44 +154,42 @@ test('a stored token that somebody renews is picked up at every 401', async () =
   ]);
 });
 
-describe('a slow reader', () => {
-  test('holds the socket back, and its pauses are no silence', async () => {
-    const event = `data: ${'x'.repeat(1_000)}\n\n`;
-    const chunk = event.repeat(1_000);
-    let sentBytes = 0;
-    let isFull: () => void = () => {};
-    const whenFull = new Promise<void>((resolve) => {
-      isFull = resolve;
-    });
-    const clock = openFastClock();
-    let release: () => void = () => {};
-    let isSlow = true;
-    const room = () => (isSlow ? new Promise<void>((resolve) => (release = resolve)) : undefined);
-    const flood: Behaviour = async (socket) => {
-      socket.write(STREAM_HEAD);
-      for (;;) {
-        sentBytes += chunk.length;
-        if (socket.write(chunk)) continue;
-        const isDrained = await Promise.race([
-          once(socket, 'drain').then(() => true),
-          new Promise((resolve) => setTimeout(resolve, 300)),
-        ]);
-        if (isDrained !== true) break;
-      }
-      isFull();
-      clock.after(200_000, () => {
-        socket.resetAndDestroy();
-        isSlow = false;
-        release();
-      });
-    };
-    const got = await withHostile(inTurn(flood, good), (server) => follow(server.url, { until: isGood, clock, room }));
-    await whenFull;
-    clock.stop();
-    // What the kernel keeps for both sides of a socket, and nothing of ours on top.
-    expect(sentBytes).toBeLessThan(40 * 1024 * 1024);
-    expect(lossesOf(got)[0]?.cause).not.toBe('idle');
+test('a slow reader holds the socket back, and its pauses are no silence', async () => {
+  const event = `data: ${'x'.repeat(1_000)}\n\n`;
+  const chunk = event.repeat(1_000);
+  let sentBytes = 0;
+  let isFull: () => void = () => {};
+  const whenFull = new Promise<void>((resolve) => {
+    isFull = resolve;
   });
+  const clock = openFastClock();
+  let release: () => void = () => {};
+  let isSlow = true;
+  const room = () => (isSlow ? new Promise<void>((resolve) => (release = resolve)) : undefined);
+  const flood: Behaviour = async (socket) => {
+    socket.write(STREAM_HEAD);
+    for (;;) {
+      sentBytes += chunk.length;
+      if (socket.write(chunk)) continue;
+      const isDrained = await Promise.race([
+        once(socket, 'drain').then(() => true),
+        new Promise((resolve) => setTimeout(resolve, 300)),
+      ]);
+      if (isDrained !== true) break;
+    }
+    isFull();
+    clock.after(200_000, () => {
+      socket.resetAndDestroy();
+      isSlow = false;
+      release();
+    });
+  };
+  const got = await withHostile(inTurn(flood, good), (server) => follow(server.url, { until: isGood, clock, room }));
+  await whenFull;
+  clock.stop();
+  // What the kernel keeps for both sides of a socket, and nothing of ours on top.
+  expect(sentBytes).toBeLessThan(40 * 1024 * 1024);
+  expect(lossesOf(got)[0]?.cause).not.toBe('idle');
 });
 
 test('EventSource itself never connects again, and leaves no timer behind that would hold the program', async () => {
@@ -221,34 +219,32 @@ test('EventSource itself never connects again, and leaves no timer behind that w
   expect(stopped).toContain(timers[0]?.value);
 });
 
-describe('the end comes at once', () => {
-  const CASES: readonly [string, Partial<{ tokens: Tokens; room: () => Promise<void> | undefined; url: string }>][] = [
-    ['while a token hangs', { tokens: { get: never, renew: never } }],
-    ['while the reader is held up for ever', { room: () => never<void>() }],
-    ['while an address takes no connection', { url: 'http://192.0.2.1:9/' }],
-    ['while the stream stands', {}],
-  ];
-  test.each(CASES)('%s', async (_name, { url, ...options }) => {
-    const server = await openMisbehaving(good);
-    const network = await openNetwork({}, 10_000);
-    const stop = new AbortController();
-    const events: StreamEvent[] = [];
-    const following = followStream({
-      subscriptions: [{ topic: 't', url: new URL('/subscribe/t/', url ?? server.url) }],
-      ...streamOptions(network),
-      clock: systemClock(),
-      signal: stop.signal,
-      emit: (event) => events.push(event),
-      ...options,
-    });
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const startedAt = performance.now();
-    stop.abort(new FleetError('interrupted', 'enough'));
-    await following;
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
-    const count = events.length;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(events).toHaveLength(count);
-    await network.close();
+const CASES: readonly [string, Partial<{ tokens: Tokens; room: () => Promise<void> | undefined; url: string }>][] = [
+  ['while a token hangs', { tokens: { get: never, renew: never } }],
+  ['while the reader is held up for ever', { room: () => never<void>() }],
+  ['while an address takes no connection', { url: 'http://192.0.2.1:9/' }],
+  ['while the stream stands', {}],
+];
+test.each(CASES)('the end comes at once: %s', async (_name, { url, ...options }) => {
+  const server = await openMisbehaving(good);
+  const network = await openNetwork({}, 10_000);
+  const stop = new AbortController();
+  const events: StreamEvent[] = [];
+  const following = followStream({
+    subscriptions: [{ topic: 't', url: new URL('/subscribe/t/', url ?? server.url) }],
+    ...streamOptions(network),
+    clock: systemClock(),
+    signal: stop.signal,
+    emit: (event) => events.push(event),
+    ...options,
   });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const startedAt = performance.now();
+  stop.abort(new FleetError('interrupted', 'enough'));
+  await following;
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  const count = events.length;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(events).toHaveLength(count);
+  await network.close();
 });

@@ -281,13 +281,10 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
 
   test('a mode that verifies does so whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-    try {
-      for (const mode of ['verify-ca', 'verify-full']) {
-        const { error } = await attempt(`sslmode=${mode}`, { HOME: files });
-        expect(error.message).toMatch(/certificate of an unknown authority/);
-      }
-    } finally {
-      vi.unstubAllEnvs();
+    onTestFinished(() => void vi.unstubAllEnvs());
+    for (const mode of ['verify-ca', 'verify-full']) {
+      const { error } = await attempt(`sslmode=${mode}`, { HOME: files });
+      expect(error.message).toMatch(/certificate of an unknown authority/);
     }
   });
 });

@@ -1,7 +1,7 @@
 // The writer under a clock and a service that the test steers: what the table, `changes` and `gaps` hold after each order of events.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import type { Moment } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
@@ -9,11 +9,10 @@ import type { FollowerEvent, FollowerOutput } from '../../src/follower/events.js
 import { Follower } from '../../src/follower/follower.js';
 import type { OpenGap } from '../../src/follower/open-gap.js';
 import type { Database, Row } from '../../src/mirror/database.js';
-import { openDatabase } from '../../src/mirror/database.js';
 import { Ledger } from '../../src/mirror/ledger.js';
 import { commit, prepare, resume as resumeFrom, verify } from '../../src/mirror/store.js';
 import { takeLease } from '../../src/mirror/writers.js';
-import { addressOf, useEngines } from '../support/mirror.js';
+import { openedDatabase, useEngines } from '../support/mirror.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
 const PAGE_ITEMS = 2;
@@ -28,11 +27,8 @@ const timeOf = (seconds: number) => new Date(START_MS + seconds * 1000).toISOStr
 let database: Database;
 
 beforeEach(async () => {
-  await database?.close();
-  const options = { access: 'write', signal: new AbortController().signal, env: {} } as const;
-  database = await openDatabase(addressOf(await newSqlite()), options);
+  database = await openedDatabase(await newSqlite());
 });
-afterAll(() => database?.close());
 
 /** Six bicycles, one as old as the next; messages leave their link out. */
 function openService() {

@@ -1,20 +1,19 @@
 // The page of `fleet map` in a real browser: from a disk and served, and that it asks nobody else and runs nothing of the service's text.
 
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { afterAll, describe, expect, type TestContext, test } from 'vitest';
 import type { StatsRow } from '../../src/views/stats.js';
 import { type OpenedPage, openPage, useBrowser } from '../support/browser.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
-import { listenOn } from '../support/listen.js';
 import { isLong, mostly } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
 import { useSandbox } from '../support/sandbox.js';
+import { openServer } from '../support/server.js';
 
 const HOSTILE = [
   '<img src=x onerror="window.hacked=1">',
@@ -23,6 +22,9 @@ const HOSTILE = [
   `line\u2028separator\u2029end \${window.hacked=4}`,
   '{{fleet:data}}',
 ];
+
+/** A picture of one pixel for every tile. */
+const TILE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const sandbox = useSandbox({ bicycles: 80 });
 const chromium = useBrowser();
@@ -281,14 +283,15 @@ describe('from a disk', () => {
   });
 
   test('--tiles opens the policy for that server alone, and names whom the tiles are owed to', async (context) => {
-    const asked: string[] = [];
-    const { origin, close } = await serveTiles(asked);
-    onTestFinished(() => void close());
+    const { url: origin, asked } = await openServer((response) => {
+      response.writeHead(200, { 'Content-Type': 'image/png', 'Access-Control-Allow-Origin': '*' });
+      response.end(Buffer.from(TILE, 'base64'));
+    });
     const flags = ['--tiles', `${origin}/{z}/{x}/{y}.png`, '--attribution', '© <b>Somebody</b>'];
     const opened = await openPage(chromium(context), await draw('tiles.html', ...flags));
     const { page } = opened;
     await soon(() => asked.length).toBeGreaterThan(0);
-    expect(asked.every((path) => /^\/\d+\/\d+\/\d+\.png$/.test(path))).toBe(true);
+    expect(asked.every(({ path }) => /^\/\d+\/\d+\/\d+\.png$/.test(path))).toBe(true);
     expect(await page.locator('#attribution').textContent()).toContain('© <b>Somebody</b>');
     const policy = await page.locator('meta[http-equiv]').getAttribute('content');
     expect(policy).toContain(`connect-src blob: ${origin};`);
@@ -296,17 +299,6 @@ describe('from a disk', () => {
     await opened.context.close();
   });
 });
-
-/** A picture of one pixel for every tile. */
-async function serveTiles(asked: string[]) {
-  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-  const server = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    response.writeHead(200, { 'Content-Type': 'image/png', 'Access-Control-Allow-Origin': '*' });
-    response.end(Buffer.from(pixel, 'base64'));
-  });
-  return { origin: `http://127.0.0.1:${await listenOn(server)}`, close: () => server.close() };
-}
 
 /** Without a window every tab is seen: what a browser says of one behind another is said by hand. */
 function see(page: Page, state: 'hidden' | 'visible'): Promise<unknown> {
@@ -335,65 +327,61 @@ async function holdHalo(page: Page, change: () => void): Promise<void> {
   await page.evaluate('delete performance.now');
 }
 
-describe('served', () => {
-  test('moves as messages come, in every tab; a reload loses nothing; a gap is shown; the end is said', async (context) => {
-    const chrome = chromium(context);
-    const env = { ...(await environment()), XDG_STATE_HOME: folder };
-    const served = startFleet(['map', '--serve', '0'], { env });
-    await served.until(() => served.stdout().includes('\n') && served.stderr().includes('watching'));
-    const url = served.stdout().trim();
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/$/);
-    const isOwn = (asked: string) => asked.startsWith(url);
-    const first = await openPage(chrome, url);
-    const { page } = first;
-    await soon(() => page.locator('#link').textContent()).toBe('live');
-    await soon(() => page.locator('#total').textContent()).toBe(String(bicycles().length));
-    await soon(async () => comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
+test('a served page moves as messages come, in every tab; a reload loses nothing; a gap is shown; the end is said', async (context) => {
+  const chrome = chromium(context);
+  const env = { ...(await environment()), XDG_STATE_HOME: folder };
+  const served = startFleet(['map', '--serve', '0'], { env });
+  await served.until(() => served.stdout().includes('\n') && served.stderr().includes('watching'));
+  const url = served.stdout().trim();
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/$/);
+  const isOwn = (asked: string) => asked.startsWith(url);
+  const first = await openPage(chrome, url);
+  const { page } = first;
+  await soon(() => page.locator('#link').textContent()).toBe('live');
+  await soon(() => page.locator('#total').textContent()).toBe(String(bicycles().length));
+  await soon(async () => comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
 
-    const bicycle = bicycles().find(({ state, latitude }) => state === 'available' && latitude !== null);
-    const uuid = bicycle?.uuid ?? '';
-    // What can be pressed stays while the fleet moves.
-    await page.evaluate("window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))");
-    sandbox().changeBicycle(uuid, { name: 'Moved <b>now</b>', latitude: 52.5, longitude: 13.4, state_of_charge: 1 });
-    await soon(() => page.locator('.rows').textContent()).toContain('Moved');
-    expect(await page.evaluate('window.kept.every((one) => one.isConnected)')).toBe(true);
-    await page.locator('#search').fill('moved <b>');
-    await soon(() => rowNames(page)).toEqual(['Moved <b>now</b>']);
-    await page.locator('.rows .row').click();
-    await soon(() => page.locator('.card .facts').textContent()).toContain('52.5, 13.4');
-    await holdHalo(page, () => sandbox().changeBicycle(uuid, { state_of_charge: 2 }));
-    sandbox().act(uuid, 'declare_lost');
-    await soon(() => page.locator('.card .state').textContent()).toBe('lost');
-    // A tab that is opened now knows what happened before, and both hear what comes.
-    const second = await openPage(chrome, url, { context: first.context });
-    await soon(async () => comparable(await numbersOf(second.page))).toEqual(comparable(await readStats()));
-    sandbox().changeBicycle(uuid, { name: 'Moved again' });
-    await second.page.locator('#search').fill('moved again');
-    await page.locator('#search').fill('moved again');
-    for (const tab of [page, second.page]) await soon(() => rowNames(tab)).toEqual(['Moved again']);
-    // A tab that nobody sees lets its connection go, of which a browser has six, and catches up when it is seen.
-    await see(page, 'hidden');
-    sandbox().changeBicycle(uuid, { name: 'Moved unseen' });
-    await second.page.locator('#search').fill('moved unseen');
-    await soon(() => rowNames(second.page)).toEqual(['Moved unseen']);
-    expect(await rowNames(page)).toEqual(['Moved again']);
-    await see(page, 'visible');
-    await page.locator('#search').fill('moved unseen');
-    await soon(() => rowNames(page)).toEqual(['Moved unseen']);
-    await second.page.close();
+  const bicycle = bicycles().find(({ state, latitude }) => state === 'available' && latitude !== null);
+  const uuid = bicycle?.uuid ?? '';
+  // What can be pressed stays while the fleet moves.
+  await page.evaluate("window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))");
+  sandbox().changeBicycle(uuid, { name: 'Moved <b>now</b>', latitude: 52.5, longitude: 13.4, state_of_charge: 1 });
+  await soon(() => page.locator('.rows').textContent()).toContain('Moved');
+  expect(await page.evaluate('window.kept.every((one) => one.isConnected)')).toBe(true);
+  await page.locator('#search').fill('moved <b>');
+  await soon(() => rowNames(page)).toEqual(['Moved <b>now</b>']);
+  await page.locator('.rows .row').click();
+  await soon(() => page.locator('.card .facts').textContent()).toContain('52.5, 13.4');
+  await holdHalo(page, () => sandbox().changeBicycle(uuid, { state_of_charge: 2 }));
+  sandbox().act(uuid, 'declare_lost');
+  await soon(() => page.locator('.card .state').textContent()).toBe('lost');
+  // A tab that is opened now knows what happened before, and both hear what comes.
+  const second = await openPage(chrome, url, { context: first.context });
+  await soon(async () => comparable(await numbersOf(second.page))).toEqual(comparable(await readStats()));
+  sandbox().changeBicycle(uuid, { name: 'Moved again' });
+  await second.page.locator('#search').fill('moved again');
+  await page.locator('#search').fill('moved again');
+  for (const tab of [page, second.page]) await soon(() => rowNames(tab)).toEqual(['Moved again']);
+  // A tab that nobody sees lets its connection go, of which a browser has six, and catches up when it is seen.
+  await see(page, 'hidden');
+  sandbox().changeBicycle(uuid, { name: 'Moved unseen' });
+  await second.page.locator('#search').fill('moved unseen');
+  await soon(() => rowNames(second.page)).toEqual(['Moved unseen']);
+  expect(await rowNames(page)).toEqual(['Moved again']);
+  await see(page, 'visible');
+  await page.locator('#search').fill('moved unseen');
+  await soon(() => rowNames(page)).toEqual(['Moved unseen']);
+  await second.page.close();
 
-    sandbox().dropStreams();
-    await soon(() => page.locator('#gaps').textContent()).toBe('1 gap');
-    await page.locator('#tab-feed').click();
-    expect(await page.locator('.item-gap').first().textContent()).toContain('no updates from');
-    expectQuiet(first, isOwn);
+  sandbox().dropStreams();
+  await soon(() => page.locator('#gaps').textContent()).toBe('1 gap');
+  await page.locator('#tab-feed').click();
+  expect(await page.locator('.item-gap').first().textContent()).toContain('no updates from');
+  expectQuiet(first, isOwn);
 
-    const startMs = performance.now();
-    expect((await served.stop()).code).toBe(130);
-    expect(performance.now() - startMs).toBeLessThan(2_000);
-    await soon(() => page.locator('#link').textContent()).toMatch(
-      /^not connected since [\d:]+: fleet does not answer$/,
-    );
-    await first.context.close();
-  });
+  const startMs = performance.now();
+  expect((await served.stop()).code).toBe(130);
+  expect(performance.now() - startMs).toBeLessThan(2_000);
+  await soon(() => page.locator('#link').textContent()).toMatch(/^not connected since [\d:]+: fleet does not answer$/);
+  await first.context.close();
 });

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/folder.js';
 import {
   deleteProfile,
@@ -47,10 +47,7 @@ beforeEach(() => {
   folder = join(root, 'settings');
   env = { FLEET_CONFIG_DIR: folder };
   process.chdir(root);
-});
-
-afterEach(() => {
-  process.chdir(home);
+  return () => process.chdir(home);
 });
 
 /** A command line with this environment and nothing else. */

@@ -177,44 +177,40 @@ describe('a bad value', () => {
   });
 });
 
-describe('plain http', () => {
-  it.each([
-    ['http://localhost:4010', true],
-    ['http://LOCALHOST.', true],
-    ['http://api.localhost', false],
-    ['http://127.0.0.1', true],
-    ['http://127.1', true],
-    ['http://127.200.3.4:80', true],
-    ['http://[::1]:4010', true],
-    ['http://localhost.example.com', false],
-    ['http://127.0.0.1.example.com', false],
-    ['http://notlocalhost', false],
-    ['http://0.0.0.0', false],
-    ['http://10.0.0.1', false],
-    ['http://[::2]', false],
-  ])('%s stays on this machine: %s', (address, stays) => {
-    expect(isLoopback(new URL(address))).toBe(stays);
-    const work = () => resolveSettings({ baseUrl: address }, {}, NOTHING);
-    if (stays) expect(work().baseUrl.value).toBeInstanceOf(URL);
-    else expect(refusalOf(work).kind).toBe('config');
-  });
+it.each([
+  ['http://localhost:4010', true],
+  ['http://LOCALHOST.', true],
+  ['http://api.localhost', false],
+  ['http://127.0.0.1', true],
+  ['http://127.1', true],
+  ['http://127.200.3.4:80', true],
+  ['http://[::1]:4010', true],
+  ['http://localhost.example.com', false],
+  ['http://127.0.0.1.example.com', false],
+  ['http://notlocalhost', false],
+  ['http://0.0.0.0', false],
+  ['http://10.0.0.1', false],
+  ['http://[::2]', false],
+])('plain %s stays on this machine: %s', (address, stays) => {
+  expect(isLoopback(new URL(address))).toBe(stays);
+  const work = () => resolveSettings({ baseUrl: address }, {}, NOTHING);
+  if (stays) expect(work().baseUrl.value).toBeInstanceOf(URL);
+  else expect(refusalOf(work).kind).toBe('config');
 });
 
-describe('what config list shows', () => {
-  it('lists a refused value with its problem, and no password', () => {
-    const mirror = 'postgres://u:secret@h/d';
-    const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror } });
-    const rows = Object.values(explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored));
-    expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, shown }) => [key, shown])).toEqual([
-      ['base_url', '(refused)'],
-      ['sse_url', '(refused)'],
-      ['timeout', 'soon'],
-      ['retries', '(refused)'],
-      ['mirror', '(refused)'],
-    ]);
-    expect(JSON.stringify(rows)).not.toContain('secret');
-    expect(explainSettings({}, {}, stored).timeout.problem?.kind).toBe('config');
-  });
+it('config list shows a refused value with its problem, and no password', () => {
+  const mirror = 'postgres://u:secret@h/d';
+  const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror } });
+  const rows = Object.values(explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored));
+  expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, shown }) => [key, shown])).toEqual([
+    ['base_url', '(refused)'],
+    ['sse_url', '(refused)'],
+    ['timeout', 'soon'],
+    ['retries', '(refused)'],
+    ['mirror', '(refused)'],
+  ]);
+  expect(JSON.stringify(rows)).not.toContain('secret');
+  expect(explainSettings({}, {}, stored).timeout.problem?.kind).toBe('config');
 });
 
 describe('a key and its value', () => {

@@ -262,23 +262,21 @@ describe('a token command', () => {
   });
 });
 
-describe('the text of a token', () => {
-  it.each([
-    ['abc', { value: 'abc' }],
-    [' abc\r\n', { value: 'abc' }],
-    ['JWT abc', { value: 'abc' }],
-    ['bearer  abc', { value: 'abc' }],
-    ['Authorization: JWT abc', { value: 'abc' }],
-    ['JWTabc', { value: 'JWTabc' }],
-    ['JWT', { value: 'JWT' }],
-    ['', { reason: 'is empty' }],
-    ['abc\r\nX-Evil: 1', { reason: 'has more than one line' }],
-    ['abc def', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
-    ['abc\u0000', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
-    ['äbc', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
-    [`'abc'`, { reason: 'is in quotes (jq prints without them with -r)' }],
-  ])('%j', (text, parsed) => expect(parseToken(text)).toEqual(parsed));
-});
+it.each([
+  ['abc', { value: 'abc' }],
+  [' abc\r\n', { value: 'abc' }],
+  ['JWT abc', { value: 'abc' }],
+  ['bearer  abc', { value: 'abc' }],
+  ['Authorization: JWT abc', { value: 'abc' }],
+  ['JWTabc', { value: 'JWTabc' }],
+  ['JWT', { value: 'JWT' }],
+  ['', { reason: 'is empty' }],
+  ['abc\r\nX-Evil: 1', { reason: 'has more than one line' }],
+  ['abc def', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
+  ['abc\u0000', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
+  ['äbc', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
+  [`'abc'`, { reason: 'is in quotes (jq prints without them with -r)' }],
+])('the text of a token: %j', (text, parsed) => expect(parseToken(text)).toEqual(parsed));
 
 describe('the organizations of a token', () => {
   const [A, B] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '7c9e6679-7425-40de-944b-e07fc1f90ae7'];

@@ -93,26 +93,19 @@ describe('cut', () => {
   });
 });
 
-describe('pad', () => {
-  it.each([
-    ['ab', 4, 'left', 'ab  '],
-    ['ab', 4, 'right', '  ab'],
-    ['自', 4, 'left', '自  '],
-    ['abcde', 4, 'left', 'abcde'],
-  ] as const)('%j to %d, %s', (text, width, align, expected) => {
-    expect(pad(text, width, align)).toBe(expected);
-  });
+it.each([
+  ['ab', 4, 'left', 'ab  '],
+  ['ab', 4, 'right', '  ab'],
+  ['自', 4, 'left', '自  '],
+  ['abcde', 4, 'left', 'abcde'],
+] as const)('pad %j to %d, %s', (text, width, align, expected) => {
+  expect(pad(text, width, align)).toBe(expected);
 });
 
-describe('wrap', () => {
-  it.each([
-    ['look at it before you try again', ['look at it before', '  you try again']],
-    [
-      'one of: 9e3779b1-0000-4000-8000-000000000001 (a)',
-      ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)'],
-    ],
-    ['short', ['short']],
-  ])('%j in 18 columns', (text, lines) => {
-    expect(wrap(text, 18, '  ')).toEqual(lines);
-  });
+it.each([
+  ['look at it before you try again', ['look at it before', '  you try again']],
+  ['one of: 9e3779b1-0000-4000-8000-000000000001 (a)', ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)']],
+  ['short', ['short']],
+])('wrap %j in 18 columns', (text, lines) => {
+  expect(wrap(text, 18, '  ')).toEqual(lines);
 });

@@ -73,16 +73,14 @@ describe('one shape for none, one and many', () => {
   });
 });
 
-describe('JSON for people', () => {
-  it('is indented, its names coloured where there is colour', async () => {
-    const rows = [rowOf<Resource>('{"a":1.50,"b":{"c":[]}}'), rowOf<Resource>('{}')];
-    expect(await render(PLAIN, rows, { format: 'json', width: 80 })).toBe(
-      '[\n  {\n    "a": 1.50,\n    "b": {\n      "c": []\n    }\n  },\n  {}\n]\n',
-    );
-    expect(await render(SINGLE, rows.slice(0, 1), { format: 'json', width: 80, colorLevel: 1 })).toBe(
-      '{\n  \u001b[36m"a"\u001b[39m: 1.50,\n  \u001b[36m"b"\u001b[39m: {\n    \u001b[36m"c"\u001b[39m: []\n  }\n}\n',
-    );
-  });
+it('JSON for people is indented, its names coloured where there is colour', async () => {
+  const rows = [rowOf<Resource>('{"a":1.50,"b":{"c":[]}}'), rowOf<Resource>('{}')];
+  expect(await render(PLAIN, rows, { format: 'json', width: 80 })).toBe(
+    '[\n  {\n    "a": 1.50,\n    "b": {\n      "c": []\n    }\n  },\n  {}\n]\n',
+  );
+  expect(await render(SINGLE, rows.slice(0, 1), { format: 'json', width: 80, colorLevel: 1 })).toBe(
+    '{\n  \u001b[36m"a"\u001b[39m: 1.50,\n  \u001b[36m"b"\u001b[39m: {\n    \u001b[36m"c"\u001b[39m: []\n  }\n}\n',
+  );
 });
 
 describe('values come out equal', () => {

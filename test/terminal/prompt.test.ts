@@ -117,20 +117,18 @@ describe('a question', () => {
   });
 });
 
-describe('nobody is asked', () => {
-  it.each([
-    ['stdin is a pipe', { stdin: false }, 'without a terminal'],
-    ['stderr is a pipe', { stderr: false }, 'without a terminal'],
-    ['--no-input was given', { input: false }, 'with --no-input'],
-  ])('when %s', async (_when, at, why) => {
-    const asking = openAsking(at);
-    expect(canAsk(asking)).toBe(false);
-    for (const ask of [askText, askSecret, askYesNo])
-      await expect(ask(asking, QUESTION)).rejects.toMatchObject({
-        kind: 'usage',
-        message: `cannot ask ${why}: Address`,
-        hint: 'give --base-url',
-      });
-    expect(screen).toBe('');
-  });
+it.each([
+  ['stdin is a pipe', { stdin: false }, 'without a terminal'],
+  ['stderr is a pipe', { stderr: false }, 'without a terminal'],
+  ['--no-input was given', { input: false }, 'with --no-input'],
+])('nobody is asked when %s', async (_when, at, why) => {
+  const asking = openAsking(at);
+  expect(canAsk(asking)).toBe(false);
+  for (const ask of [askText, askSecret, askYesNo])
+    await expect(ask(asking, QUESTION)).rejects.toMatchObject({
+      kind: 'usage',
+      message: `cannot ask ${why}: Address`,
+      hint: 'give --base-url',
+    });
+  expect(screen).toBe('');
 });

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { PassThrough, Readable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { readLines, readStdin } from '../../src/terminal/stdin.js';
 import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
@@ -45,14 +45,11 @@ describe('after an error nobody is waited for', () => {
   it.runIf(hasTool('script'))('who could go on typing', async () => {
     const home = await makeHome(ENV);
     const terminal = await openTerminal(home);
-    try {
-      terminal.press('fleet bicycles act - rent; echo "code $?"\n');
-      await terminal.until(/rent; echo/);
-      terminal.press('no UUID\n');
-      expect(await terminal.until(PROMPT)).toContain('code 2');
-    } finally {
-      await terminal.close();
-    }
+    onTestFinished(terminal.close);
+    terminal.press('fleet bicycles act - rent; echo "code $?"\n');
+    await terminal.until(/rent; echo/);
+    terminal.press('no UUID\n');
+    expect(await terminal.until(PROMPT)).toContain('code 2');
   });
 });
 

@@ -89,39 +89,35 @@ describe('widths', () => {
   });
 });
 
-describe('odd cells', () => {
-  it('keep the next column straight and the terminal safe, whatever the text', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.oneof(fc.constantFrom(...NAUGHTY), anyText()), { minLength: 1 }),
-        fc.integer({ min: 20, max: 200 }),
-        (names, width) => {
-          const columns = [column('A', { maximum: width - 10 }), column('B', { minimum: 3 })];
-          const lines = linesOf(
-            draw(
-              columns,
-              width,
-              names.map((name) => [name, '|||']),
-            ),
-          );
-          expect(lines.length).toBe(names.length + 1);
-          const [header = '', ...rows] = lines;
-          for (const row of rows) {
-            expect(findControls(row)).toEqual([]);
-            expect(row.endsWith('|||')).toBe(true);
-            expect(widthOf(row.slice(0, -3))).toBe(header.length - 1);
-          }
-        },
-      ),
-    );
-  });
+it('odd cells keep the next column straight and the terminal safe, whatever the text', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(fc.constantFrom(...NAUGHTY), anyText()), { minLength: 1 }),
+      fc.integer({ min: 20, max: 200 }),
+      (names, width) => {
+        const columns = [column('A', { maximum: width - 10 }), column('B', { minimum: 3 })];
+        const lines = linesOf(
+          draw(
+            columns,
+            width,
+            names.map((name) => [name, '|||']),
+          ),
+        );
+        expect(lines.length).toBe(names.length + 1);
+        const [header = '', ...rows] = lines;
+        for (const row of rows) {
+          expect(findControls(row)).toEqual([]);
+          expect(row.endsWith('|||')).toBe(true);
+          expect(widthOf(row.slice(0, -3))).toBe(header.length - 1);
+        }
+      },
+    ),
+  );
 });
 
-describe('a long list', () => {
-  it('comes out the same in one batch and in many of equal widths', async () => {
-    const rows = rowsOf(Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })));
-    for (const width of [80, 140]) {
-      expect(await render(BICYCLES, rows, { width, batch: 7 })).toBe(await render(BICYCLES, rows, { width }));
-    }
-  });
+it('a long list comes out the same in one batch and in many of equal widths', async () => {
+  const rows = rowsOf(Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })));
+  for (const width of [80, 140]) {
+    expect(await render(BICYCLES, rows, { width, batch: 7 })).toBe(await render(BICYCLES, rows, { width }));
+  }
 });

@@ -38,15 +38,13 @@ describe('age', () => {
   });
 });
 
-describe('toIso', () => {
-  it.each([
-    ['2026-03-01T11:59:18.123456Z', '2026-03-01T11:59:18.123456Z'],
-    ['2026-03-01T13:57:00+02:00', '2026-03-01T13:57:00+02:00'],
-    ['not a time\u001b', 'not a time␛'],
-    [null, '-'],
-  ])('of %j is %s', (value, expected) => {
-    expect(toIso(value)).toBe(expected);
-  });
+it.each([
+  ['2026-03-01T11:59:18.123456Z', '2026-03-01T11:59:18.123456Z'],
+  ['2026-03-01T13:57:00+02:00', '2026-03-01T13:57:00+02:00'],
+  ['not a time\u001b', 'not a time␛'],
+  [null, '-'],
+])('toIso of %j is %s', (value, expected) => {
+  expect(toIso(value)).toBe(expected);
 });
 
 describe('parseDuration', () => {
@@ -68,18 +66,16 @@ describe('parseDuration', () => {
   });
 });
 
-describe('showDuration', () => {
-  it.each([
-    [0, '0 ms'],
-    [200, '200 ms'],
-    [999.6, '1 s'],
-    [42_000, '42 s'],
-    [185_000, '3 min 5 s'],
-    [180_000, '3 min'],
-    [7_500_000, '2 h 5 min'],
-    [7_201_000, '2 h'],
-    [97_200_000, '1 d 3 h'],
-  ])('of %d ms is %s', (milliseconds, expected) => {
-    expect(showDuration(milliseconds)).toBe(expected);
-  });
+it.each([
+  [0, '0 ms'],
+  [200, '200 ms'],
+  [999.6, '1 s'],
+  [42_000, '42 s'],
+  [185_000, '3 min 5 s'],
+  [180_000, '3 min'],
+  [7_500_000, '2 h 5 min'],
+  [7_201_000, '2 h'],
+  [97_200_000, '1 d 3 h'],
+])('a duration of %d ms is %s', (milliseconds, expected) => {
+  expect(showDuration(milliseconds)).toBe(expected);
 });

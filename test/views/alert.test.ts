@@ -43,32 +43,28 @@ const LINK = 'https://api.example.com/bicycles/0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b
 
 const PIPE = { now: NOW, terminal: false };
 
-describe('the bicycle of an alert', () => {
-  it.each([
-    [{ bicycle: LINK, extra: { bicycle_name: 'Berlin 0001' } }, 'Berlin 0001'],
-    [{ bicycle: LINK, extra: { bicycle_name: 'a\u001bb' } }, 'a␛b'],
-    [{ bicycle: LINK, extra: { bicycle_name: null } }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
-    [{ bicycle: LINK, extra: null }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
-    [{ bicycle: LINK }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
-    [{ bicycle: 'https://api.example.com/bicycles/seven/' }, 'https://api.example.com/bicycles/seven/'],
-    [{ bicycle: null }, '-'],
-    [{}, '-'],
-  ] satisfies [Alert, string][])('%j', (alert, text) => {
-    expect(showAlertBicycle(alert, PIPE).text).toBe(text);
-  });
+it.each([
+  [{ bicycle: LINK, extra: { bicycle_name: 'Berlin 0001' } }, 'Berlin 0001'],
+  [{ bicycle: LINK, extra: { bicycle_name: 'a\u001bb' } }, 'a␛b'],
+  [{ bicycle: LINK, extra: { bicycle_name: null } }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+  [{ bicycle: LINK, extra: null }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+  [{ bicycle: LINK }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+  [{ bicycle: 'https://api.example.com/bicycles/seven/' }, 'https://api.example.com/bicycles/seven/'],
+  [{ bicycle: null }, '-'],
+  [{}, '-'],
+] satisfies [Alert, string][])('the bicycle of an alert: %j', (alert, text) => {
+  expect(showAlertBicycle(alert, PIPE).text).toBe(text);
 });
 
-describe('the place of an alert', () => {
-  it.each([
-    [{ location: { type: 'Point', coordinates: [13.4, 52.5] } }, [13.4, 52.5]],
-    [{ location: { type: 'Point', coordinates: ['13.4', '52.5'] } }, [13.4, 52.5]],
-    [{ location: { type: 'Polygon', coordinates: [[13.4, 52.5]] } }, undefined],
-    [{ location: { type: 'Point', coordinates: [13.4] } }, undefined],
-    [{ location: { type: 'Point', coordinates: null } }, undefined],
-    [{ location: 'Berlin' }, undefined],
-    [{}, undefined],
-    [null, undefined],
-  ])('%j', (extra, point) => {
-    expect(ALERTS.position?.({ extra })).toEqual(point);
-  });
+it.each([
+  [{ location: { type: 'Point', coordinates: [13.4, 52.5] } }, [13.4, 52.5]],
+  [{ location: { type: 'Point', coordinates: ['13.4', '52.5'] } }, [13.4, 52.5]],
+  [{ location: { type: 'Polygon', coordinates: [[13.4, 52.5]] } }, undefined],
+  [{ location: { type: 'Point', coordinates: [13.4] } }, undefined],
+  [{ location: { type: 'Point', coordinates: null } }, undefined],
+  [{ location: 'Berlin' }, undefined],
+  [{}, undefined],
+  [null, undefined],
+])('the place of an alert: %j', (extra, point) => {
+  expect(ALERTS.position?.({ extra })).toEqual(point);
 });

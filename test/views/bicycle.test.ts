@@ -69,26 +69,24 @@ Berlin 0001                         \u001b[32mavailable\u001b[39m         57 %  
 const TERMINAL = { now: NOW, terminal: true };
 const PIPE = { now: NOW, terminal: false };
 
-describe('charge', () => {
-  it.each([
-    [57.4, '57 %', '57.4', undefined],
-    ['57.50', '58 %', '57.50', undefined],
-    [50, '50 %', '50', undefined],
-    [49.9, '50 %', '49.9', 'yellow'],
-    [20, '20 %', '20', 'yellow'],
-    [19.9, '20 %', '19.9', 'red'],
-    [0, '0 %', '0', 'red'],
-    [null, '-', '-', undefined],
-    [undefined, '-', '-', undefined],
-    ['full', 'full', 'full', undefined],
-    ['', '', '', undefined],
-    [true, 'true', 'true', undefined],
-    [{ percent: 5 }, '{"percent":5}', '{"percent":5}', undefined],
-  ])('%j', (charge, onTerminal, inPipe, color) => {
-    expect(showCharge(charge, TERMINAL)).toMatchObject({ text: onTerminal });
-    expect(showCharge(charge, TERMINAL).color).toBe(color);
-    expect(showCharge(charge, PIPE).text).toBe(inPipe);
-  });
+it.each([
+  [57.4, '57 %', '57.4', undefined],
+  ['57.50', '58 %', '57.50', undefined],
+  [50, '50 %', '50', undefined],
+  [49.9, '50 %', '49.9', 'yellow'],
+  [20, '20 %', '20', 'yellow'],
+  [19.9, '20 %', '19.9', 'red'],
+  [0, '0 %', '0', 'red'],
+  [null, '-', '-', undefined],
+  [undefined, '-', '-', undefined],
+  ['full', 'full', 'full', undefined],
+  ['', '', '', undefined],
+  [true, 'true', 'true', undefined],
+  [{ percent: 5 }, '{"percent":5}', '{"percent":5}', undefined],
+])('a charge of %j', (charge, onTerminal, inPipe, color) => {
+  expect(showCharge(charge, TERMINAL)).toMatchObject({ text: onTerminal });
+  expect(showCharge(charge, TERMINAL).color).toBe(color);
+  expect(showCharge(charge, PIPE).text).toBe(inPipe);
 });
 
 describe('position', () => {
@@ -117,19 +115,17 @@ describe('position', () => {
   });
 });
 
-describe('state', () => {
-  it.each([
-    ['available', 'green'],
-    ['rented', 'blueBright'],
-    ['in_maintenance', 'yellow'],
-    ['lost', 'red'],
-    ['unrecoverable', 'magenta'],
-    ['retired', 'gray'],
-    ['reserved', 'cyan'],
-    [null, undefined],
-    [7, undefined],
-    ['constructor', undefined],
-  ])('%j is %s', (state, color) => {
-    expect(lookOf(state).color).toBe(color);
-  });
+it.each([
+  ['available', 'green'],
+  ['rented', 'blueBright'],
+  ['in_maintenance', 'yellow'],
+  ['lost', 'red'],
+  ['unrecoverable', 'magenta'],
+  ['retired', 'gray'],
+  ['reserved', 'cyan'],
+  [null, undefined],
+  [7, undefined],
+  ['constructor', undefined],
+])('the state %j is %s', (state, color) => {
+  expect(lookOf(state).color).toBe(color);
 });

@@ -364,25 +364,23 @@ describe('the picture', () => {
   });
 });
 
-describe('the legend of a picture', () => {
-  test.each([
-    [200, 200],
-    [300, 250],
-    [900, 600],
-    [4000, 300],
-  ])('hundreds of states stay in a picture of %i by %i', (width, height) => {
-    const input = inputOf(manyStates());
-    const svg = drawSvg({ ...input, width, height });
-    const bottom = Math.max(...[...svg.matchAll(/translate\([\d.-]+ ([\d.-]+)\)/g)].map(([, y]) => Number(y)));
-    expect(bottom).toBeLessThan(height);
-    const notes = [...svg.matchAll(/<text [^>]*y="(\d+)"[^>]*>Not on the map/g)].map(([, y]) => Number(y));
-    expect([notes.length, Math.max(...notes) < height]).toEqual([3, true]);
-    const legend = svg.slice(svg.lastIndexOf('</clipPath>'));
-    const shown = [...legend.matchAll(/y="4.5">(?:available|state \d+) (\d+)</g)].map(([, count]) => Number(count));
-    const [, others, rest] = /(\d+) (?:others|states) (\d+)</.exec(legend) ?? [];
-    expect([shown.length + Number(others), shown.reduce((sum, count) => sum + count, Number(rest))]).toEqual([
-      input.counts.length,
-      304,
-    ]);
-  });
+test.each([
+  [200, 200],
+  [300, 250],
+  [900, 600],
+  [4000, 300],
+])('hundreds of states stay in a picture of %i by %i', (width, height) => {
+  const input = inputOf(manyStates());
+  const svg = drawSvg({ ...input, width, height });
+  const bottom = Math.max(...[...svg.matchAll(/translate\([\d.-]+ ([\d.-]+)\)/g)].map(([, y]) => Number(y)));
+  expect(bottom).toBeLessThan(height);
+  const notes = [...svg.matchAll(/<text [^>]*y="(\d+)"[^>]*>Not on the map/g)].map(([, y]) => Number(y));
+  expect([notes.length, Math.max(...notes) < height]).toEqual([3, true]);
+  const legend = svg.slice(svg.lastIndexOf('</clipPath>'));
+  const shown = [...legend.matchAll(/y="4.5">(?:available|state \d+) (\d+)</g)].map(([, count]) => Number(count));
+  const [, others, rest] = /(\d+) (?:others|states) (\d+)</.exec(legend) ?? [];
+  expect([shown.length + Number(others), shown.reduce((sum, count) => sum + count, Number(rest))]).toEqual([
+    input.counts.length,
+    304,
+  ]);
 });
