@@ -12,6 +12,7 @@ import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
 import { openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
+import { typing } from '../support/typing.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -58,19 +59,12 @@ test.each([
   const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
   // A bicycle is retired without its lock.
   sandbox.changeBicycle(uuid, { lock: null });
-  const stdin = new PassThrough();
-  let said = '';
-  const running = act(sandbox, [uuid, 'retire'], {
-    stdin,
-    terminal: { columns: 400 },
-    onStderr: (text) => (said += text),
-  });
-  while (!said.includes('to go on')) await new Promise((resolve) => setTimeout(resolve, 5));
-  stdin.write(`${typed}\r`);
-  expect((await running).code).toBe(code);
+  const terminal = { ...typing([['to go on', `${typed}\r`]]), terminal: { columns: 400 } };
+  const run = await act(sandbox, [uuid, 'retire'], terminal);
+  expect(run.code).toBe(code);
   const { name } = sandbox.bicycle(uuid) ?? {};
-  expect(said).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
-  expect(said).toContain(`at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`);
+  expect(run.stderr).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
+  expect(run.stderr).toContain(`at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`);
   expect(sandbox.actionCount(uuid)).toBe(count);
 });
 
@@ -451,26 +445,12 @@ describe('care', () => {
 
   async function answer(args: string[], keys: string) {
     const sandbox = await openSandbox({ bicycles: 60 });
-    const stdin = new PassThrough();
     const uuids = inState(sandbox, 'in_maintenance', 3);
     // A bicycle is retired without its lock.
     for (const uuid of uuids) sandbox.changeBicycle(uuid, { lock: null });
-    let said = '';
-    const running = runFleet(['bicycles', 'act', ...uuids, ...args], {
-      env: await environmentOf(sandbox),
-      stdin,
-      terminal: { columns: 300 },
-      onStderr: (text) => (said += text),
-    });
-    while (!said.includes('?')) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const key of keys) {
-      stdin.write(key);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    const run = await running;
+    const run = await act(sandbox, [...uuids, ...args], { ...typing([['?', keys]]), terminal: { columns: 300 } });
     return {
       ...run,
-      said,
       url: sandbox.baseUrl,
       names: uuids.map((uuid) => sandbox.bicycle(uuid)?.name ?? ''),
       done: uuids.filter((uuid) => sandbox.actionCount(uuid) === 1).length,
@@ -478,8 +458,8 @@ describe('care', () => {
   }
 
   test('the question names transition, number, some of them, address and profile', async () => {
-    const { said, url, names, code, done } = await answer(['take_over'], 'y\r');
-    expect(said).toContain(`Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`);
+    const { stderr, url, names, code, done } = await answer(['take_over'], 'y\r');
+    expect(stderr).toContain(`Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`);
     expect({ code, done }).toEqual({ code: 0, done: 3 });
   });
 
