@@ -183,11 +183,6 @@ function chooseKill(random: Random): Kill {
   return { afterPosts: 1 + Math.floor(random() * 25), delayMs: random() * 10 };
 }
 
-/** While it starts, whatever there is left for it to do. */
-function chooseEarlyKill(random: Random): Kill {
-  return { afterPosts: 0, delayMs: random() * 100 };
-}
-
 /** Kills runs until there were enough kills, lets one end, and compares. */
 export async function runCampaign({ seed, bicycles, kills, input }: Campaign): Promise<CampaignResult> {
   const random = createRandom(seed);
@@ -248,8 +243,9 @@ async function killAndResume(
   const killed = () => attempts.filter(({ code }) => code === null).length;
   while (killed() < kills && attempts.length < kills * 8) {
     const competitors = random() < 0.3 ? 2 : 1;
-    // A machine that is slow to kill lets runs end before their time; then nothing is left to be killed at.
-    const choose = attempts.length < kills * 3 ? chooseKill : chooseEarlyKill;
+    // A machine that is slow to kill lets runs end before their time: then they are killed while they start, whatever is left to do.
+    const early = () => ({ afterPosts: 0, delayMs: random() * 100 });
+    const choose = attempts.length < kills * 3 ? chooseKill : early;
     if (random() < 0.4) {
       // The second one finds the first silent, takes over, and goes on as far as it comes; then the first one wakes.
       const meanwhile = async () => {

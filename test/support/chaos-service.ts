@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { type Behaviour, type PushRequest, STREAM_HEAD, sendStatus, startMisbehaving } from './misbehaving.js';
-import type { Made as MadeOnce, openLuck, Removed } from './watch-oracle.js';
+import { type Made as MadeOnce, type openLuck, type Removed, secondOf } from './watch-oracle.js';
 
 export const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const PAGE_SIZE = 5;
@@ -59,10 +59,6 @@ export interface Service {
   release(): void;
   isStanding(): boolean;
   close(): Promise<void>;
-}
-
-function secondOf(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
 }
 
 export interface Traits {

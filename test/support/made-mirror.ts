@@ -53,16 +53,10 @@ export async function makeMirror(
       return alertRow(value, { uuid: value.uuid, firstSeen: now, lastSeen: now, raw: json });
     });
     await database.write('alerts', ALERT_COLUMNS, alertRows, ['uuid']);
-    const changed = changes.map(({ at, bicycle, field, old, new: value }): Value[] => [
-      at,
-      at,
-      bicycle,
-      1,
-      field,
-      JSON.stringify(old),
-      JSON.stringify(value),
-      'push',
-    ]);
+    const changed = changes.map(({ at, bicycle, field, ...values }): Value[] => {
+      const [old, now] = [values.old, values.new].map((value) => JSON.stringify(value));
+      return [at, at, bicycle, 1, field, old ?? null, now ?? null, 'push'];
+    });
     await database.write('changes', ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'], changed);
     await database.write(
       'gaps',

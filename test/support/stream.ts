@@ -58,16 +58,12 @@ export async function follow(url: string, { until, ...options }: FollowOptions):
   const followed: Followed = { events: [], data: [], story: [] };
   try {
     for await (const batch of queue.batches()) {
-      let isOver = false;
-      for (const event of batch) {
+      const isOver = batch.some((event) => {
         followed.events.push(event);
-        followed.story.push(
-          event.type === 'lost' || event.type === 'gap' ? `${event.type} ${event.cause}` : event.type,
-        );
+        followed.story.push('cause' in event ? `${event.type} ${event.cause}` : event.type);
         if (event.type === 'message') followed.data.push(event.data);
-        isOver ||= until(followed);
-        if (isOver) break;
-      }
+        return until(followed);
+      });
       if (isOver) break;
     }
   } finally {

@@ -532,7 +532,8 @@ function newLink(): Link {
   return { isUp: false, isStalled: false, lastLifeMs: 0, lossMs: undefined, lost: [], connection: 0, deliverAtMs: 0 };
 }
 
-function secondOf(wallMs: number): string {
+/** A time as the service writes it. */
+export function secondOf(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 

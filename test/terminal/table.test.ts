@@ -96,13 +96,8 @@ it('odd cells keep the next column straight and the terminal safe, whatever the 
       fc.integer({ min: 20, max: 200 }),
       (names, width) => {
         const columns = [column('A', { maximum: width - 10 }), column('B', { minimum: 3 })];
-        const lines = linesOf(
-          draw(
-            columns,
-            width,
-            names.map((name) => [name, '|||']),
-          ),
-        );
+        const batch = names.map((name) => [name, '|||']);
+        const lines = linesOf(draw(columns, width, batch));
         expect(lines.length).toBe(names.length + 1);
         const [header = '', ...rows] = lines;
         for (const row of rows) {
