@@ -47,21 +47,9 @@ describe('create', () => {
   test('sends links made of UUIDs, and prints the bicycle the service made', async () => {
     const organization = service().organizations[0]?.uuid ?? '';
     const model = service().models[0]?.uuid ?? '';
-    const { code, stdout, stderr } = await fleet([
-      'bicycles',
-      'create',
-      '--name',
-      'Žofie 🚲',
-      '--organization',
-      organization,
-      '--model',
-      model,
-      '--serial-number',
-      'WTU-1',
-      '--description',
-      'blue',
-      '--json',
-    ]);
+    const links = ['--organization', organization, '--model', model];
+    const texts = ['--name', 'Žofie 🚲', '--serial-number', 'WTU-1', '--description', 'blue'];
+    const { code, stdout, stderr } = await fleet(['bicycles', 'create', ...links, ...texts, '--json']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const request = service().requests.at(-1);
     expect(request).toMatchObject({ method: 'POST', url: '/bicycles/', status: 201 });

@@ -467,25 +467,13 @@ describe('--live', () => {
 describe('--jq', () => {
   test('filters message by message; strings come out raw', async () => {
     const { organization, bicycle, uuid } = find('available');
-    const { code, stdout } = await watch(
-      [
-        organization,
-        '--jq',
-        '.message | .name, .state',
-        '--sender',
-        'bicycle',
-        '--where',
-        `uuid=${uuid}`,
-        '--max-events',
-        '2',
-      ],
-      {
-        onOpen: () => {
-          sandbox().act(uuid, 'rent');
-          sandbox().act(uuid, 'return');
-        },
+    const filters = ['--sender', 'bicycle', '--where', `uuid=${uuid}`, '--max-events', '2'];
+    const { code, stdout } = await watch([organization, '--jq', '.message | .name, .state', ...filters], {
+      onOpen() {
+        sandbox().act(uuid, 'rent');
+        sandbox().act(uuid, 'return');
       },
-    );
+    });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${bicycle.name}\nrented\n${bicycle.name}\navailable\n` });
   });
 
