@@ -182,9 +182,7 @@ describe.concurrent('trouble', () => {
     await withServer(
       (response) => sendJson(response, 200, deep),
       async ({ env }) => {
-        const { code, stderr } = await runFleet(['alerts', 'watch'], {
-          env,
-        });
+        const { code, stderr } = await runFleet(['alerts', 'watch'], { env });
         expect([code, stderr]).toEqual([7, expect.stringContaining('nested deeper than 500 levels')]);
       },
     );

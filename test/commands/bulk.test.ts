@@ -178,9 +178,7 @@ describe('what stops a run', () => {
       else sendJson(response, 200, { state: 'rented' });
     });
     const uuids = Array.from({ length: 10 }, (_, index) => A.replace(/1$/, String(index)));
-    const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], {
-      env,
-    });
+    const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], { env });
     expect(run.code).toBe(4);
     expect(countOutcomes(jsonLines(run.stdout))).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
     expect(asked).toBe(3);

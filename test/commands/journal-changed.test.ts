@@ -145,10 +145,7 @@ describe('a journal that somebody changed', () => {
     const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--concurrency', '1'];
     const { code, stderr } = await runFleet(args, { env });
     expect(stderr).toContain('was changed while the run used it');
-    expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({
-      code: 10,
-      posts: 1,
-    });
+    expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({ code: 10, posts: 1 });
   });
 });
 
