@@ -235,7 +235,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/profile': 117,
   'src/commands/sandbox': 272,
   'src/commands/shared/*.ts': 367,
-  'src/commands/shared/bulk': 2_223,
+  'src/commands/shared/bulk': 2_222,
   'src/commands/shared/follow': 670,
   'src/commands/shared/list': 758,
   'src/commands/watch': 1_147,

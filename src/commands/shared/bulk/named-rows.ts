@@ -63,15 +63,15 @@ async function findInMirror(context: Context, rows: readonly NamedRow[], organiz
   return withCurrentMirror(context, async (mirror) => {
     if (!(await holdsAll(mirror, organization, async () => (await context.token()).get()))) return undefined;
     const { dialect } = mirror.database;
-    const wanted = NAMING_FIELDS.flatMap((field) => {
-      const texts = rows.flatMap(({ names }) => names.filter((name) => name.field === field).map(({ text }) => text));
-      return texts.length === 0 ? [] : [{ sql: `${field} IN (${dialect.texts})`, value: JSON.stringify(texts) }];
-    });
-    const scope = organization === undefined ? [] : [{ sql: 'AND followed = ?', value: organization }];
-    const anyName = `(${wanted.map(({ sql }) => sql).join(' OR ')})`;
-    const where = ['gone IS NULL AND', anyName, ...scope.map(({ sql }) => sql)].join(' ');
-    const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles WHERE ${where}`;
-    const values = [...wanted, ...scope].map(({ value }) => value);
+    const names = rows.flatMap((row) => row.names);
+    // A condition on a field that no row names would have every row read.
+    const fields = NAMING_FIELDS.filter((field) => names.some((name) => name.field === field));
+    const texts = fields.map((field) => names.filter((name) => name.field === field).map(({ text }) => text));
+    const isNamed = fields.map((field) => `${field} IN (${dialect.texts})`).join(' OR ');
+    const scope = organization === undefined ? [] : [organization];
+    const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles
+      WHERE gone IS NULL AND (${isNamed})${scope.length > 0 ? ' AND followed = ?' : ''}`;
+    const values = [...texts.map((each) => JSON.stringify(each)), ...scope];
     const { found, wrong } = await findAmong(mirror.database.each(sql, values), rows);
     return wrong.length === 0 ? { found, wrong } : undefined;
   });
