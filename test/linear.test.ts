@@ -35,7 +35,12 @@ const CHARACTERS: Readonly<Record<string, string>> = {
   backslash: '\\',
   'escaped quote': '\\"',
   ampersand: '&',
+  entity: '&#',
   percent: '%',
+  'encoded letter': '%41',
+  'escape of a letter': '\\u',
+  'start of a token': 'eyJhbGci',
+  letter: 'a',
   digit: '1',
   dot: '.',
   equals: '=',
@@ -122,7 +127,7 @@ const answer = (text: string) => ({
 });
 
 const secrets = openSecrets();
-for (const token of ['secret-token-of-a-test', ' '.repeat(40), '%'.repeat(40)]) secrets.add(token);
+for (const token of ['secret-token-of-a-test', ...[' ', '%', 'a'].map((one) => one.repeat(40))]) secrets.add(token);
 
 /** A text as it stands in valid JSON. */
 const quoted = (text: string) => JSON.stringify(text);

@@ -30,7 +30,7 @@ interface Result {
 async function act(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox)), ...options.env };
   const run = await runFleet(['bicycles', 'act', ...args], { ...options, env });
-  return { ...run, results: jsonLines<Result>(run.stdout) };
+  return { ...run, results: run.stdout.startsWith('{') ? jsonLines<Result>(run.stdout) : [] };
 }
 
 function inState(sandbox: Sandbox, state: string, most = 1000): string[] {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
 import type { PageOptions } from '../../src/http/pages.js';
 import type { Page } from '../../src/http/types.js';
-import { propertyStart, splitArray } from '../../src/json/text.js';
+import { propertyStart, splitArray, squeeze } from '../../src/json/text.js';
 import { openTestClient } from '../support/client.js';
 import { isLong } from '../support/often.js';
 import { refusal } from '../support/refusal.js';
@@ -166,21 +166,26 @@ describe('texts are kept as they came', () => {
     expect(pages[0]?.items[0]?.json).toBe('{"uuid":"u1","name":"a  b","extra":{"x":[1]}}');
   });
 
-  const indents = fc.constantFrom(undefined, 1, '\t');
+  test('property: any array of any JSON values is cut into the texts of its elements', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t'), (values, indent) => {
+        const text = JSON.stringify(values, null, indent);
+        const cut = (splitArray(text, 0)?.texts ?? []).map(squeeze);
+        expect(cut.map((element) => JSON.parse(element))).toEqual(JSON.parse(text));
+        expect(cut.join('')).not.toMatch(/[\r\n]/);
+      }),
+    );
+  });
+
   test('property: a property is found wherever it stands', () => {
     fc.assert(
-      fc.property(
-        fc.dictionary(fc.string(), fc.jsonValue()),
-        fc.array(fc.jsonValue()),
-        indents,
-        (object, results, indent) => {
-          const text = JSON.stringify({ ...object, results }, null, indent);
-          const at = propertyStart(text, 0, 'results');
-          expect(splitArray(text, at ?? 0)?.texts.map((element) => JSON.parse(element))).toEqual(
-            JSON.parse(JSON.stringify(results)),
-          );
-        },
-      ),
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue()), (object, results) => {
+        const text = JSON.stringify({ ...object, results });
+        const at = propertyStart(text, 0, 'results');
+        expect(splitArray(text, at ?? 0)?.texts.map((element) => JSON.parse(element))).toEqual(
+          JSON.parse(JSON.stringify(results)),
+        );
+      }),
     );
   });
 });

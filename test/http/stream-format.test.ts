@@ -1,5 +1,4 @@
-// The format cases of the web-platform-tests' eventsource suite over a real socket; those about single lines are fields of the property in
-// stream-filter.test.ts.
+// The format cases of the web-platform-tests' eventsource suite, as a table, over a real socket.
 
 import { expect, test } from 'vitest';
 import { type Behaviour, STREAM_HEAD, sendStream } from '../support/misbehaving.js';
@@ -17,8 +16,23 @@ const CASES: readonly [name: string, body: string, messages: readonly string[]][
     `data:1\r:\0\n:\r\ndata:2\n:${'x'.repeat(2048)}\rdata:3\n:data:fail\r:${'x'.repeat(2048)}\ndata:4`,
     ['1\n2\n3\n4'],
   ],
+  ['format-field-data', 'data:\n\ndata\ndata\n\ndata:test', ['', '\n', 'test']],
   ['format-field-event', 'event:test\ndata:x\n\ndata:x', ['x', 'x']],
+  ['format-field-event-empty', 'event: \ndata:data', ['data']],
   ['format-field-event open', 'event: open\ndata:1\n\nevent: error\ndata:2', ['1', '2']],
+  [
+    'format-field-parsing',
+    'data:\0\ndata:  2\rData:1\ndata\0:2\ndata:1\r\0data:4\nda-ta:3\rdata_5\ndata:3\rdata:\r\n data:32\ndata:4',
+    ['\0\n 2\n1\n3\n\n4'],
+  ],
+  [
+    'format-field-unknown',
+    'data:test\n data\ndata\nfoobar:xxx\njustsometext\n:thisisacommentyay\ndata:test',
+    ['test\n\ntest'],
+  ],
+  ['format-leading-space', 'data:\ttest\rdata: \ndata:test', ['\ttest\n\ntest']],
+  ['format-newlines', 'data:test\r\ndata\ndata:test\r\n\r', ['test\n\ntest']],
+  ['format-null-character', 'data:\0', ['\0']],
   ['format-utf-8', 'data:ok…', ['ok…']],
   ['only comments and blank lines', ':\n\n\n\n:a\n\n', []],
 ];

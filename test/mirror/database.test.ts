@@ -8,10 +8,10 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
-import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
+import type { Database, OpenOptions, Value } from '../../src/mirror/database.js';
 import { newFolder } from '../support/folder.js';
 import { listenOn } from '../support/listen.js';
-import { addressOf, openedDatabase, useEngines, withDatabase } from '../support/mirror.js';
+import { openedDatabase, useEngines, withDatabase } from '../support/mirror.js';
 import { LOCKED_USER } from '../support/postgres.js';
 import { refusal } from '../support/refusal.js';
 import { hasTool } from '../support/tools.js';
@@ -20,11 +20,8 @@ const folder = newFolder();
 
 const never = new AbortController().signal;
 /** A database until the test has finished. */
-async function open(text: string, access: OpenOptions['access'], env: NodeJS.ProcessEnv = {}, signal = never) {
-  const database = await openDatabase(addressOf(text), { access, signal, env });
-  onTestFinished(database.close);
-  return database;
-}
+const open = (text: string, access: OpenOptions['access'], env: NodeJS.ProcessEnv = {}, signal = never) =>
+  openedDatabase(text, { access, env, signal });
 
 const engines = useEngines();
 const [, [, newPostgres] = ['postgres', async () => '']] = engines;

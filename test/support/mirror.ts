@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
-import { type Database, openDatabase } from '../../src/mirror/database.js';
+import { type Database, type OpenOptions, openDatabase } from '../../src/mirror/database.js';
 import { migrate } from '../../src/mirror/schema.js';
 import { newFolder } from './folder.js';
 import { usePostgres } from './postgres.js';
@@ -26,14 +26,16 @@ export function addressOf(text: string): MirrorAddress {
   return parsed.value;
 }
 
+const connect = (text: string, options: Partial<OpenOptions>): Promise<Database> =>
+  openDatabase(addressOf(text), { access: 'write', signal: new AbortController().signal, env: {}, ...options });
+
 /** Opens a database for writing, or reading, and closes it afterwards. */
 export async function withDatabase<Result>(
   text: string,
   use: (database: Database) => Promise<Result>,
   access: 'read' | 'write' = 'write',
 ): Promise<Result> {
-  const signal = new AbortController().signal;
-  const database = await openDatabase(addressOf(text), { access, signal, env: {} });
+  const database = await connect(text, { access });
   try {
     return await use(database);
   } finally {
@@ -42,13 +44,9 @@ export async function withDatabase<Result>(
 }
 
 /** The same until the test has finished. */
-export async function openedDatabase(text: string): Promise<Database> {
-  const database = await openDatabase(addressOf(text), {
-    access: 'write',
-    signal: new AbortController().signal,
-    env: {},
-  });
-  onTestFinished(() => database.close());
+export async function openedDatabase(text: string, options: Partial<OpenOptions> = {}): Promise<Database> {
+  const database = await connect(text, options);
+  onTestFinished(database.close);
   return database;
 }
 

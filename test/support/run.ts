@@ -42,9 +42,9 @@ function openSink(terminal: RunOptions['terminal'], onText: ((text: string) => v
   return Object.assign(sink, size, { text: () => Buffer.concat(chunks).toString() });
 }
 
-/** What the JSON lines of a text hold; other lines are left out. */
+/** What the lines of a text hold, each of which is JSON. */
 export const jsonLines = <T = { [field: string]: unknown }>(text: string): T[] =>
-  text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
 
 /**
  * Runs `fleet ARGS`. The environment holds nothing but what is given: no token, no address, no settings, so that

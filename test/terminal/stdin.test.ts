@@ -22,11 +22,11 @@ describe('a stdin that nothing can come from is a usage error that names the cau
   ])('fleet %s', async (args) => {
     const home = await makeHome({ ...ENV, FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11' });
     const text = expect.stringContaining('stdin cannot be read: bad file descriptor');
-    expect(await runLine(home, `fleet ${args} 0> written`)).toEqual({ code: 2, text });
+    expect(await runLine(home, `fleet ${args} 0> written > /dev/null`)).toEqual({ code: 2, text });
   });
 
   it('an empty file and /dev/null are empty, which is another thing', async () => {
-    const line = (file: string) => `touch empty; fleet api /bicycles/ --input - < ${file}`;
+    const line = (file: string) => `touch empty; fleet api /bicycles/ --input - < ${file} > /dev/null`;
     for (const file of ['empty', '/dev/null'])
       expect((await runLine(await makeHome(ENV), line(file))).text).toContain('--input is not JSON');
   });
