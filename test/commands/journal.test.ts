@@ -306,9 +306,9 @@ describe.concurrent('a rerun', () => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
       // The clock of the machine is an hour ahead at the resume, and the request of the dead run comes late.
-      const clock = { ...openQuickClock(40), wallMs: () => Date.now() + 3_600_000 };
+      const clock = { ...openQuickClock(5), wallMs: () => Date.now() + 3_600_000 };
       const stderr: string[] = [];
-      const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path], {
+      const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '15'], {
         clock,
         terminal: { columns: 200 },
         onStderr: (text) => stderr.push(text),
@@ -331,14 +331,14 @@ describe.concurrent('a rerun', () => {
       await leave(sandbox, path, [asBefore(sandbox, late)]);
       let isGone = false;
       const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '4000'], {
-        clock: openQuickClock(40),
+        clock: openQuickClock(5),
         onStderr: (text) => {
           if (!text.includes('(--settle)')) return;
           isGone = true;
           rmSync(path);
         },
       });
-      const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still waiting').unref());
+      const patience = new Promise((resolve) => setTimeout(resolve, 30_000, 'still waiting').unref());
       expect(await Promise.race([running, patience])).toMatchObject({
         code: 10,
         outcomes: { [late]: 'unknown', [fresh]: 'done' },
