@@ -28,7 +28,7 @@ function bunFor(name) {
   return path;
 }
 
-/** All of `dist` that is no code: the executable holds it under the same names (`src/program-files.ts`). It writes its manual itself. */
+/** All of `dist` that is no code: the executable holds it under the same names (`src/system/program-files.ts`). It writes its manual itself. */
 const assets = readdirSync('dist').filter((name) => !/\.(?:cjs|map)$|^(?:man|fleet(?:\.exe)?)$/.test(name));
 
 execFileSync(

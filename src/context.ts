@@ -1,7 +1,6 @@
 // What a command gets: I/O, settings and client, each created when first used.
 
 import { setMaxListeners } from 'node:events';
-import type { Clock } from './clock.js';
 import { FleetError } from './errors.js';
 import type { Client, ClientOptions, HttpLog } from './http/client.js';
 import type { Network } from './http/network.js';
@@ -9,6 +8,7 @@ import type { Tokens } from './http/types.js';
 import type { Settings } from './settings/resolve.js';
 import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
+import type { Clock } from './system/clock.js';
 import { clean, escapeJson } from './terminal/clean.js';
 import { loadPaint } from './terminal/colour.js';
 import type { PictureFormat } from './terminal/formats.js';

@@ -1,7 +1,5 @@
 // Every failure an operator can meet: its kind, its exit code (cli.md section 3), and how it is printed.
 
-import { HIDDEN, hideJwts, type Secrets } from './secrets.js';
-
 /** The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3). */
 export const EXIT_CODES = {
   internal: 1,
@@ -126,13 +124,14 @@ export function describeError({ message, status, trace }: FleetError): string {
  */
 export function errorLines(error: FleetError): string[] {
   const first = `error: ${describeError(error)}`;
-  const lines = error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
-  // A token typed in the wrong place is not known as a secret yet.
-  return lines.map(hideJwts);
+  return error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
 }
 
-/** The error as programs read it: `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). */
-export function errorJson(error: FleetError, secrets: Secrets): string {
+/**
+ * The error as programs read it: `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). `hide` takes secrets
+ * out of each text in it.
+ */
+export function errorJson(error: FleetError, hide: (text: string) => string): string {
   const value = {
     error: {
       kind: error.kind,
@@ -148,10 +147,10 @@ export function errorJson(error: FleetError, secrets: Secrets): string {
     },
   };
   const hidden = (_: string, inner: unknown) => {
-    if (typeof inner === 'string') return secrets.hide(inner);
-    if (typeof inner === 'number') return secrets.hide(String(inner)) === String(inner) ? inner : HIDDEN;
+    if (typeof inner === 'string') return hide(inner);
+    if (typeof inner === 'number') return hide(String(inner)) === String(inner) ? inner : hide(String(inner));
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
-    return Object.fromEntries(Object.entries(inner).map(([name, each]) => [secrets.hide(name), each]));
+    return Object.fromEntries(Object.entries(inner).map(([name, each]) => [hide(name), each]));
   };
-  return hideJwts(JSON.stringify(value, hidden));
+  return JSON.stringify(value, hidden);
 }

@@ -3,7 +3,8 @@
 import { wantsJson } from './cli/wants-json.js';
 import type { Signals, World } from './context.js';
 import { asFleetError, type ErrorKind, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
-import { programVersion } from './program-files.js';
+import { programVersion } from './system/program-files.js';
+import { hideJwts } from './system/secrets.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
 import { ReaderLeft, ReaderStopped } from './terminal/delivery.js';
 import { type Io, openIo } from './terminal/io.js';
@@ -19,7 +20,7 @@ const END_SIGNALS: readonly (readonly [signal: NodeJS.Signals, kind: ErrorKind])
   ['SIGHUP', 'hangup'],
 ];
 
-export { systemClock } from './clock.js';
+export { systemClock } from './system/clock.js';
 
 /** Runs one command line. Resolves with the exit code of cli.md section 3; never rejects. */
 export async function main(argv: readonly string[], world: World): Promise<number> {
@@ -128,7 +129,10 @@ function isOutputError(thrown: unknown): boolean {
 }
 
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
-  const lines = io.isJson ? [escapeJson(errorJson(error, io.secrets))] : errorLines(error).map(clean);
+  // A token typed in the wrong place is not known as a secret yet.
+  const lines = io.isJson
+    ? [escapeJson(hideJwts(errorJson(error, io.secrets.hide)))]
+    : errorLines(error).map(hideJwts).map(clean);
   if (error.exitCode === EXIT_CODES.internal && isVerbose) {
     const { stack = '' } = error.cause instanceof Error ? error.cause : error;
     lines.push(io.isJson ? escapeJson(JSON.stringify({ stack })) : cleanMultiline(stack));

@@ -19,7 +19,7 @@ import {
   type World,
 } from './context.js';
 import { FleetError, usageError } from './errors.js';
-import { programVersion } from './program-files.js';
+import { programVersion } from './system/program-files.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 

@@ -50,67 +50,35 @@ function roomOf(file: string): string {
   return file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, '');
 }
 
-/** Which rooms each room may import; arrows point down and never in a circle. */
+/** Leaves, which every room but the sandbox may import; each of them only those before it. */
+const LEAVES: readonly string[] = ['errors', 'json', 'globe', 'system'];
+/** Which rooms each room may import besides; arrows point down and never in a circle. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  main: ['cli', 'program', 'context', 'terminal', 'errors'],
-  program: ['commands', 'cli', 'context', 'terminal', 'errors'],
-  commands: [
-    'cli',
-    'context',
-    'follower',
-    'mirror',
-    'api',
-    'views',
-    'http',
-    'terminal',
-    'settings',
-    'sandbox',
-    'page',
-    'errors',
-  ],
-  context: ['settings', 'http', 'terminal', 'views', 'errors'],
-  mirror: ['follower', 'api', 'http', 'terminal', 'errors'],
-  follower: ['api', 'http', 'terminal', 'errors'],
-  views: ['api', 'http', 'page', 'terminal', 'errors'],
-  settings: ['mirror', 'api', 'http', 'cli', 'terminal', 'errors'],
-  api: ['http', 'errors'],
-  http: ['errors'],
-  terminal: ['cli', 'errors'],
-  cli: ['api', 'http', 'errors'],
+  main: ['cli', 'program', 'context', 'terminal'],
+  program: ['commands', 'cli', 'context', 'terminal'],
+  commands: ['cli', 'context', 'follower', 'mirror', 'api', 'views', 'http', 'terminal', 'settings', 'sandbox', 'page'],
+  context: ['settings', 'http', 'terminal', 'views'],
+  mirror: ['follower', 'api', 'http', 'terminal'],
+  follower: ['api', 'http', 'terminal'],
+  views: ['api', 'http', 'page', 'terminal'],
+  settings: ['mirror', 'api', 'http', 'cli', 'terminal'],
+  api: ['http'],
+  http: [],
+  terminal: ['cli'],
+  cli: ['api', 'http'],
   sandbox: ['api'],
   page: ['api'],
-  errors: [],
-  'program-files': [],
-  age: [],
-  clock: [],
-  globe: [],
-  groups: [],
-  'http-server': ['errors'],
-  secrets: [],
-  shell: [],
-  'shell-words': [],
-  step: [],
 };
-/** Leaves, which every room but the sandbox may import. */
-const LEAVES: readonly string[] = [
-  'age',
-  'clock',
-  'folder',
-  'globe',
-  'groups',
-  'http-server',
-  'json',
-  'program-files',
-  'secrets',
-  'shell',
-  'shell-words',
-  'user',
-  'named-file',
-];
+
+/** The rooms that a file of this room may import. */
+function roomsBelow(room: string): readonly string[] {
+  if (LEAVES.includes(room)) return LEAVES.slice(0, LEAVES.indexOf(room));
+  return [...(MAY_IMPORT[room] ?? []), ...LEAVES];
+}
 
 test('no room imports itself through others', () => {
   const reached = (room: string, seen = new Set<string>()): Set<string> => {
-    for (const next of MAY_IMPORT[room] ?? []) {
+    for (const next of roomsBelow(room)) {
       if (!seen.has(next)) reached(next, seen.add(next));
     }
     return seen;
@@ -120,7 +88,7 @@ test('no room imports itself through others', () => {
 
 test('arrows between rooms point down', () => {
   const wrong = LOCAL.filter(({ from, to }) => roomOf(from) !== roomOf(to))
-    .filter(({ from, to }) => !LEAVES.includes(roomOf(to)) && !(MAY_IMPORT[roomOf(from)] ?? []).includes(roomOf(to)))
+    .filter(({ from, to }) => !roomsBelow(roomOf(from)).includes(roomOf(to)))
     .map(({ from, to }) => `${from} -> ${to}`);
   expect(wrong).toEqual([]);
 });
@@ -203,8 +171,8 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 1_127,
-  'src/api': 342,
+  'src/*.ts': 636,
+  'src/api': 363,
   'src/cli': 720,
   'src/follower': 1_340,
   'src/globe': 246,
@@ -215,6 +183,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/page': 1_684,
   'src/sandbox': 2_528,
   'src/settings': 980,
+  'src/system': 475,
   'src/terminal': 1_798,
   'src/views/*.ts': 1_322,
   'src/views/map': 876,
@@ -335,7 +304,7 @@ test('no file ends the process itself, and every file opens with what it is for'
 });
 
 /** The sandbox and the page have clocks of their own; a progress line holds nothing up. */
-const OWN_TIMERS = /^(?:clock\.ts|sandbox\/.*|page\/.*|terminal\/progress\.ts)$/;
+const OWN_TIMERS = /^(?:system\/clock\.ts|sandbox\/.*|page\/.*|terminal\/progress\.ts)$/;
 
 test('the time comes from the one clock, which tests steer', () => {
   const users = FILES.filter((path) =>
@@ -346,7 +315,7 @@ test('the time comes from the one clock, which tests steer', () => {
 
 /** What there is one of, by the words that only its own file has; the sandbox and the page stand apart. */
 test.each<[string, RegExp, string]>([
-  ['sleep', /\bfunction sleep\b/, 'clock.ts'],
+  ['sleep', /\bfunction sleep\b/, 'system/clock.ts'],
   ['list of HTTP methods', /'GET', 'HEAD'/, 'http/methods.ts'],
   ['title of an HTML page', /\bfunction htmlTitle\b/, 'http/foreign.ts'],
   ['decision of a proxy', /'HTTPS_PROXY'/, 'http/proxy.ts'],

@@ -1,7 +1,7 @@
 // A bug of ours: exit 1, the stack with --verbose alone, and JSON line by line where JSON is wanted.
 
 import { expect, test } from 'vitest';
-import { systemClock } from '../src/clock.js';
+import { systemClock } from '../src/system/clock.js';
 import { runFleet } from './support/run.js';
 
 const broken = {

@@ -12,7 +12,7 @@ import { readRetryAfter } from '../src/http/retry.js';
 import { needsExactReading, readExact, writeJson } from '../src/json/exact.js';
 import { parseJson } from '../src/json/parse.js';
 import { findExcess, indent, propertyStart, readTokens, splitArray, squeeze } from '../src/json/text.js';
-import { openSecrets } from '../src/secrets.js';
+import { hideJwts, openSecrets } from '../src/system/secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
 import { FORMATS, openRenderer, type Shape } from '../src/terminal/formats.js';
@@ -155,7 +155,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'readErrorBody of a problem': (text) => readErrorBody(`{"title":${quoted(text)},"status":1,"errors":[{}]}`, text),
   answerFailure: (text) => errorLines(answerFailure(500, { 'content-type': text, location: text }, text)),
   'answerFailure of a redirect': (text) =>
-    errorJson(answerFailure(301, { location: text }, text, 'x', { url: new URL('http://x/') }), secrets),
+    errorJson(answerFailure(301, { location: text }, text, 'x', { url: new URL('http://x/') }), secrets.hide),
+  hideJwts,
   'hiding secrets': (text) => secrets.hide(text),
   'hiding secrets in part': (text) => secrets.hide(`secret-t${text}`),
   foreignText: (text) => foreignText(text),

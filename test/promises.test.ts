@@ -1,7 +1,7 @@
 // The promises of cli.md section 4 that no other test holds: where the token goes, and where it never shows.
 
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Clock } from '../src/clock.js';
+import type { Clock } from '../src/system/clock.js';
 import { openFastClock } from './support/fast-clock.js';
 import { isLong } from './support/often.js';
 import { ENCODINGS, windowsLeft } from './support/quoting.js';

@@ -15,7 +15,7 @@ await import('./page/page.test.js');
 await import('./process.test.js');
 await import('./promises.test.js');
 await import('./sandbox/seed.test.js');
-await import('./secrets.test.js');
+await import('./system/secrets.test.js');
 await import('./terminal/cells.test.js');
 await import('./terminal/stdin.test.js');
 await import('./views/board.test.js');

@@ -8,9 +8,9 @@
 // A reading is a generator: it yields each request, and is handed the answer.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
-import { doublingPauseMs, type Moment } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
+import { doublingPauseMs, type Moment } from '../system/clock.js';
 import { readTime } from '../terminal/time.js';
 import type { AnswerOf, Emit, FollowerOptions, ReadRequest, Report } from './events.js';
 import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';

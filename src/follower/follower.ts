@@ -4,8 +4,8 @@
 // does not fit what is known, and a catch-up that is not complete where every bicycle has to be known, lead to a reading of the whole list.
 
 import type { Bicycle } from '../api/bicycle.js';
-import { type Moment, momentAt } from '../clock.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
+import { type Moment, momentAt } from '../system/clock.js';
 import { CatchUp, type EndedReading } from './catch-up.js';
 import type { Emit, FollowerEvent, FollowerOptions, ProvenList, Report, Resumed } from './events.js';
 import { type Change, KnownFleet } from './known-fleet.js';

@@ -1,7 +1,7 @@
 // What is known of each bicycle: merges messages and list items, and reports what is new.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
-import type { Moment } from '../clock.js';
+import type { Moment } from '../system/clock.js';
 import { readTime } from '../terminal/time.js';
 import type { ServiceTime } from './service-time.js';
 import type { FleetStore, KnownBicycle, Origin } from './store.js';

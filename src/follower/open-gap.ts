@@ -1,6 +1,6 @@
 // The open gap: when it began, and why. Overlapping gaps are one.
 
-import type { Moment } from '../clock.js';
+import type { Moment } from '../system/clock.js';
 
 export interface OpenGap {
   /** By the machine's date, in milliseconds. */

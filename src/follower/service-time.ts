@@ -1,6 +1,6 @@
 // The service's clock, as its answers give it, and the newest change that was known at each moment.
 
-import type { Moment } from '../clock.js';
+import type { Moment } from '../system/clock.js';
 
 /** A `modified` further ahead of the service's clock is a mistake, and says nothing of the order. */
 const AHEAD_MS = 5_000;

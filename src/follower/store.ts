@@ -1,7 +1,7 @@
 // The store of known bicycles: its interface, and the one in memory.
 
 import type { Bicycle } from '../api/bicycle.js';
-import type { Moment } from '../clock.js';
+import type { Moment } from '../system/clock.js';
 
 /** What is kept of one bicycle. */
 export interface KnownBicycle {

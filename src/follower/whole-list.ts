@@ -4,8 +4,8 @@
 // known. What two proven readings do not show, and no message told of meanwhile, is gone.
 
 import { bicycleUuid } from '../api/bicycle.js';
-import { doublingPauseMs, type Moment } from '../clock.js';
 import type { FleetError } from '../errors.js';
+import { doublingPauseMs, type Moment } from '../system/clock.js';
 import type { AnswerOf, Emit, ReadRequest } from './events.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
 import type { ListPass, Meeting } from './store.js';

@@ -1,8 +1,8 @@
 // The HTTP client: headers, token, timeouts, retries, redirects; knows nothing of bicycles.
 
-import { type Clock, sleep } from '../clock.js';
 import { FleetError } from '../errors.js';
-import { HIDDEN, type Secrets } from '../secrets.js';
+import { type Clock, sleep } from '../system/clock.js';
+import { HIDDEN, type Secrets } from '../system/secrets.js';
 import { ExchangeError, type Headers, readWhole, redirectTarget, type WireAnswer } from './exchange.js';
 import { type Asked, answerFailure, networkFailure, withHint } from './failure.js';
 import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';

@@ -1,7 +1,7 @@
 // One HTTP exchange: request, answer, and whether the request had been sent when it failed.
 
 import { Readable } from 'node:stream';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../system/clock.js';
 import { ANSWER_LIMIT_BYTES, collectBody, ERROR_BODY_LIMIT_BYTES } from './body.js';
 import type { Dispatcher } from './network.js';
 

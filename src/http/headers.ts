@@ -1,7 +1,7 @@
 // The headers of every request and the trace headers of every answer (interface.md sections 5 and 9).
 
 import type { Trace } from '../errors.js';
-import { HIDDEN, type Secrets } from '../secrets.js';
+import { HIDDEN, type Secrets } from '../system/secrets.js';
 import type { Headers } from './exchange.js';
 
 /** Section 5: "the scheme word JWT followed by a space and the token". */

@@ -1,6 +1,6 @@
 // Decides whether a failed request is sent again, and when.
 
-import { doublingPauseMs } from '../clock.js';
+import { doublingPauseMs } from '../system/clock.js';
 import { DEADLINE_CODE } from './exchange.js';
 
 /** How a try ended: with an answer that is no success, or without any. */

@@ -2,8 +2,8 @@
 //
 // What a connection does next is decided in stream/machine.ts; this is the loop around it, which makes them.
 
-import { sleep } from '../clock.js';
 import { asFleetError, FleetError } from '../errors.js';
+import { sleep } from '../system/clock.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
 import { type ConnectionContext, type ConnectionEnd, connectOnce } from './stream/connection.js';

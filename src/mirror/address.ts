@@ -2,7 +2,7 @@
 
 import { isAbsolute, join, resolve } from 'node:path';
 import { configError, usageError } from '../errors.js';
-import { isWholePath } from '../folder.js';
+import { isWholePath } from '../system/folder.js';
 
 /** Where a mirror is kept. It holds no secret: a password in an address is refused. */
 export type MirrorAddress =

@@ -5,8 +5,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { configError, messageOf, reasonOf } from '../errors.js';
-import { hasCode } from '../folder.js';
-import { homeOfUser, nameOfUser } from '../user.js';
+import { hasCode } from '../system/folder.js';
+import { homeOfUser, nameOfUser } from '../system/user.js';
 import { isPort, postgresParameters } from './address.js';
 
 /** As `pg` takes it, but for `servers`. */

@@ -1,8 +1,8 @@
 // The recorded past: the fleet as it was at a moment, and what happened from then on, in the order in which it was recorded.
 
 import type { Bicycle } from '../api/bicycle.js';
-import { type Clock, sleep } from '../clock.js';
 import { parseJson } from '../json/parse.js';
+import { type Clock, sleep } from '../system/clock.js';
 import type { Database, Value } from './database.js';
 import { utcOfMs } from './rows.js';
 

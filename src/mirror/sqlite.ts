@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { configError, FleetError, reasonOf, usageError } from '../errors.js';
-import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
+import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../system/folder.js';
 import {
   type Answer,
   CHUNK_ROWS,

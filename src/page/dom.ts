@@ -1,7 +1,7 @@
 // Elements of the template, drawing at a pace, and how numbers and times are written.
 
 import { h, render } from 'preact';
-import { showElapsed } from '../age.js';
+import { showElapsed } from '../system/age.js';
 
 /** The element of the template with this id; the template and the page are built together. */
 export function byId(id: string): HTMLElement {

@@ -2,7 +2,7 @@
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { moveFile } from '../folder.js';
+import { moveFile } from '../system/folder.js';
 
 /** Readable and writable only by the owner: credentials.json holds tokens, config.json a command that is run. */
 const OWNER_ONLY_MODE = 0o600;

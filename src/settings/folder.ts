@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { configError } from '../errors.js';
-import { isWholePath } from '../folder.js';
-import { homeOfUser } from '../user.js';
+import { isWholePath } from '../system/folder.js';
+import { homeOfUser } from '../system/user.js';
 
 /** The paths of the settings; enough for every function that writes. */
 export interface SettingsFolder {

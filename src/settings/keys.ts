@@ -3,7 +3,7 @@
 import { wholeUuid } from '../api/links.js';
 import { unknownWord } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
-import { looksLikeToken } from '../secrets.js';
+import { looksLikeToken } from '../system/secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
 
 /** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */

@@ -2,9 +2,9 @@
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
-import { hasCode, makeFolder, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
-import { quoteForShell } from '../shell-words.js';
+import { hasCode, makeFolder, OWN_FOLDER_MODE, untilFree } from '../system/folder.js';
+import { quoteForShell } from '../system/shell-words.js';
 import { lazyPattern } from '../terminal/lazy-pattern.js';
 import { writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './folder.js';

@@ -1,8 +1,8 @@
 // Runs the command that prints the access token.
 
 import { configError, lastingError } from '../errors.js';
-import { hideJwts } from '../secrets.js';
-import { describeEnd, readShellLines, runShell } from '../shell.js';
+import { hideJwts } from '../system/secrets.js';
+import { describeEnd, readShellLines, runShell } from '../system/shell.js';
 import { TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace, type TokenReader } from './token-place.js';
 import { readExpiry, readToken } from './token-text.js';
 

@@ -1,10 +1,10 @@
 // Finds where the token comes from.
 
-import type { Clock } from '../clock.js';
 import { type FleetError, lastingError } from '../errors.js';
 import type { Client } from '../http/client.js';
-import type { Secrets } from '../secrets.js';
-import { unsetVariable } from '../shell-words.js';
+import type { Clock } from '../system/clock.js';
+import type { Secrets } from '../system/secrets.js';
+import { unsetVariable } from '../system/shell-words.js';
 import { profileFlag, type Settings } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { type Login, loadTokens, type Stored } from './store.js';

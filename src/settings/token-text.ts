@@ -3,7 +3,7 @@
 import { wholeUuid } from '../api/links.js';
 import { configError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
-import type { Secrets } from '../secrets.js';
+import type { Secrets } from '../system/secrets.js';
 
 /** Beyond this many milliseconds a Date is invalid. */
 const LAST_DATE_MS = 8.64e15;

@@ -1,8 +1,8 @@
 // Reads the access token and keeps it fresh (interface.md section 5 leaves obtaining it open).
 
-import { every } from '../clock.js';
 import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { Tokens } from '../http/types.js';
+import { every } from '../system/clock.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { loadProfiles, loadTokens, type Stored, type StoredToken } from './store.js';
 import {
@@ -117,7 +117,7 @@ function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput):
 }
 
 async function readTokenFile(path: string, { clock, signal, settings }: TokenInput) {
-  const { openNamedFile } = await import('../named-file.js');
+  const { openNamedFile } = await import('../system/named-file.js');
   const { readAll } = await import('../terminal/stdin.js');
   try {
     const { isRegular, chunks } = await openNamedFile(path, { clock, signal, silenceMs: settings.timeout.value });

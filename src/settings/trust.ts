@@ -3,8 +3,8 @@
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { configError } from '../errors.js';
-import { quoteForShell } from '../shell-words.js';
-import { nameOfUser } from '../user.js';
+import { quoteForShell } from '../system/shell-words.js';
+import { nameOfUser } from '../system/user.js';
 
 /** The permission bits that let the group or others write. */
 const OTHERS_WRITE_BITS = 0o022;

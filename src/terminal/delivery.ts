@@ -1,7 +1,7 @@
 // Writes text to an output, waits until it is taken, and counts what was not.
 
-import type { Clock } from '../clock.js';
 import { FleetError, reasonOf } from '../errors.js';
+import type { Clock } from '../system/clock.js';
 
 /** The reader of stdout closed the pipe (`| head -1`): a quiet end, no error (cli.md section 2). */
 export class ReaderLeft extends Error {}

@@ -3,10 +3,10 @@
 import { write } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
-import type { Clock } from '../clock.js';
 import { reasonOf } from '../errors.js';
-import { BUN_VERSION } from '../program-files.js';
-import { openSecrets, type Secrets } from '../secrets.js';
+import type { Clock } from '../system/clock.js';
+import { BUN_VERSION } from '../system/program-files.js';
+import { openSecrets, type Secrets } from '../system/secrets.js';
 import { type ColorLevel, colorLevel } from './colour.js';
 import { type Delivery, type OutputTarget, openDelivery } from './delivery.js';
 import type { Pager } from './pager.js';

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../system/clock.js';
 import { type Delivery, openDelivery } from './delivery.js';
 
 export interface Pager extends Delivery {

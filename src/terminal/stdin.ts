@@ -1,8 +1,8 @@
 // Reads stdin to its end or line by line, bounded.
 
 import { addAbortSignal } from 'node:stream';
-import type { Clock } from '../clock.js';
 import { reasonOf, usageError } from '../errors.js';
+import type { Clock } from '../system/clock.js';
 import type { Io } from './io.js';
 import { withoutWorkbook } from './workbook.js';
 
@@ -84,7 +84,7 @@ async function* chunksOf(context: InputOptions, path: string): AsyncGenerator<Ui
   if (path === '-') return yield* stdinChunks(context);
   const { signal, clock } = context;
   const silenceMs = (await context.settings()).timeout.value;
-  const { openNamedFile } = await import('../named-file.js');
+  const { openNamedFile } = await import('../system/named-file.js');
   try {
     yield* (await openNamedFile(path, { signal, clock, silenceMs })).chunks;
   } catch (error) {

@@ -1,7 +1,7 @@
 // Formats times, ages and durations; parses durations.
 
-import { showElapsed } from '../age.js';
 import { usageError } from '../errors.js';
+import { showElapsed } from '../system/age.js';
 import { clean } from './clean.js';
 import { MISSING, textOf } from './values.js';
 

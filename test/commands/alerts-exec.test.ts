@@ -1,8 +1,8 @@
 // The command of `--exec`: its bounds, its output, and that nothing of it outlives its time.
 
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { runCommand } from '../../src/commands/alerts/exec.js';
+import { systemClock } from '../../src/system/clock.js';
 import { openQuickClock } from '../support/fast-clock.js';
 
 async function run(command: string, input = '{}', { hurry = 1, signal = new AbortController().signal } = {}) {

@@ -1,12 +1,12 @@
 // The loop of everything that follows, for a machine that writes each batch in one transaction.
 
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { type Machine, runLoop } from '../../src/commands/shared/follow/loop.js';
 import { openStderr } from '../../src/commands/shared/follow/stderr.js';
 import type { Context } from '../../src/context.js';
 import { FleetError } from '../../src/errors.js';
 import { openQueue } from '../../src/http/stream/queue.js';
+import { systemClock } from '../../src/system/clock.js';
 
 type Step = { readonly type: 'add'; readonly number: number };
 

@@ -3,8 +3,8 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
+import { systemClock } from '../../src/system/clock.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';
 import { jsonLines, type RunOptions, runFleet } from '../support/run.js';

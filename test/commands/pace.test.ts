@@ -1,9 +1,9 @@
 // The gate of a bulk run: how many may be in flight, what slows all of them, what slows nobody, how they come back.
 
 import { expect, test } from 'vitest';
-import { sleep } from '../../src/clock.js';
 import { openGate } from '../../src/commands/shared/bulk/pace.js';
 import { createRandom } from '../../src/sandbox/random.js';
+import { sleep } from '../../src/system/clock.js';
 import { openFastClock } from '../support/fast-clock.js';
 
 /** Asks for leave so often, on a clock that stands still; `answers` has who got it. */

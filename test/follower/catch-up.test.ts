@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import type { Moment } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import { CatchUp } from '../../src/follower/catch-up.js';
 import type { AnswerOf, FollowerOutput as Output, Report } from '../../src/follower/events.js';
@@ -10,6 +9,7 @@ import { KnownFleet } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
 import { MemoryStore } from '../../src/follower/store.js';
 import type { Page } from '../../src/http/types.js';
+import type { Moment } from '../../src/system/clock.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
 

@@ -3,10 +3,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { uuidOfMessage } from '../../src/api/push.js';
-import type { Moment } from '../../src/clock.js';
 import { KnownFleet } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
 import { KNOWN_LIMIT, MemoryStore } from '../../src/follower/store.js';
+import type { Moment } from '../../src/system/clock.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';

@@ -2,10 +2,10 @@
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import type { Client, ClientOptions } from '../../src/http/client.js';
 import type { HttpRequest } from '../../src/http/types.js';
+import { systemClock } from '../../src/system/clock.js';
 import { openTestClient } from '../support/client.js';
 import { failureOf, refusal } from '../support/refusal.js';
 import { type Answer, openServer, sendJson, startServer, type TestServer } from '../support/server.js';

@@ -1,12 +1,12 @@
 // The machine of a connection alone: random lives of it against what must always hold; its steps are held by stream-rules.test.ts.
 
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.js';
 import { FleetError, lastingError } from '../../src/errors.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import type { ConnectionEnd } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { type NextTry, TopicMachine } from '../../src/http/stream/machine.js';
+import type { Clock } from '../../src/system/clock.js';
 import { isLong } from '../support/often.js';
 import { openLuck } from '../support/watch-oracle.js';
 

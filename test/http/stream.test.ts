@@ -2,13 +2,13 @@
 
 import { once } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import { openNetwork } from '../../src/http/network.js';
 import { connectOnce } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
+import { systemClock } from '../../src/system/clock.js';
 import { openFastClock } from '../support/fast-clock.js';
 import { withHostile } from '../support/hostile.js';
 import {

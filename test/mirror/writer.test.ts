@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import type { Moment } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import type { FollowerEvent, FollowerOutput } from '../../src/follower/events.js';
 import { Follower } from '../../src/follower/follower.js';
@@ -12,6 +11,7 @@ import type { Database, Row } from '../../src/mirror/database.js';
 import { Ledger } from '../../src/mirror/ledger.js';
 import { commit, prepare, resume as resumeFrom, verify } from '../../src/mirror/store.js';
 import { takeLease } from '../../src/mirror/writers.js';
+import type { Moment } from '../../src/system/clock.js';
 import { openedDatabase, useEngines } from '../support/mirror.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);

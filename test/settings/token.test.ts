@@ -3,9 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
-import { openSecrets } from '../../src/secrets.js';
 import type { SettingFlags } from '../../src/settings/keys.js';
 import { resolveSettings } from '../../src/settings/resolve.js';
 import { loadStored, saveProfile, saveToken } from '../../src/settings/store.js';
@@ -17,6 +15,8 @@ import {
   readExpiry,
   type TokenSource,
 } from '../../src/settings/token.js';
+import { systemClock } from '../../src/system/clock.js';
+import { openSecrets } from '../../src/system/secrets.js';
 import { newFolder } from '../support/folder.js';
 import { refusal } from '../support/refusal.js';
 

@@ -1,10 +1,10 @@
 // An HTTP client of fleet's own on real sockets, for the tests of the http room.
 
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { type Client, type ClientOptions, openClient } from '../../src/http/client.js';
 import { openNetwork } from '../../src/http/network.js';
-import { openSecrets } from '../../src/secrets.js';
+import { systemClock } from '../../src/system/clock.js';
+import { openSecrets } from '../../src/system/secrets.js';
 
 export interface TestClient {
   client: Client;

@@ -1,7 +1,7 @@
 // A clock that lets simulated hours pass in real seconds: it leaps from one timer to the next when nothing is on its way.
 
 import { randomFill } from 'node:crypto';
-import { type Clock, systemClock } from '../../src/clock.js';
+import { type Clock, systemClock } from '../../src/system/clock.js';
 
 export interface FastClock extends Clock {
   /** Sets both clocks forward without running what falls due, as a machine that slept and whose monotonic clock went on. */

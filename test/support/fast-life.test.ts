@@ -1,7 +1,7 @@
 // What the campaigns rest upon: the program's clocks run at one speed, whatever they are read from.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/system/clock.js';
 
 const { now: date } = Date;
 const { now } = performance;

@@ -1,9 +1,9 @@
 // A service, writers of its mirror in this process on a clock that runs faster, and questions to the database until it has what is expected.
 
 import { expect, onTestFinished } from 'vitest';
-import type { Clock } from '../../src/clock.js';
 import { END_MS } from '../../src/commands/mirror/keeper.js';
 import { startSandbox } from '../../src/sandbox/index.js';
+import type { Clock } from '../../src/system/clock.js';
 import { environmentOf } from './environment.js';
 import { openQuickClock } from './fast-clock.js';
 import { withDatabase } from './mirror.js';

@@ -2,8 +2,8 @@
 
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
-import { type Clock, systemClock } from '../../src/clock.js';
 import { main } from '../../src/main.js';
+import { type Clock, systemClock } from '../../src/system/clock.js';
 
 export interface RunOptions {
   env?: NodeJS.ProcessEnv;

@@ -5,7 +5,7 @@ import type { Closed, Gap, Lost, Resync, StreamEvent } from '../../src/http/stre
 import { openQueue } from '../../src/http/stream/queue.js';
 import { followStream, type StreamOptions } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
-import { openSecrets } from '../../src/secrets.js';
+import { openSecrets } from '../../src/system/secrets.js';
 import { type FastClock, openFastClock } from './fast-clock.js';
 import { withHostile } from './hostile.js';
 import { type Behaviour, inTurn, type MisbehavingServer, sendStream } from './misbehaving.js';

@@ -1,11 +1,11 @@
 // A service in a few lines that loses, stalls, replays and lies about the time, and an oracle that knows what a watch owes to whoever reads it.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
-import type { Moment } from '../../src/clock.js';
 import type { WatchPlan } from '../../src/commands/watch/plan.js';
 import { Watch, type WatchEffect, type WatchEvent } from '../../src/commands/watch/state.js';
 import { FleetError } from '../../src/errors.js';
 import type { Report } from '../../src/follower/events.js';
+import type { Moment } from '../../src/system/clock.js';
 
 const ORGANIZATIONS = ['6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', '7e2d1c6f-3a1f-4d67-8e4b-1e7a4b2a8d22'] as const;
 const START_MS = Date.UTC(2026, 10, 21, 12);

@@ -2,8 +2,8 @@
 
 import { PassThrough, Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
+import { systemClock } from '../../src/system/clock.js';
 import { openIo } from '../../src/terminal/io.js';
 import { type Asking, askSecret, askText, askYesNo, canAsk } from '../../src/terminal/prompt.js';
 

@@ -1,7 +1,7 @@
 // `--exec`: runs one command an alert, the alert as JSON on its stdin, in bounded time; what it prints is passed on.
 
-import type { Clock } from '../../clock.js';
-import { describeEnd, readShellLines, runShell } from '../../shell.js';
+import type { Clock } from '../../system/clock.js';
+import { describeEnd, readShellLines, runShell } from '../../system/shell.js';
 
 export interface ExecOptions {
   env: NodeJS.ProcessEnv;

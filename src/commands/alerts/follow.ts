@@ -1,7 +1,6 @@
 // Follows alerts: does what the machine of state.ts asks for, and prints, runs commands and remembers, one alert after the other.
 
 import { ALERT, type Alert } from '../../api/alert.js';
-import { type Clock, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -9,6 +8,7 @@ import { readPage } from '../../http/pages.js';
 import { answeredAtMs, readRetryAfter } from '../../http/retry.js';
 import type { Query } from '../../http/types.js';
 import { requireSseUrl } from '../../settings/resolve.js';
+import { type Clock, momentOf } from '../../system/clock.js';
 import { readBicycleNames } from '../shared/bicycle-names.js';
 import { OVER } from '../shared/follow/ending.js';
 import { IDLE_MS } from '../shared/follow/flags.js';

@@ -1,10 +1,10 @@
 // `--forward`: passes webhooks on to another receiver, one body at a time, in order; each is tried again until it is taken.
 
-import { type Clock, doublingPauseMs, sleep } from '../../clock.js';
 import { reasonOf } from '../../errors.js';
 import { readWhole } from '../../http/exchange.js';
 import type { Dispatcher } from '../../http/network.js';
 import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../../http/retry.js';
+import { type Clock, doublingPauseMs, sleep } from '../../system/clock.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Stderr } from '../shared/follow/stderr.js';
 import type { Forwarded, Memory } from './memory.js';

@@ -6,11 +6,11 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { hostname } from 'node:os';
-import { sleep } from '../../clock.js';
 import { configError, FleetError, reasonOf } from '../../errors.js';
-import { hasCode, moveFile } from '../../folder.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { refuseForeign, statIfThere, trustTargetOf } from '../../settings/trust.js';
+import { sleep } from '../../system/clock.js';
+import { hasCode, moveFile } from '../../system/folder.js';
 import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../shared/bulk/lock.js';
 
 export interface AlertsLogOptions extends LockOptions {

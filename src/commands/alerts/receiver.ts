@@ -2,7 +2,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type OwnServerOptions, openHttpServer } from '../../http-server.js';
+import { type OwnServerOptions, openHttpServer } from '../../system/http-server.js';
 import type { AlertItem } from './known.js';
 import { readPayload } from './payload.js';
 

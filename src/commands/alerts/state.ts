@@ -6,12 +6,12 @@
 // brings it. The state changes in place.
 
 import type { Alert } from '../../api/alert.js';
-import { doublingPauseMs, type Moment } from '../../clock.js';
 import type { FleetError } from '../../errors.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
+import { doublingPauseMs, type Moment } from '../../system/clock.js';
 import { textOf } from '../../terminal/values.js';
 import { iso, type WatchEnd } from '../../views/stream.js';
 import { matches } from '../shared/list/where.js';

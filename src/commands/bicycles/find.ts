@@ -9,7 +9,7 @@ import { LARGE_PAGE } from '../../http/first-page.js';
 import { cutTo } from '../../http/foreign.js';
 import type { Item, Query } from '../../http/types.js';
 import type { Mirror } from '../../mirror/open.js';
-import { quoteForShell } from '../../shell-words.js';
+import { quoteForShell } from '../../system/shell-words.js';
 import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';

@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import type { Shell } from '../../cli/shells.js';
 import type { Context } from '../../context.js';
 import { configError, FleetError, reasonOf } from '../../errors.js';
-import { hasCode, isWholePath, makeFolder } from '../../folder.js';
-import { windowsProgram } from '../../shell.js';
+import { hasCode, isWholePath, makeFolder } from '../../system/folder.js';
+import { windowsProgram } from '../../system/shell.js';
+import { homeOfUser } from '../../system/user.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
-import { homeOfUser } from '../../user.js';
 
 /** What the shell reads: the script as fleet prints it then, so that an upgrade needs no new one. */
 const LINES: { readonly [Name in Shell]: string } = {

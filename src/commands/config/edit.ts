@@ -5,7 +5,6 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { asFleetError, configError, messageOf, reasonOf, usageError } from '../../errors.js';
-import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { findPlace, type SettingsFolder } from '../../settings/folder.js';
 import { findKey } from '../../settings/keys.js';
 import { explainSettings } from '../../settings/resolve.js';
@@ -16,6 +15,7 @@ import {
   readSettingsFile,
   replaceConfig,
 } from '../../settings/store.js';
+import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
 
 /** The first text in the editor where there are no settings yet. */
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;

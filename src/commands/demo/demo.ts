@@ -5,11 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { splitLine } from '../../cli/split.js';
-import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { ownCommand } from '../../program-files.js';
 import { type Sandbox, startSandbox } from '../../sandbox/index.js';
+import { every } from '../../system/clock.js';
+import { ownCommand } from '../../system/program-files.js';
 import { loadPaint } from '../../terminal/colour.js';
 
 /** Small enough to read, lively enough that a few seconds of watch show something. */

@@ -3,7 +3,7 @@
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { BUN_VERSION, programVersion } from '../../program-files.js';
+import { BUN_VERSION, programVersion } from '../../system/program-files.js';
 import { openProgress } from '../../terminal/progress.js';
 import { count } from '../../views/stream.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';

@@ -8,7 +8,7 @@ import { explainSettings, profileFlag, type Settings } from '../../settings/reso
 import { loadStored, type Stored } from '../../settings/store.js';
 import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
 import { statIfThere } from '../../settings/trust.js';
-import { quoteForShell, setVariables } from '../../shell-words.js';
+import { quoteForShell, setVariables } from '../../system/shell-words.js';
 import { age } from '../../terminal/time.js';
 import { count } from '../../views/stream.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Context } from '../../context.js';
-import { openHttpServer } from '../../http-server.js';
+import { openHttpServer } from '../../system/http-server.js';
 import type { Age } from './age.js';
 import type { LeftOut } from './feed.js';
 

@@ -8,8 +8,8 @@ import { showExamples } from '../../cli/examples.js';
 import { fitHelp, pathOf } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
-import { makeFolder } from '../../folder.js';
-import { programVersion } from '../../program-files.js';
+import { makeFolder } from '../../system/folder.js';
+import { programVersion } from '../../system/program-files.js';
 import { TOPIC_NAMES, TOPICS } from './names.js';
 import { topicText } from './topics.js';
 

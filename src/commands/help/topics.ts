@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { embolden, fitHelp, HEADING, helpWidth, showPairs } from '../../cli/help.js';
 import type { Context } from '../../context.js';
-import { distPath } from '../../program-files.js';
+import { distPath } from '../../system/program-files.js';
 import { guideText } from './guide.js';
 import type { Topic } from './names.js';
 

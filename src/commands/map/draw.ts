@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Context } from '../../context.js';
 import { readTowns } from '../../globe/towns.js';
-import { distPath } from '../../program-files.js';
+import { distPath } from '../../system/program-files.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Details, Payload } from '../../page/payload.js';
-import { distPath } from '../../program-files.js';
+import { distPath } from '../../system/program-files.js';
 import { packAlerts, packDetails, rowOf } from '../../views/map/pack.js';
 import { tilesOf } from './flags.js';
 import type { FleetPicture } from './read.js';

@@ -1,8 +1,8 @@
 // `fleet map --serve`: the page of the fleet on this machine, moving as messages come.
 
 import type { TopicRole } from '../../api/push.js';
-import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
+import { every } from '../../system/clock.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/alerts.js';
 import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';

@@ -3,8 +3,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { openHttpServer } from '../../http-server.js';
 import type { FieldTexts, Payload, Update } from '../../page/payload.js';
+import { openHttpServer } from '../../system/http-server.js';
 import { drawPage } from './html.js';
 
 export interface PageServerOptions {

@@ -1,7 +1,6 @@
 // Reads the newest alerts of the service into the mirror.
 
 import { ALERT, type Alert } from '../../api/alert.js';
-import { sleep } from '../../clock.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { openRecent } from '../../http/distinct.js';
@@ -9,6 +8,7 @@ import { LARGE_PAGE } from '../../http/first-page.js';
 import type { Query } from '../../http/types.js';
 import { storableItems } from '../../mirror/storable.js';
 import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/store.js';
+import { sleep } from '../../system/clock.js';
 import type { MirrorSession } from './session.js';
 
 const ALERTS_MS = 30_000;

@@ -1,8 +1,8 @@
 // The database of a running writer: opens it, retries while it is out of reach or full, closes it.
 
-import { type Clock, doublingPauseMs, sleep } from '../../clock.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
+import { type Clock, doublingPauseMs, sleep } from '../../system/clock.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Counters, MirrorReport } from './messages.js';
 

@@ -1,8 +1,8 @@
 // What the mirror's writer counts, as a monitoring system reads it.
 
-import type { OwnServer } from '../../http-server.js';
 import { LEASE_MS } from '../../mirror/engine.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
+import type { OwnServer } from '../../system/http-server.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Metric, serveMetrics } from '../shared/prometheus.js';
 import type { MirrorSession } from './session.js';

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Bicycle } from '../../api/bicycle.js';
 import { organizationTopic } from '../../api/push.js';
-import { type Clock, every, type Moment, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
@@ -23,6 +22,7 @@ import { storableItems } from '../../mirror/storable.js';
 import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
+import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';
 import { readTime } from '../../terminal/time.js';
 import {
   type BatchHooks,

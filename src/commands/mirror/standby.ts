@@ -1,8 +1,8 @@
 // How a program becomes the writer: it waits for the one before to end.
 
-import { momentOf, sleep } from '../../clock.js';
 import { resume } from '../../mirror/store.js';
 import { inUse, type Lease, releaseLease, takeLease, writerName } from '../../mirror/writers.js';
+import { momentOf, sleep } from '../../system/clock.js';
 import type { MirrorSession } from './session.js';
 
 const TICK_MS = 1_000;

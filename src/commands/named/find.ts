@@ -3,12 +3,12 @@
 import { LINK_FIELDS, type LinkField, wholeUuid } from '../../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../../api/named.js';
 import { nearest } from '../../cli/nearest.js';
-import { within } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { ifOffered } from '../../http/offered.js';
+import { within } from '../../system/clock.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { mirrorOf } from '../shared/current-mirror.js';
 import { listSome, shorten } from '../shared/list/pick-one.js';

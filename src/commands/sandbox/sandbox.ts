@@ -1,6 +1,5 @@
 // `fleet sandbox`: starts the service, saves it as a profile, and keeps both alive until Ctrl-C.
 
-import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { messageOf, usageError } from '../../errors.js';
 import type { MirrorAddress } from '../../mirror/address.js';
@@ -15,7 +14,8 @@ import {
 import { findPlace, type SettingsFolder } from '../../settings/folder.js';
 import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';
-import { setVariables } from '../../shell-words.js';
+import { sleep } from '../../system/clock.js';
+import { setVariables } from '../../system/shell-words.js';
 import { drawList } from '../../terminal/list.js';
 
 type Served = 'port' | 'ssePort' | 'bicycles' | 'seed' | 'rate' | 'pageSize' | 'service';

@@ -1,9 +1,9 @@
 // Looks up names of bicycles by link, in the mirror where there is one.
 
 import { wholeUuid } from '../../api/links.js';
-import { within } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { Mirror } from '../../mirror/open.js';
+import { within } from '../../system/clock.js';
 import { openChosen, withMirror } from './offline.js';
 
 /** The name of the bicycle of a link; undefined where none is known. */

@@ -2,12 +2,12 @@
 
 import { promises as files } from 'node:fs';
 import type { Bicycle } from '../../api/bicycle.js';
-import { within } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorClient } from '../../mirror/client.js';
 import type { Mirror } from '../../mirror/open.js';
 import { organizationsOf } from '../../settings/token.js';
+import { within } from '../../system/clock.js';
 import { chosenDatabase, openChosen, withMirror } from './offline.js';
 
 /** A database that does not answer at once is not waited for. */

@@ -5,8 +5,8 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { reasonOf } from '../../errors.js';
-import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { findStateFolder } from '../../settings/folder.js';
+import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
 
 const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;

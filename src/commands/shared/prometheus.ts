@@ -1,6 +1,6 @@
 // Serves counters as Prometheus text, and a health check, on loopback.
 
-import { type OwnServer, openHttpServer } from '../../http-server.js';
+import { type OwnServer, openHttpServer } from '../../system/http-server.js';
 
 /** A name with its labels, what it means, its kind and its value. */
 export type Metric = readonly [

@@ -1,7 +1,7 @@
 // What a watch knows of its connections: their state for the board, and the gaps for the summary. No I/O.
 
-import type { Moment } from '../../clock.js';
 import type { Gap, Lost, StreamEvent } from '../../http/stream/events.js';
+import type { Moment } from '../../system/clock.js';
 import type { BoardConnection } from '../../views/board-keys.js';
 import type { WatchSummary } from '../../views/stream.js';
 

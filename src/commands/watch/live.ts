@@ -2,11 +2,11 @@
 
 import { ALERT, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
-import { type Clock, every, momentOf, openTimer } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
+import { type Clock, every, momentOf, openTimer } from '../../system/clock.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { widthOf } from '../../terminal/cells.js';
 import { loadPaint, type Paint } from '../../terminal/colour.js';

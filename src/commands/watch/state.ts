@@ -5,7 +5,6 @@
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, type PushEnvelope, uuidOfMessage } from '../../api/push.js';
-import type { Moment } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { FollowerAnswer, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
@@ -13,6 +12,7 @@ import { type Change, isResent, type KnownFleet } from '../../follower/known-fle
 import { MemoryStore } from '../../follower/store.js';
 import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
+import type { Moment } from '../../system/clock.js';
 import { namesChange, type ShownEntry } from '../../views/change.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
 import type { Stop } from '../shared/follow/ending.js';

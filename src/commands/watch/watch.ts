@@ -1,9 +1,9 @@
 // `fleet watch`: drives the follower of a watch, and prints or draws what it finds.
 
-import { every, momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { KNOWN_LIMIT } from '../../follower/store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
+import { every, momentOf } from '../../system/clock.js';
 import { type CommonEffect, type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
 import { openPrinter, type Printable } from '../shared/follow/print.js';
 import { answer, isRequest } from '../shared/follow/requests.js';

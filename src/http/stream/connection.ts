@@ -4,9 +4,9 @@
 // are in our `fetch`. There is one EventSource a connection, closed at its first `error`; what is done then is up to the machine.
 
 import type { Readable } from 'node:stream';
-import type { Clock } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
-import type { Secrets } from '../../secrets.js';
+import type { Clock } from '../../system/clock.js';
+import type { Secrets } from '../../system/secrets.js';
 import { codingOf, ERROR_BODY_LIMIT_BYTES, readBeginning, unpack } from '../body.js';
 import type { HttpLog } from '../client.js';
 import { ExchangeError, type Head, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';

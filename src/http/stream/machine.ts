@@ -2,8 +2,8 @@
 //
 // The loop around it (../stream.ts) makes one connection after the other, reports what came of each, and asks when to make the next one.
 
-import type { Clock } from '../../clock.js';
 import { FleetError } from '../../errors.js';
+import type { Clock } from '../../system/clock.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
 import { answeredAtMs, pauseBeforeReturn } from '../retry.js';

@@ -1,9 +1,9 @@
 // `--jq`: the real jq, compiled to WebAssembly, in a thread that can be stopped; the one place that starts it.
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../clock.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { indent } from '../../json/text.js';
+import { type Clock, systemClock } from '../../system/clock.js';
 import { inBatches } from '../batches.js';
 import { clean, escapeJson } from '../clean.js';
 import type { Jq, JqResult, JqRun } from './results.js';

@@ -2,9 +2,9 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
-import { BUN_VERSION, distPath } from '../../program-files.js';
+import type { Clock } from '../../system/clock.js';
+import { BUN_VERSION, distPath } from '../../system/program-files.js';
 
 /** How long a run may go on after the signal, so that results in flight are still printed. */
 const GRACE_MS = 500;

@@ -4,7 +4,7 @@ import { fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../../../errors.js';
-import { hasCode, isDeviceName } from '../../../folder.js';
+import { hasCode, isDeviceName } from '../../../system/folder.js';
 
 export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>;
 

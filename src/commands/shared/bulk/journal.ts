@@ -1,7 +1,7 @@
 // The journal of a bulk run: what is about to be sent and what was answered, on the disk before anything else happens.
 
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../clock.js';
+import type { Clock } from '../../../system/clock.js';
 import type { ChangeResult } from '../../../views/action.js';
 import { type JournalFile, lost, openJournalFile, peekFile } from './file.js';
 import { BEAT_MS, type LockOptions, takeLock } from './lock.js';

@@ -1,8 +1,8 @@
 // The lock of a journal, in the journal itself: claims and heartbeats among its records, so that no other name of the file escapes it.
 
 import { hostname } from 'node:os';
-import { type Clock, sleep } from '../../../clock.js';
 import { usageError } from '../../../errors.js';
+import { type Clock, sleep } from '../../../system/clock.js';
 
 /** How often a run says that it lives. */
 export const BEAT_MS = 1500;

@@ -1,7 +1,7 @@
 // The pace of a bulk run: all workers pass one gate before they send, so many at once, fewer after trouble, none while the service asks to wait.
 
-import type { Clock } from '../../../clock.js';
 import { pauseBefore } from '../../../http/retry.js';
+import type { Clock } from '../../../system/clock.js';
 
 export type Gate = ReturnType<typeof openGate>;
 

@@ -1,6 +1,6 @@
 // The second half of a resumed run: waits until nothing can arrive any more, then decides what an earlier run left in doubt.
 
-import { sleep } from '../../../clock.js';
+import { sleep } from '../../../system/clock.js';
 import { count } from '../../../views/stream.js';
 import { resultOf } from './answer.js';
 import type { UnknownChoice } from './flags.js';

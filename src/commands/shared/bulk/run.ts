@@ -1,11 +1,11 @@
 // One run over the tasks of a plan: workers that pull from one stream and pass one gate, the one way of every ending, an orderly stop.
 
 import { setMaxListeners } from 'node:events';
-import { sleep } from '../../../clock.js';
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
 import { kindOfStatus } from '../../../http/failure.js';
 import type { HttpAnswer } from '../../../http/types.js';
+import { sleep } from '../../../system/clock.js';
 import { ReaderLeft } from '../../../terminal/delivery.js';
 import { type ChangeResult, isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';

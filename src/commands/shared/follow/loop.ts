@@ -1,12 +1,12 @@
 // The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
 
 import { readTopic } from '../../../api/push.js';
-import { type Moment, momentOf, sleep } from '../../../clock.js';
 import type { ClientOverrides, Context } from '../../../context.js';
 import type { FleetError } from '../../../errors.js';
 import type { Client, HttpLog } from '../../../http/client.js';
 import type { StreamEvent } from '../../../http/stream/events.js';
 import { openQueue, type Queue } from '../../../http/stream/queue.js';
+import { type Moment, momentOf, sleep } from '../../../system/clock.js';
 import { ID_DIGITS } from '../../../views/bicycle.js';
 import { openHttpLog } from '../../../views/exchange.js';
 import type { WatchEnd } from '../../../views/stream.js';

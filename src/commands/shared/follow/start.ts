@@ -1,9 +1,9 @@
 // Starts what is followed: waits for a token, and warns of one that will expire.
 
-import { doublingPauseMs, sleep } from '../../../clock.js';
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
 import { affiliationsOf, readExpiry, type TokenSource } from '../../../settings/token.js';
+import { doublingPauseMs, sleep } from '../../../system/clock.js';
 import { showDuration } from '../../../terminal/time.js';
 import { openStderr } from './stderr.js';
 

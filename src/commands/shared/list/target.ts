@@ -4,7 +4,7 @@ import { constants, promises as files } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../../../context.js';
 import { FleetError, reasonOf } from '../../../errors.js';
-import { moveFile } from '../../../folder.js';
+import { moveFile } from '../../../system/folder.js';
 
 /** Who may read the file stays as it was. */
 const PERMISSIONS = 0o777;

@@ -1,7 +1,7 @@
 // The clock of a process: nothing runs before its time.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../src/clock.js';
+import { systemClock } from '../../src/system/clock.js';
 
 afterEach(() => void vi.unstubAllGlobals());
 

@@ -2,7 +2,7 @@
 
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import manifest from '../package.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
 
 /** The version of Bun in the executable that `npm run build:binary` makes; undefined where Node runs the package. */
 export const BUN_VERSION = process.versions['bun'];
@@ -11,14 +11,19 @@ export const BUN_VERSION = process.versions['bun'];
 export function distPath(name: string): string {
   // Bun names the program in it as the first argument.
   if (BUN_VERSION !== undefined) return `${dirname(process.argv[1] ?? '')}/${name}`;
-  // Right for the sources and for the bundle, which lie equally deep.
-  return fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+  return packagePath(`dist/${name}`);
+}
+
+/** The path of a file of the package: this one is in `src/system/`, and in `dist/` once it is built. */
+function packagePath(name: string): string {
+  const folder = import.meta.url.endsWith('.ts') ? '../..' : '..';
+  return fileURLToPath(new URL(`${folder}/${name}`, import.meta.url));
 }
 
 /** What starts the program anew: the executable, and the arguments before its own. */
 export function ownCommand(): [file: string, ...args: string[]] {
   if (BUN_VERSION !== undefined) return [process.execPath];
-  return [process.execPath, fileURLToPath(new URL('../bin/fleet.js', import.meta.url))];
+  return [process.execPath, packagePath('bin/fleet.js')];
 }
 
 /** The version in package.json. */

@@ -2,8 +2,8 @@
 
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { asFleetError, usageError } from '../errors.js';
 import { type Clock, systemClock } from './clock.js';
-import { asFleetError, usageError } from './errors.js';
 
 export type OwnServer = Awaited<ReturnType<typeof openHttpServer>>;
 

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isDeviceName, isWholePath, makeFolder, OWN_FOLDER_MODE, untilFree } from '../src/folder.js';
-import { newFolder } from './support/folder.js';
+import { isDeviceName, isWholePath, makeFolder, OWN_FOLDER_MODE, untilFree } from '../../src/system/folder.js';
+import { newFolder } from '../support/folder.js';
 
 test('each folder that is made is for the owner alone; one that is there stays as it is', async () => {
   const base = newFolder();

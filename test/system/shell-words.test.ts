@@ -1,7 +1,7 @@
 // Lines to paste are written as the shell of the platform takes them.
 
 import { expect, test } from 'vitest';
-import { quoteForShell, setVariables, unsetVariable } from '../src/shell-words.js';
+import { quoteForShell, setVariables, unsetVariable } from '../../src/system/shell-words.js';
 
 test.each([
   ['/home/ann/it.json', '/home/ann/it.json', '/home/ann/it.json'],

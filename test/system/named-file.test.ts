@@ -4,11 +4,11 @@ import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../src/clock.js';
-import { openNamedFile } from '../src/named-file.js';
-import { newFolder } from './support/folder.js';
-import { runFleet } from './support/run.js';
-import { startFleet, startProgram } from './support/running.js';
+import { systemClock } from '../../src/system/clock.js';
+import { openNamedFile } from '../../src/system/named-file.js';
+import { newFolder } from '../support/folder.js';
+import { runFleet } from '../support/run.js';
+import { startFleet, startProgram } from '../support/running.js';
 
 const folder = newFolder();
 const pipe = join(folder, 'pipe');

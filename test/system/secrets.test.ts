@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorJson, FleetError } from '../src/errors.js';
-import { hideInHeaders } from '../src/http/headers.js';
-import { HIDDEN, openSecrets } from '../src/secrets.js';
-import { often } from './support/often.js';
-import { ENCODINGS, windowsLeft } from './support/quoting.js';
+import { errorJson, FleetError } from '../../src/errors.js';
+import { hideInHeaders } from '../../src/http/headers.js';
+import { HIDDEN, openSecrets } from '../../src/system/secrets.js';
+import { often } from '../support/often.js';
+import { ENCODINGS, windowsLeft } from '../support/quoting.js';
 
 const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4iLCJyb2xlIjoiYWRtaW4ifQ.s1Gn+a/tu-re_0987654321';
 
@@ -39,7 +39,7 @@ describe('a secret in foreign text', () => {
   it('is hidden in an error as JSON: texts, keys and numbers', () => {
     const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
     const error = new FleetError('rejected', 'no', { detail });
-    expect(JSON.parse(errorJson(error, secretsOf('abcdefghij', '1234567890123'))).error.detail).toEqual({
+    expect(JSON.parse(errorJson(error, secretsOf('abcdefghij', '1234567890123').hide)).error.detail).toEqual({
       a: [`x ${HIDDEN}`],
       [HIDDEN]: HIDDEN,
       n: 12,
