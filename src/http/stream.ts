@@ -26,8 +26,6 @@ export interface StreamOptions extends ConnectionContext {
   tokens: Tokens;
   subscriptions: readonly Subscription[];
   apiVersion: string;
-  /** How long the stream may be down before it is given up; undefined is for ever. */
-  giveUpAfterMs?: number | undefined;
   /** Ends everything. */
   signal: AbortSignal;
   /** Takes each event; `size` is its weight in characters. */
@@ -72,10 +70,10 @@ export async function followStream(options: StreamOptions): Promise<void> {
 
 /** Makes one connection of the topic after the other, until it is closed for good or the signal is aborted. */
 function followTopic(options: StreamOptions, subscription: Subscription): Promise<void> {
-  const { clock, emit, signal, giveUpAfterMs } = options;
-  const { topic, url } = subscription;
+  const { clock, emit, signal } = options;
+  const { topic } = subscription;
   return new Promise((resolve, reject) => {
-    const machine = new TopicMachine({ topic, origin: url.origin, giveUpAfterMs }, clock, (event) => {
+    const machine = new TopicMachine(topic, clock, (event) => {
       if (signal.aborted) return;
       emit(event, event.type === 'message' ? event.data.length : 0);
       if (event.type === 'closed') resolve();

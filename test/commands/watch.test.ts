@@ -207,14 +207,6 @@ describe('ends', () => {
       );
   });
 
-  test('--give-up-after: the code of the last failure', async () => {
-    const got = await watch([find().organization, '--give-up-after', '300ms'], {
-      env: { FLEET_SSE_URL: 'http://127.0.0.1:9' },
-    });
-    expect(got.code).toBe(8);
-    expect(got.stderr).toMatch(/not connected: .*connection refused; trying again in .*\n[\s\S]*error: gave up after/);
-  });
-
   test.each(['SIGINT', 'SIGTERM'])('%s during a pause ends at once, with the summary', async (signal) => {
     const signals = new EventEmitter();
     const push = await openMisbehaving((socket) => sendStatus(socket, 503, { 'Retry-After': '600' }));

@@ -75,9 +75,8 @@ function live(seed: number, steps: number): Life {
   const random = openLuck(seed).next;
   const clock = openSteeredClock(random);
   const life: Life = { events: [], isClosed: false };
-  const giveUp = random() < 0.3 ? { giveUpAfterMs: 600_000 } : {};
   clock.goTo(1_000);
-  const machine = new TopicMachine({ topic: 't', origin: 'https://push.example', ...giveUp }, clock, (event) => {
+  const machine = new TopicMachine('t', clock, (event) => {
     if (life.isClosed) return;
     life.events.push({ event, ms: clock.monotonicMs() });
     life.isClosed = event.type === 'closed';

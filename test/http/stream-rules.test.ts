@@ -208,32 +208,6 @@ const RULES: readonly Rule[] = [
     { check: gapLasts(90_000, 100_000) },
   ],
   [
-    '--give-up-after ends it with the last failure, whatever the date does',
-    (clock) => {
-      clock.after(20_000, () => clock.setWall(-HOUR_MS));
-      return Array.from({ length: 99 }, () => status(503));
-    },
-    `${'lost status, '.repeat(7)}closed`,
-    {
-      options: untilClosed({ giveUpAfterMs: 60_000 }),
-      check: (got) =>
-        expect(endOf(got)?.error).toMatchObject({
-          kind: 'service',
-          status: 503,
-          message: expect.stringMatching(/^gave up after 6\d s/),
-        }),
-    },
-  ],
-  [
-    'forward by an hour during an outage: --give-up-after counts the time in which it was tried',
-    (clock) => {
-      clock.after(5_000, () => clock.setWall(HOUR_MS));
-      return [status(503, { 'Retry-After': '30' })];
-    },
-    'lost status, open, message',
-    { options: { giveUpAfterMs: 60_000 } },
-  ],
-  [
     'comments count as life',
     (clock) => [
       (socket) => {
@@ -286,15 +260,6 @@ const RULES: readonly Rule[] = [
         expect(lossesOf(got).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4]);
         says(1, 'exit code 1')(got);
       },
-    },
-  ],
-  [
-    'one that hangs for ever does not outlast --give-up-after',
-    (clock) => [standing(clock, 1)],
-    `${STOOD}, closed`,
-    {
-      options: untilClosed({ tokens: tokensInTurn(token, never), giveUpAfterMs: 45_000 }),
-      check: (got) => expect(endOf(got)?.error.message).toMatch(/^gave up after 45 s without a connection: /),
     },
   ],
   [

@@ -44,7 +44,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
     );
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
-  const patient = baseUrl === undefined ? context : await beginFollowing(context, options);
+  const patient = baseUrl === undefined ? context : await beginFollowing(context, options.for);
   const query = await scopeOf(patient);
   const base = settings.baseUrl.value?.href ?? '';
   const memory = await openMemory(context, await statePath(context, options, base), base);

@@ -27,7 +27,7 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const form = await chooseLines(context, 'alerts watch');
   const sinceMs = options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
   const baseUrl = requireBaseUrl(settings);
-  const patient = await beginFollowing(context, options);
+  const patient = await beginFollowing(context, options.for);
   const organization = await chosenOrganization(patient, options.organization);
   const { stateFile, exec, topic: topics = [] } = options;
   const memory = stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);

@@ -49,7 +49,7 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   if (check === true) return checkAge(context, out ?? '');
   // What is missing is said before anything is sent or listened to.
   const system = await readSystem(context, options, problems);
-  const patient = isLasting ? await beginFollowing(context, {}) : context;
+  const patient = isLasting ? await beginFollowing(context) : context;
   const server = serve === undefined ? undefined : await serveFeed(context, serve);
   if (server !== undefined) await tell(context, { event: 'serving', url: `${server.origin}/gbfs.json` });
   let make: (() => Promise<Published>) | undefined;

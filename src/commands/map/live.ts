@@ -33,7 +33,7 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
     const reason = `${flag} cannot follow a zone: only the service knows what is in it`;
     throw usageError(reason, 'use --bbox or --near');
   }
-  const organization = await chosenOrganization(await patiently(context, {}), asked.organization);
+  const organization = await chosenOrganization(await patiently(context), asked.organization);
   const filters = organization === undefined ? asked : { ...asked, organization };
   const { keep } = await planBicycles(context, filters);
   const { bbox, where = [] } = filters;

@@ -93,7 +93,7 @@ export async function withMirrorSession(
   const settings = await context.settings();
   const baseUrl = requireBaseUrl(settings);
   const address = await chosenDatabase(context, options.to);
-  const patient = follows ? await beginFollowing(context, {}) : context;
+  const patient = follows ? await beginFollowing(context) : context;
   const organizations = [...new Set(await requireOrganizations(patient, options.organization ?? []))].sort();
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
   const form: Form = ['json', 'jsonl'].includes(settings.output.value) ? 'json' : 'lines';

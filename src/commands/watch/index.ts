@@ -8,7 +8,7 @@ import { BICYCLES, collectWith, withOffers } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES, readDuration } from '../shared/follow/flags.js';
+import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES } from '../shared/follow/flags.js';
 import { offerConditions, readNamed } from '../shared/list/flags.js';
 import { type Condition, parseCondition } from '../shared/list/where.js';
 
@@ -58,11 +58,6 @@ export function addWatch(program: Command, run: Run): void {
       'read at most this many pages of the list at the start and after a gap; 0: none, and no count every 5 minutes',
       wholeNumber('--resync-pages', 0),
       RESYNC_PAGES,
-    )
-    .option(
-      '--give-up-after <duration>',
-      'exit when the connection was down for this long',
-      readDuration('--give-up-after'),
     )
     .option('--live', 'draw a full-screen board instead of lines')
     .action(run(async () => (await import('./watch.js')).watch));

@@ -24,7 +24,6 @@ export interface WatchOptions extends EndOptions {
   where?: Condition[];
   idle: number;
   resyncPages: number;
-  giveUpAfter?: number;
   live?: boolean;
 }
 
@@ -68,7 +67,7 @@ export async function makePlan(
   for (const condition of conditions) checkCondition(condition, VOCABULARY);
   const form = await chooseForm(context, options);
   const sseUrl = requireSseUrl(settings);
-  const patient = await beginFollowing(context, options);
+  const patient = await beginFollowing(context, options.for);
   const topics = await chooseTopics(patient, organization, options);
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
   const bicycles = known.map(({ bicycle }) => bicycle);

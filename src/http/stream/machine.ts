@@ -10,15 +10,6 @@ import { answeredAtMs, pauseBeforeReturn } from '../retry.js';
 import type { ConnectionEnd, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
-/** What is the same for as long as the topic is followed. */
-export interface TopicSettings {
-  topic: string;
-  /** Where the push channel is, for messages. */
-  origin: string;
-  /** How long the stream may be down before it is given up; undefined is for ever. */
-  giveUpAfterMs?: number | undefined;
-}
-
 /** A connection to be made: when, and with which last id; '' for none. */
 export interface NextTry {
   readonly inMs: number;
@@ -42,7 +33,7 @@ const REFUSED_AGAIN_MS = 60_000;
 const REPLAY_CHANCE_MS = 1_000;
 
 export class TopicMachine {
-  readonly #settings: TopicSettings;
+  readonly #topic: string;
   readonly #clock: Clock;
   readonly #emit: (event: StreamEvent) => void;
   /** Failures since the connection last stood for a while. */
@@ -51,8 +42,8 @@ export class TopicMachine {
   #stoodMs = 0;
   /** The connection that stands: since when, and the id that it was asked to go on after. */
   #open: { readonly since: Happened; readonly lastEventId: string } | undefined;
-  /** Since when there is no connection, on the monotonic clock, and the last failure. */
-  #down: { readonly sinceMs: number; readonly error?: FleetError };
+  /** Since when there is no connection, on the monotonic clock. */
+  #downSinceMs: number;
   /** The last sign of life; undefined while the connection has never stood. */
   #life: Happened | undefined;
   /** What the connections have said; `retryMs` is 0 when they asked for no pause. */
@@ -62,20 +53,18 @@ export class TopicMachine {
   /** Since when the next resync has to look. */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
-  #cancelGiveUp = () => {};
 
   /** `emit` takes each event; `closed` is the last one. */
-  constructor(settings: TopicSettings, clock: Clock, emit: (event: StreamEvent) => void) {
-    this.#settings = settings;
+  constructor(topic: string, clock: Clock, emit: (event: StreamEvent) => void) {
+    this.#topic = topic;
     this.#clock = clock;
     this.#emit = emit;
-    this.#down = this.#beginDown();
+    this.#downSinceMs = clock.monotonicMs();
   }
 
-  /** Ends its timers. */
+  /** Ends its timer. */
   stop() {
     this.#cancelResync();
-    this.#cancelGiveUp();
   }
 
   // While there is a connection
@@ -85,7 +74,6 @@ export class TopicMachine {
     const isReturn = this.#life !== undefined;
     const since = this.#stamp();
     const answer = { serviceMs: answeredAtMs(headers), trace: traceOf(headers), ...(as === undefined ? {} : { as }) };
-    this.#cancelGiveUp();
     this.#emit({ type: 'open', ...since, isReturn, ...answer });
     this.#open = { since, lastEventId };
     this.#said = { ...this.#said, lastEventId, partialBytes: 0 };
@@ -145,19 +133,17 @@ export class TopicMachine {
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
     const { cause, error } = this.#open === undefined ? ending : this.#lose(this.#open.since, ending);
     const at = this.#stamp();
-    const { sinceMs } = this.#down;
-    this.#down = { sinceMs, error };
-    const downMs = at.monotonicMs - sinceMs;
-    if (this.#isFinal(cause, ending, downMs)) return this.#close(error);
+    if (this.#isFinal(cause, ending, at.monotonicMs - this.#downSinceMs)) {
+      this.#emit({ type: 'closed', ...at, error });
+      return undefined;
+    }
     const attempt = ++this.#failures;
     const now = { wallMs: at.atMs, random: this.#clock.random() };
     const { pauseMs, ...capped } = pauseBeforeReturn(attempt, this.#said.retryMs, ending.answer?.headers, now);
-    const leftMs = (this.#settings.giveUpAfterMs ?? Number.POSITIVE_INFINITY) - downMs;
-    const retryInMs = Math.min(Math.max(0, leftMs), pauseMs);
     const from = this.#blind?.from ?? this.#life;
     const blindMs = elapsedMs(from ?? at, at);
     const lastLifeWallMs = from === undefined ? undefined : at.atMs - blindMs;
-    const times = { lastLifeWallMs, blindMs, retryInMs, ...capped };
+    const times = { lastLifeWallMs, blindMs, retryInMs: pauseMs, ...capped };
     this.#emit({ type: 'lost', ...at, cause, error, attempt, ...times });
     return { inMs: pauseMs, lastEventId: this.#said.lastEventId };
   }
@@ -170,7 +156,7 @@ export class TopicMachine {
     this.#settleGap(false);
     this.#cancelResync();
     this.#open = undefined;
-    this.#down = this.#beginDown();
+    this.#downSinceMs = this.#clock.monotonicMs();
     const { partialBytes } = this.#said;
     const isCutOff = partialBytes > 0;
     const message = `the connection ended in the middle of an event, after ${partialBytes} bytes of it`;
@@ -191,30 +177,8 @@ export class TopicMachine {
     return !(mayPass && this.#stoodMs >= HEALTHY_MS && downMs < REFUSED_AGAIN_MS);
   }
 
-  #beginDown() {
-    const { giveUpAfterMs } = this.#settings;
-    const sinceMs = this.#clock.monotonicMs();
-    if (giveUpAfterMs !== undefined) this.#cancelGiveUp = this.#clock.after(giveUpAfterMs, () => this.#giveUp());
-    return { sinceMs };
-  }
-
-  #giveUp() {
-    const { sinceMs, error: last = new FleetError('network', `no answer from ${this.#settings.origin}`) } = this.#down;
-    const seconds = Math.round((this.#clock.monotonicMs() - sinceMs) / 1000);
-    const { status, trace } = last;
-    const hint = 'leave out --give-up-after to retry forever';
-    const message = `gave up after ${seconds} s without a connection: ${last.message}`;
-    const kind = last.kind === 'service' ? 'service' : 'network';
-    this.#close(new FleetError(kind, message, { status, trace, cause: last, hint }));
-  }
-
-  #close(error: FleetError): undefined {
-    this.#emit({ type: 'closed', ...this.#stamp(), error });
-  }
-
   #stamp(): Happened {
-    const { topic } = this.#settings;
-    return { topic, atMs: this.#clock.wallMs(), monotonicMs: this.#clock.monotonicMs() };
+    return { topic: this.#topic, atMs: this.#clock.wallMs(), monotonicMs: this.#clock.monotonicMs() };
   }
 }
 

@@ -7,12 +7,6 @@ import { doublingPauseMs, sleep } from '../../../system/clock.js';
 import { showDuration } from '../../../terminal/time.js';
 import { openStderr } from './stderr.js';
 
-/** When it ends by itself, in milliseconds; undefined is never. */
-interface Limits {
-  for?: number | undefined;
-  giveUpAfter?: number | undefined;
-}
-
 /** The pauses between two tries for a token; each is twice as long as the one before. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
@@ -20,20 +14,23 @@ const LONGEST_PAUSE_MS = 30_000;
 /** A token that nothing renews is announced when it ends sooner than this, or than `--for`. */
 const SOON_MS = 3_600_000;
 
-/** The context in which what follows something is planned, as `patiently` gives it; says first when the token will end. */
-export async function beginFollowing(context: Context, limits: Limits): Promise<Context> {
+/**
+ * The context in which what follows something is planned, as `patiently` gives it; says first when the token will end. `forMs` is when the
+ * command ends by itself.
+ */
+export async function beginFollowing(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();
-  if (!source.isRenewable) await warnOfEnd(context, source, limits);
-  return patiently(context, limits);
+  if (!source.isRenewable) await warnOfEnd(context, source, forMs);
+  return patiently(context, forMs);
 }
 
 /**
  * A context whose requests wait for a token, as connections do later. Throws a FleetError of kind `config` where there is none, and so do its
  * requests where no waiting can bring one.
  */
-export async function patiently(context: Context, limits: Limits): Promise<Context> {
+export async function patiently(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();
-  const token: TokenSource = { ...source, get: () => waitForToken(context, source, limits) };
+  const token: TokenSource = { ...source, get: () => waitForToken(context, source, forMs) };
   return { ...context, token: async () => token, client: (overrides) => context.client({ ...overrides, token }) };
 }
 
@@ -47,11 +44,7 @@ export function seesAllOf(token: string, organizations: readonly string[]): bool
   return roles.every((held) => held.length === 0 || held.includes('admin') || held.includes('fleet_operator'));
 }
 
-async function warnOfEnd(
-  { clock, notice }: Context,
-  source: TokenSource,
-  { for: forMs = SOON_MS }: Limits,
-): Promise<void> {
+async function warnOfEnd({ clock, notice }: Context, source: TokenSource, forMs = SOON_MS): Promise<void> {
   const endsAtMs = readExpiry(await source.get()) ?? Number.POSITIVE_INFINITY;
   const leftMs = endsAtMs - clock.wallMs();
   if (leftMs <= 0 || leftMs >= forMs) return;
@@ -62,9 +55,8 @@ async function warnOfEnd(
 }
 
 /** Asks until there is a token, the time is up, or no waiting can help. */
-async function waitForToken(context: Context, source: TokenSource, limits: Limits): Promise<string> {
+async function waitForToken(context: Context, source: TokenSource, forMs = Number.POSITIVE_INFINITY): Promise<string> {
   const { clock, signal, io } = context;
-  const limitMs = Math.min(limits.for ?? Number.POSITIVE_INFINITY, limits.giveUpAfter ?? Number.POSITIVE_INFINITY);
   const startMs = clock.monotonicMs();
   const stderr = openStderr(context, { isJson: io.isJson, namesTopic: false });
   for (let attempt = 1; ; attempt++) {
@@ -76,9 +68,9 @@ async function waitForToken(context: Context, source: TokenSource, limits: Limit
       if (error.isLasting || error.kind === 'internal') throw error;
       const monotonicMs = clock.monotonicMs();
       const downMs = monotonicMs - startMs;
-      if (downMs >= limitMs) throw new FleetError('network', `no token came: ${error.message}`, { hint: error.hint });
+      if (downMs >= forMs) throw new FleetError('network', `no token came: ${error.message}`, { hint: error.hint });
       const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      const retryInMs = Math.round(Math.min(limitMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs));
+      const retryInMs = Math.round(Math.min(forMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs));
       const at = { topic: '', atMs: clock.wallMs(), monotonicMs, lastLifeWallMs: undefined, blindMs: 0 };
       stderr.stream({ type: 'lost', cause: 'token', error, ...at, attempt, retryInMs });
       await sleep(clock, retryInMs, signal);

@@ -8,9 +8,8 @@ import { affiliationsOf } from '../../../settings/token.js';
 
 export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'room' | 'onLife'> {
   topics: readonly string[];
-  /** In milliseconds, as `--idle` and `--give-up-after` are read. */
+  /** In milliseconds, as `--idle` is read. */
   idle: number;
-  giveUpAfter?: number | undefined;
   sseUrl: URL;
   /** The role of `--role`; undefined: as the token says. */
   role?: TopicRole | undefined;
@@ -34,7 +33,6 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
   await followStream({
     ...options,
     idleMs: options.idle,
-    giveUpAfterMs: options.giveUpAfter,
     subscriptions: topics.map((topic) => ({
       ...targetOf(sseUrl, topic),
       targets(token) {
