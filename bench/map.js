@@ -49,7 +49,7 @@ function fleetOf(cities) {
 export async function* benchMap(url) {
   yield* liveScreens(url);
   const source = [
-    "export { openLiveMap } from './src/commands/watch/live-map.ts';",
+    "export { openLiveMap } from './src/commands/map/live-map.ts';",
     "export { canvasLines } from './src/terminal/canvas.ts';",
     "export { loadPaint } from './src/terminal/colour.ts';",
   ];

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFi
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { openLiveMap } from '../../src/commands/map/live-map.js';
 import { Board } from '../../src/commands/watch/board.js';
-import { openLiveMap } from '../../src/commands/watch/live-map.js';
-import type { MapSeen } from '../../src/commands/watch/map-view.js';
 import { canvasLines } from '../../src/terminal/canvas.js';
 import { NO_PAINT } from '../../src/terminal/colour.js';
 import { readKeys } from '../../src/terminal/keys.js';
+import type { MapSeen } from '../../src/views/map/keys.js';
 import type { StatsRow } from '../../src/views/stats.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';

@@ -19,10 +19,10 @@ import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/
 import { connectionText, keyHints } from '../../views/board-keys.js';
 import { type ShownEntry, showClock } from '../../views/change.js';
 import type { WatchEnd } from '../../views/stream.js';
+import { openLiveMap } from '../map/live-map.js';
 import type { Session } from '../shared/follow/loop.js';
 import { Board, type BoardSeen } from './board.js';
 import { readFilter } from './filter.js';
-import { openLiveMap } from './live-map.js';
 import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 

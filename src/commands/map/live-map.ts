@@ -4,11 +4,11 @@ import type { Bicycle } from '../../api/bicycle.js';
 import { eastOf, type View } from '../../globe/projection.js';
 import { textOf } from '../../terminal/values.js';
 import type { DrawnMap } from '../../views/map/frame.js';
+import type { MapSeen, MapState, MapTarget } from '../../views/map/keys.js';
 import type { Look, Piece } from '../../views/map/legend.js';
 import { type BicyclePoint, type Scene, sceneOf } from '../../views/map/scene.js';
 import { drawMap } from '../../views/map/terminal.js';
-import { loadWorld } from '../map/draw.js';
-import type { MapSeen, MapState, MapTarget } from './map-view.js';
+import { loadWorld } from './draw.js';
 
 export interface LiveMapInput {
   state: MapState;
