@@ -256,7 +256,7 @@ describe('failures', () => {
     again([item('a', 0)]);
     failAgain(down);
     again([item('b', 10), item('a', 0)]);
-    expect(types()).toEqual(['back', 'show', 'wake']);
+    expect(types()).toEqual(['back', 'show', 'cursor', 'wake']);
   });
 
   test.each([

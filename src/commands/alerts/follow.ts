@@ -69,10 +69,6 @@ async function openAlerts(
     session.atEnd(memory.close);
     session.runBeside(memory.beat(signal));
     if (memory.keptAs !== undefined) report.damaged(memory.keptAs);
-    // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
-    const { sinceMs } = plan;
-    if (memory.marks.cursorMs === undefined && sinceMs !== undefined)
-      memory.move({ ...memory.marks, cursorMs: sinceMs, floorMs: sinceMs });
   }
   const client = baseUrl && (await session.client(baseUrl, () => {}));
   const receiver = await input.openReceiver?.(session);
@@ -85,6 +81,8 @@ async function openAlerts(
   const show = await openDelivery(context, input, session, done, report);
   const startedAt = momentOf(clock);
   const state = startAlerts(plan, memory ?? { known: openKnownAlerts(), marks: {} }, startedAt);
+  // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
+  memory?.move(state.marks);
   // Where each is remembered or handed to a command, one at a time: a kill in between repeats that one alone.
   const together = receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
   emit({ type: 'tick' });

@@ -8,16 +8,13 @@ import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { openKnownAlerts, SOURCES, type Version } from './known.js';
 import { type FoundLog, openLog } from './log.js';
-import { CLOCK_MARGIN_MS } from './reading.js';
 
-/** The service's times between which the list was read, where it was. */
+/** Between which times everything was seen. */
 export interface Marks {
-  /** When the first watch of this memory began, by this machine. */
+  /** When the first watch of this memory began, or what it was told by `--since`, by this machine. */
   readonly beganMs?: number | undefined;
-  /** Up to here everything was seen. */
+  /** Up to when the list was read, by the service. */
   readonly cursorMs?: number | undefined;
-  /** What is not known and changed before this moment was there before. */
-  readonly floorMs?: number | undefined;
 }
 
 /** A body as it came, and the headers that are passed on with it. */
@@ -49,16 +46,14 @@ export async function openMemory(
   const known = openKnownAlerts();
   const queue = openQueue((records) => log.append(records));
   let marks: Marks = {};
-  const openedMs = clock.wallMs();
 
   const restore = (record: unknown) => {
     if (Array.isArray(record)) {
       const [id = '', modified = '', state = '', source] = record.map(String);
       known.learn({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'there' });
     } else if (isObject(record)) {
-      const { began, cursor, floor } = record;
-      if (began !== undefined || cursor !== undefined)
-        marks = { beganMs: readTime(began), cursorMs: readTime(cursor), floorMs: readTime(floor) };
+      const { began, cursor } = record;
+      if (began !== undefined) marks = { beganMs: readTime(began), cursorMs: readTime(cursor) };
       queue.restore(record);
     }
   };
@@ -69,14 +64,13 @@ export async function openMemory(
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
       // Where no cursor is left, it is when the file was written last that says from where alerts may be missing.
-      const cursorMs = marks.cursorMs ?? writtenMs - CLOCK_MARGIN_MS;
-      marks = { ...marks, cursorMs, floorMs: Math.max(cursorMs, (marks.beganMs ?? 0) - CLOCK_MARGIN_MS) };
+      marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },
     all: () => [
       { fleet: 'alerts', format: FORMAT, base_url: baseUrl },
       ...known.versions().map(recordOf),
-      recordOfMarks({ ...marks, beganMs: marks.beganMs ?? openedMs }),
+      recordOfMarks(marks),
       ...queue.records(),
     ],
   });
@@ -162,8 +156,7 @@ function recordOfBody(id: number, { headers, body }: Forwarded) {
   return { id, headers, body: body.toString('base64') };
 }
 
-function recordOfMarks({ beganMs, cursorMs, floorMs }: Marks) {
-  const iso = (at: number | undefined) =>
-    at === undefined || !Number.isFinite(at) ? undefined : new Date(at).toISOString();
-  return { began: iso(beganMs), cursor: iso(cursorMs), floor: iso(floorMs) };
+function recordOfMarks({ beganMs, cursorMs }: Marks) {
+  const iso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
+  return { began: iso(beganMs), cursor: iso(cursorMs) };
 }

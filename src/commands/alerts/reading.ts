@@ -34,16 +34,16 @@ export function startReading(isDeep: boolean, query: Query) {
     lastMs: Number.POSITIVE_INFINITY as number | undefined,
     /** The newest time of an alert. */
     topMs: undefined as number | undefined,
-    /** The time of the first page: the service's, and not this machine's where that is earlier. */
+    /** The time of the first page: the service's, or this machine's where that is earlier; and this machine's. */
     atMs: 0,
+    wallMs: 0,
     /** Pages in a row that held nothing new. */
     stalePages: 0,
   };
 }
 
-export function addPage(reading: ListReading, order: Order, page: Page<Alert>, atMs: number): void {
+export function addPage(reading: ListReading, order: Order, page: Page<Alert>): void {
   const { size } = reading.items;
-  if (reading.pages === 0) reading.atMs = atMs;
   reading.pages++;
   for (const item of page.items) {
     const key = keyOf(alertVersionOf(item, 'list'));
@@ -60,24 +60,22 @@ export function addPage(reading: ListReading, order: Order, page: Page<Alert>, a
   reading.stalePages = reading.items.size > size ? 0 : reading.stalePages + 1;
 }
 
-/** The newest time of an alert that is not ahead of the service. */
-export function topOf({ topMs, atMs }: ListReading): number | undefined {
-  return topMs === undefined ? undefined : Math.min(topMs, atMs);
+/** Up to when it shows everything: the newest time of an alert, where that is not ahead of the service. */
+export function topOf({ topMs, atMs }: ListReading): number {
+  return Math.min(topMs ?? atMs, atMs);
 }
 
 /** How far a reading has come: to the end of the list, to what was seen before (`cursorMs`), far enough; undefined: it goes on. */
 export function readDownTo(
   { isDeep, pages, items, lastMs, stalePages }: ListReading,
   order: Order,
-  cursorMs: number | undefined,
+  cursorMs: number,
   hasNext: boolean,
 ): 'end' | 'known' | 'bound' | undefined {
   if (!hasNext) return 'end';
   if (isDeep && order === 'created') {
     if (pages >= CHANGES_LIMIT_PAGES) return 'known';
-  } else if (cursorMs !== undefined && lastMs !== undefined) {
-    if (lastMs < cursorMs - (isDeep ? CLOCK_MARGIN_MS : 0)) return 'known';
-  }
+  } else if (lastMs !== undefined && lastMs < cursorMs - (isDeep ? CLOCK_MARGIN_MS : 0)) return 'known';
   return items.size >= READING_LIMIT_ITEMS || stalePages >= STALE_PAGES_LIMIT ? 'bound' : undefined;
 }
 

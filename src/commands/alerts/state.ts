@@ -1,9 +1,9 @@
 // What following alerts does next: `alertsState(state, event, now)` takes an event in and gives what is to be done, without I/O.
 //
 // There is one table, alert -> versions that were printed or were there before, and a cursor: the time up to which the list was read. What
-// is in the list, not in the table and not older than the floor is news, whatever the clocks say. It is shown when the reading is whole, the
-// oldest first: one that fails half-way has shown nothing. Webhooks and pushes bring alerts sooner; each version is shown once, whoever
-// brings it. The state changes in place.
+// is in the list, not in the table and not older than the cursor by more than clocks may be wrong is news. It is shown when the reading is
+// whole, the oldest first: one that fails half-way has shown nothing. Webhooks and pushes bring alerts sooner; each version is shown once,
+// whoever brings it. The state changes in place.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -50,17 +50,13 @@ export type AlertCounts = AlertsState['counts'];
 
 /** `known` and `marks` are what a restart knows. */
 export function startAlerts(plan: AlertsPlan, { known, marks }: Pick<Memory, 'known' | 'marks'>, now: Moment) {
-  const { cursorMs = plan.sinceMs, beganMs = now.wallMs } = marks;
-  const floorMs =
-    marks.cursorMs === undefined ? plan.sinceMs : Math.max(marks.cursorMs - CLOCK_MARGIN_MS, marks.floorMs ?? 0);
+  const { beganMs = plan.sinceMs, cursorMs } = marks;
   return {
     plan,
     known,
-    marks: { beganMs, cursorMs, floorMs } as Marks & { beganMs: number },
-    /** How far the last reading came: the cursor follows with the next one, for what slipped past the edge of a page meanwhile. */
-    seenMs: cursorMs,
+    marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /** The first reading comes later than the watch began, in this run or in one before. */
-    isLate: marks.beganMs !== undefined,
+    isLate: beganMs !== undefined,
     order: 'modified' as Order,
     reading: undefined as ListReading | undefined,
     /** A page was asked for, and has not come. */
@@ -127,12 +123,14 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   if (reading === undefined) return;
   // Each page that comes is a success: only failures in a row make the pause longer.
   if (state.failure !== undefined) state.failure.inARow = 0;
-  addPage(reading, order, page, Math.min(serviceMs, now.wallMs));
+  if (reading.pages === 0) Object.assign(reading, { atMs: Math.min(serviceMs, now.wallMs), wallMs: now.wallMs });
+  addPage(reading, order, page);
   state.counts.pages++;
   repair(turn, reading);
   if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined) return beginByCreated(turn);
-  // At the start the newest alert says where it begins.
-  const end = readDownTo(reading, order, state.marks.cursorMs ?? topOf(reading), page.next !== undefined);
+  // At the start it is the newest alert that was there before.
+  const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
+  const end = readDownTo(reading, order, state.marks.cursorMs ?? startMs, page.next !== undefined);
   if (end !== undefined) finish(turn, reading, end);
   else {
     reading.query = page.next ?? [];
@@ -140,61 +138,58 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   }
 }
 
-/** Brings a cursor that lies in the future back, by as much as clocks may be wrong. */
-function repair({ state, effects }: Turn, { atMs }: ListReading) {
-  const { cursorMs: fromMs } = state.marks;
-  if (fromMs === undefined || fromMs <= atMs + AHEAD_MS) return;
-  const toMs = atMs - CLOCK_MARGIN_MS;
-  state.marks = { ...state.marks, cursorMs: toMs, floorMs: toMs };
-  state.seenMs = toMs;
-  const text = `the list was read until ${iso(fromMs)}, which is ahead of the service's clock; reading again from ${iso(toMs)}`;
-  effects.push({ type: 'detail', text }, { type: 'cursor', marks: state.marks });
+/** When the watch began, by the service's clock; its times have whole seconds. */
+function beganAtMs({ marks }: AlertsState, { atMs, wallMs }: ListReading): number {
+  return Math.floor((marks.beganMs - wallMs + atMs) / SECOND_MS) * SECOND_MS;
+}
+
+function moveCursor({ state, effects }: Turn, cursorMs: number) {
+  if (cursorMs === state.marks.cursorMs) return;
+  state.marks = { ...state.marks, cursorMs };
+  effects.push({ type: 'cursor', marks: state.marks });
+}
+
+/** Brings a cursor that lies in the future back. */
+function repair(turn: Turn, { atMs }: ListReading) {
+  const { cursorMs = atMs } = turn.state.marks;
+  if (cursorMs <= atMs + AHEAD_MS) return;
+  const from = iso(atMs - CLOCK_MARGIN_MS);
+  const text = `the list was read until ${iso(cursorMs)}, which is ahead of the service's clock; reading again from ${from}`;
+  turn.effects.push({ type: 'detail', text });
+  moveCursor(turn, atMs);
 }
 
 /** The reading is whole: what is news is shown, the oldest first, and the rest is known. */
 function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
-  const { beganMs, cursorMs, floorMs = Number.NEGATIVE_INFINITY } = state.marks;
+  const { beganMs, cursorMs } = state.marks;
   if (failure !== undefined) effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
   state.reading = undefined;
   state.failure = undefined;
-  // A first reading that came late has alerts that are newer than the watch, too; their times have whole seconds.
-  const isFirst = cursorMs === undefined;
-  const waitedMs = now.wallMs - beganMs;
-  const isLate = isFirst && (state.isLate || waitedMs > LATE_MS);
-  const beganAtMs = Math.floor((reading.atMs - waitedMs) / SECOND_MS) * SECOND_MS;
-  const firstMs = isLate ? beganAtMs : Number.POSITIVE_INFINITY;
-  const fromMs = isFirst ? firstMs : floorMs;
+  // A first reading that came late has alerts that are newer than the watch, too.
+  const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
+  const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
+  const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
   for (const item of oldestFirst(reading.items.values())) {
     const { source, before } = known.look(item);
     if (source !== undefined || state.isOver) continue;
-    const changedMs = lastMsOf(item.value) ?? (isFirst ? Number.NEGATIVE_INFINITY : fromMs);
-    if (before !== undefined || changedMs >= fromMs) {
-      show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
-    } else learn(turn, item, 'there');
+    // One without a time is news unless it was there at the start.
+    const isNews = (lastMsOf(item.value) ?? cursorMs ?? Number.NEGATIVE_INFINITY) >= fromMs;
+    if (before !== undefined || isNews) show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
+    else learn(turn, item, 'there');
   }
   counts.readings++;
   if (state.isOver) return;
   if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.size });
-  moveCursor(turn, reading, readTo);
   const everyMs = plan.everyMs ?? 0;
-  if (reading.isDeep) state.deepDueMs = now.monotonicMs + Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
+  if (reading.isDeep) {
+    state.deepDueMs = now.monotonicMs + Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
+    // Not by the others: what slipped past the edge of a page meanwhile is in the next one.
+    moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
+  }
   waitFor(turn, everyMs);
-}
-
-/** Moves the cursor to where the reading before this one had come, for every part of the list is read twice. */
-function moveCursor({ state, now, effects }: Turn, reading: ListReading, readTo: string) {
-  const { cursorMs, floorMs, beganMs } = state.marks;
-  const startMs = topOf(reading) ?? reading.atMs - (now.wallMs - beganMs);
-  const seenMs = Math.max(cursorMs ?? startMs, topOf(reading) ?? startMs);
-  const nextMs = cursorMs === undefined || readTo === 'bound' ? seenMs : Math.max(cursorMs, state.seenMs ?? cursorMs);
-  // Where the whole list was read at the start, everything that is not known is new.
-  const startFloorMs = readTo === 'end' ? Number.NEGATIVE_INFINITY : nextMs - CLOCK_MARGIN_MS;
-  state.seenMs = seenMs;
-  state.marks = { beganMs, cursorMs: nextMs, floorMs: cursorMs === undefined ? startFloorMs : floorMs };
-  if (nextMs !== cursorMs) effects.push({ type: 'cursor', marks: state.marks });
 }
 
 function waitFor({ state, now, effects }: Turn, pauseMs: number) {
