@@ -15,15 +15,11 @@ import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeL
 
 export interface AlertsLogOptions extends LockOptions {
   path: string;
-  /** Throws for a file that is something else, before anything is written to it. */
-  check(found: FoundLog): void;
   /** Takes in what the file holds; false: it is damaged. */
   restore(records: readonly unknown[], broken: number): boolean;
   /** What counts now. */
   all(): readonly unknown[];
 }
-
-export type FoundLog = ReturnType<typeof readLog>;
 
 const OWNER_ONLY_MODE = 0o600;
 /** What is read of a log at most: far above what is kept. */
@@ -35,7 +31,7 @@ const APPENDED_BYTES = 1024 * 1024;
  * Reads a log that nobody else may write, one that is not there is empty: its text, the records of its lines, and how many lines are none,
  * as the last one where it broke off. Throws a FleetError of kind `config` for what cannot be read.
  */
-function readLog(path: string) {
+export function readLog(path: string) {
   const text = readOwn(path);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const records = lines.flatMap((line) => {
@@ -75,7 +71,6 @@ function readOwn(path: string): string {
 export async function openLog(options: AlertsLogOptions) {
   const { path, restore } = options;
   const found = readLog(path);
-  options.check(found);
   const claim = await claimLog(options);
   const { records, broken } = readLog(path);
   /** Where the file is kept that was damaged. */
@@ -110,13 +105,9 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
     if (isStill && size === bytes) return;
     const holder = holderOf(path);
     const isOurs = holder?.id === claim.claim;
-    if (!isStill || !isOurs) {
-      const why =
-        holder === undefined || isOurs
-          ? 'was deleted or replaced while it was in use'
-          : `was taken over by ${nameOf(holder)}`;
-      throw new FleetError('output', `${path} ${why}`, { hint: 'the last alerts may be printed twice' });
-    }
+    const why = holder && !isOurs ? `taken over by ${nameOf(holder)}` : 'deleted or replaced while it was in use';
+    if (!isStill || !isOurs)
+      throw new FleetError('output', `${path} was ${why}`, { hint: 'the last alerts may be printed twice' });
     bytes = size;
   };
   const append = (added: readonly unknown[]) => {

@@ -7,7 +7,7 @@ import { isObject } from '../../json/parse.js';
 import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { openKnownAlerts, SOURCES, type Version } from './known.js';
-import { type FoundLog, openLog } from './log.js';
+import { openLog, readLog } from './log.js';
 
 /** Between which times everything was seen. */
 export interface Marks {
@@ -57,9 +57,9 @@ export async function openMemory(
       queue.restore(record);
     }
   };
+  refuseOther(path, baseUrl);
   const log = await openLog({
     ...{ path, clock, signal, say },
-    check: (found) => refuseOther(found, path, baseUrl),
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
@@ -131,7 +131,9 @@ function openQueue(append: (records: readonly unknown[]) => void) {
 }
 
 /** Refuses what is none of ours before anything is written to it. */
-function refuseOther({ text, records: [head] }: FoundLog, path: string, baseUrl: string): void {
+function refuseOther(path: string, baseUrl: string): void {
+  const { text, records } = readLog(path);
+  const [head] = records;
   const start = text.trimStart();
   if (!FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
     throw configError(`${path} is not a state file of fleet, and was left as it is`, 'choose another path');
