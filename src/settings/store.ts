@@ -1,16 +1,15 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
-import { hasCode, makeFolder, OWN_FOLDER_MODE, untilFree } from '../system/folder.js';
+import { makeFolder, OWN_FOLDER_MODE } from '../system/folder.js';
 import { quoteForShell } from '../system/shell-words.js';
 import { lazyPattern } from '../terminal/lazy-pattern.js';
 import { writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './folder.js';
 import type { KeyName } from './keys.js';
 import { alone } from './lock.js';
-import { refuseForeign, refuseForeignFolders, trustTargetOf } from './trust.js';
+import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
 export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
@@ -208,29 +207,10 @@ function partOf(content: Content, name: string): Content {
   return asObject((Object.hasOwn(content, name) ? content[name] : undefined) ?? {}, `"${name}"`);
 }
 
-/**
- * The text of a file of the settings, JSON or not; undefined when it is not there. Throws as loadStored does. At once: every start waits for
- * it, and `fs/promises` would start threads first.
- */
+/** The text of a file of the settings, JSON or not; undefined when it is not there. Throws as loadStored does. */
 export function readSettingsFile(path: string): string | undefined {
-  let file: number | undefined;
-  try {
-    refuseForeignFolders(path);
-    // Without waiting: a named pipe in its place would never open.
-    file = untilFree(() => openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)));
-    const found = fstatSync(file);
-    refuseForeign(path, found);
-    if (!found.isFile()) throw new Error('it is not a regular file');
-    if (found.size > LIMIT_BYTES) throw new Error(`it is larger than ${LIMIT_BYTES / 1_000_000} MB`);
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    if (error instanceof FleetError) throw error;
-    const hint = 'check the path and its permissions, or set FLEET_CONFIG_DIR';
-    throw configError(`${path} cannot be read: ${reasonOf(error)}`, hint, error);
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+  refuseForeignFolders(path);
+  return readOwnFile(path, LIMIT_BYTES, 'check the path and its permissions, or set FLEET_CONFIG_DIR');
 }
 
 /** Changes the content of a file; what is `undefined` in it is taken out. Throws where it cannot be parsed. */

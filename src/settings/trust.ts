@@ -1,8 +1,9 @@
-// Checks, as ssh does, that only the operator can write a settings file.
+// Reads files that only the operator can write, which is checked as ssh does it.
 
-import { realpathSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { configError } from '../errors.js';
+import { configError, FleetError, reasonOf } from '../errors.js';
+import { hasCode, untilFree } from '../system/folder.js';
 import { quoteForShell } from '../system/shell-words.js';
 import { nameOfUser } from '../system/user.js';
 
@@ -11,7 +12,7 @@ const OTHERS_WRITE_BITS = 0o022;
 const ROOT = 0;
 
 /** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
-export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
+function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   // Windows keeps neither owners nor modes that Node could read.
   if (process.platform === 'win32') return;
   const own = process.geteuid?.() ?? ROOT;
@@ -33,6 +34,29 @@ export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
     const found = statIfThere(folder);
     if (found !== undefined) refuseForeign(folder, found);
+  }
+}
+
+/**
+ * The text of a file that nobody else may write; undefined when it is not there. Throws a FleetError of kind `config` for what cannot be read.
+ * At once: every start waits for the settings, and `fs/promises` would start threads first.
+ */
+export function readOwnFile(path: string, limitBytes: number, hint: string): string | undefined {
+  let file: number | undefined;
+  try {
+    // Without waiting: a named pipe in its place would never open.
+    file = untilFree(() => openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)));
+    const found = fstatSync(file);
+    refuseForeign(path, found);
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    if (found.size > limitBytes) throw new Error(`it is larger than ${limitBytes / 1_000_000} MB`);
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    if (error instanceof FleetError) throw error;
+    throw configError(`${path} cannot be read: ${reasonOf(error)}`, hint, error);
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

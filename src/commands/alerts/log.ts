@@ -8,9 +8,9 @@ import * as fs from 'node:fs';
 import { hostname } from 'node:os';
 import { configError, FleetError, reasonOf } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
-import { refuseForeign, statIfThere, trustTargetOf } from '../../settings/trust.js';
+import { readOwnFile, statIfThere, trustTargetOf } from '../../settings/trust.js';
 import { sleep } from '../../system/clock.js';
-import { hasCode, moveFile } from '../../system/folder.js';
+import { moveFile } from '../../system/folder.js';
 import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../shared/bulk/lock.js';
 
 export interface AlertsLogOptions extends LockOptions {
@@ -23,7 +23,7 @@ export interface AlertsLogOptions extends LockOptions {
 
 const OWNER_ONLY_MODE = 0o600;
 /** What is read of a log at most: far above what is kept. */
-const LIMIT_BYTES = 400 * 1024 * 1024;
+const LIMIT_BYTES = 400_000_000;
 /** After so many more bytes, some ten thousand lines, the file is written anew, unless it was larger from the start. */
 const APPENDED_BYTES = 1024 * 1024;
 
@@ -32,7 +32,7 @@ const APPENDED_BYTES = 1024 * 1024;
  * as the last one where it broke off. Throws a FleetError of kind `config` for what cannot be read.
  */
 export function readLog(path: string) {
-  const text = readOwn(path);
+  const text = readOwnFile(path, LIMIT_BYTES, 'check the path and its permissions') ?? '';
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const records = lines.flatMap((line) => {
     try {
@@ -42,25 +42,6 @@ export function readLog(path: string) {
     }
   });
   return { text, records, broken: lines.length - records.length };
-}
-
-function readOwn(path: string): string {
-  let descriptor: number | undefined;
-  try {
-    // Without waiting: a named pipe in its place would never open.
-    descriptor = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
-    const found = fs.fstatSync(descriptor);
-    refuseForeign(path, found);
-    if (!found.isFile()) throw new Error('it is not a regular file');
-    if (found.size > LIMIT_BYTES) throw new Error(`it is larger than ${LIMIT_BYTES / 2 ** 20} MB`);
-    return fs.readFileSync(descriptor, 'utf8');
-  } catch (thrown) {
-    if (hasCode(thrown, 'ENOENT')) return '';
-    if (thrown instanceof FleetError) throw thrown;
-    throw configError(`${path} cannot be read: ${reasonOf(thrown)}`, 'check the path and its permissions', thrown);
-  } finally {
-    if (descriptor !== undefined) fs.closeSync(descriptor);
-  }
 }
 
 /**
