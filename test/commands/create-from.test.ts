@@ -76,14 +76,14 @@ test.each([
 
 test('linked resources, texts and defaults from flags', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
-  const [model, other] = sandbox.models.map(({ uuid }) => uuid);
+  const [{ uuid: model = '' } = {}, other] = sandbox.models;
   const lock = '00000000-0000-4000-8000-00000000000a';
-  const text = `name,serial_number,model,lock\nAda,1,,${lock}\nBea,2,${other},\n`;
-  const flags = ['--model', model ?? '', '--description', 'new', '--concurrency', '1'];
+  const text = `name,serial_number,model,lock\nAda,1,,${lock}\nBea,2,${other?.name},\n`;
+  const flags = ['--model', model, '--description', 'new', '--concurrency', '1'];
   expect((await create(sandbox, ['--from', await fileOf(text), '--yes', ...flags])).code).toBe(0);
   const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
   const model1 = `${sandbox.baseUrl}/bicycle_models/${model}/`;
-  const model2 = `${sandbox.baseUrl}/bicycle_models/${other}/`;
+  const model2 = `${sandbox.baseUrl}/bicycle_models/${other?.uuid}/`;
   const common = { organization, description: 'new' };
   expect(posted(sandbox)).toEqual([
     { ...common, name: 'Ada', serial_number: '1', lock: `${sandbox.baseUrl}/locks/${lock}/`, model: model1 },
@@ -123,8 +123,8 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     ['', ':1: no bicycles found'],
     [' \n', ':1: no bicycles found'],
     ['[]', ':1: no bicycles found'],
-    ['name,lock\nAda,\n,7\n', ':3: lock is neither a URL nor a UUID: "7" (and 1 more)'],
-    ['name,model\nAda,city\n', ':2: model is neither a URL nor a UUID: "city"'],
+    ['name,lock\nAda,7\n,\n', ':2: no lock is named "7" (and 1 more)'],
+    ['name,model\nAda,city\n', ':2: no model is named "city"'],
     ['name,description\nAda,"x\n', ':2: a quote is opened here and never closed'],
     ['[{"name":"Ada"},\n {"name":7}]', ':2: name must be text, not 7'],
     ['{"name":"Ada"}\n{"name":" "}', ':2: the name is empty'],
@@ -140,15 +140,12 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('people see each on a line of its own', async () => {
+  test('people see the others in the hint', async () => {
     const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
     const { stderr } = await create(sandbox(), ['--from', path]);
     expect(stderr.split('\n')).toEqual([
-      `${path}:2: model is neither a URL nor a UUID: "x"`,
-      `${path}:3: the name is missing`,
-      `${path}:4: lock is neither a URL nor a UUID: "y"`,
-      `error: ${path}:2: model is neither a URL nor a UUID: "x" (and 2 more)`,
-      'hint: nothing was sent; fix the file and run the command again',
+      `error: ${path}:2: no model is named "x" (and 2 more)`,
+      `hint: ${path}:3: the name is missing; ${path}:4: no lock is named "y"; nothing was sent; fix the file and run the command again`,
       '',
     ]);
   });
@@ -161,7 +158,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(code).toBe(2);
     expect(JSON.parse(stderr).error.detail).toEqual([
       `${path}:8002: serial_number "S7" is already that of line 9`,
-      `${path}:8003: model is neither a URL nor a UUID: "z"`,
+      `${path}:8003: no model is named "z"`,
       `${path}:8004: the same bicycle as in line 11`,
       `${path}:8005: serial_number "S9" is already that of line 11`,
     ]);

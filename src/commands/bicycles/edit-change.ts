@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { isLinkField } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -9,10 +10,22 @@ import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
+import { ID_DIGITS } from '../../views/bicycle.js';
+import { typedField } from '../api/fields.js';
+import { carryOut } from '../shared/bulk/carry-out.js';
 import { describeBefore } from '../shared/bulk/evidence.js';
-import type { BulkChange, Decide, Doubt, Task, TaskDecision } from '../shared/bulk/plan.js';
+import type { BulkChange, BulkPlan, ChangeOptions, Decide, Doubt, Task, TaskDecision } from '../shared/bulk/plan.js';
+import { describe } from '../shared/list/pick-one.js';
+import { type FieldFlags, readLink } from './fields.js';
 import type { EditMethod } from './flag-values.js';
 import { fetchBicycle } from './get.js';
+
+export interface EditOptions extends FieldFlags, ChangeOptions {
+  note?: string;
+  /** `NAME=VALUE`, typed as in `fleet api -F` where the field is no text; a value in double quotes is a text. */
+  field?: string[];
+  method?: EditMethod;
+}
 
 /** Fields of a bicycle as the service sent it; numbers keep their digits. */
 export type BicycleFields = { readonly [field: string]: unknown };
@@ -28,11 +41,14 @@ export interface Edit {
 /** What messages call the request. */
 export const SUBJECT = 'the edit';
 
+/** Fields that hold texts; whether the others do is seen by what they hold now. */
+export const EDITED_TEXTS: readonly string[] = [...NEW_BICYCLE_FIELDS, 'note'];
+
 /** Statuses of a service that has the address and not the method. */
 export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 
 /** The edit that gives a bicycle, as it was read, these fields. */
-export function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: BicycleFields): Edit {
+function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: BicycleFields): Edit {
   const before = readExact(json) as BicycleFields;
   const changed = Object.entries(wanted).filter(([field, one]) => writeJson(one) !== writeJson(before[field]));
   const key = keyOfBody(uuid, writeJson(wanted));
@@ -40,19 +56,48 @@ export function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: Bic
   return { task, wanted, before, changed };
 }
 
+/** Reads a bicycle, and makes the edit that gives it the fields that are wanted by what it is now. */
+export async function readEdit(
+  context: Context,
+  uuid: string,
+  wantedOf: (before: BicycleFields) => Promise<BicycleFields>,
+): Promise<Edit> {
+  const item = await fetchBicycle(context, await context.client(), uuid);
+  return editTo(uuid, item, await wantedOf(readExact(item.json) as BicycleFields));
+}
+
+/** What a text makes of a field: `null` clears it, a link is looked up by name, and what is no text now is of the type that it looks like. */
+export async function readValue(context: Context, field: string, text: string, before: unknown): Promise<unknown> {
+  if (text === 'null') return null;
+  if (text === before) return text;
+  if (isLinkField(field)) return readLink(context, field, text);
+  const isText = EDITED_TEXTS.includes(field) || typeof before === 'string';
+  return isText ? text : typedField(field, text).value;
+}
+
 /** What tells in a journal the same bicycle, or row of a file, from one that is to be another. */
 export function keyOfBody(place: string | number, body: string): string {
   return `${place}:${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }
 
-/** What an edit of each does; `asked` is the only method where one is given. */
-export function changeFor(context: Context, editOf: (task: Task) => Edit, asked: EditMethod | undefined): BulkChange {
+/** Shows what would change, and carries the edits out. Throws what carryOut throws. */
+export async function carryOutEdits(
+  context: Context,
+  edits: readonly Edit[],
+  options: EditOptions,
+  plan: Omit<BulkPlan, 'change' | 'tasks'>,
+  how: Pick<BulkChange, 'isAlwaysAsked' | 'explain'>,
+): Promise<void> {
+  await showChanges(context, edits);
+  const byKey = new Map(edits.map((edit) => [edit.task.key, edit]));
+  const editOf = ({ key }: Task) => byKey.get(key) as Edit;
+  const asked = options.method;
   let method = asked ?? 'PUT';
-  return {
+  const change: BulkChange = {
     resource: BICYCLE,
     verb: 'edit',
     command: 'edit',
-    isAlwaysAsked: true,
+    ...how,
     isNeedless: (task) => editOf(task).changed.length === 0,
     requestOf: (task) => requestFor(method, editOf(task)),
     mayTryOtherwise({ status }, request) {
@@ -63,6 +108,30 @@ export function changeFor(context: Context, editOf: (task: Task) => Edit, asked:
     findIgnored: (task, answer) => findIgnored(editOf(task), answer),
     lookUp: (client, doubts) => lookUpEdits(context, client, doubts, editOf),
   };
+  await carryOut(context, { ...plan, change, tasks: edits.map(({ task }) => task) }, options);
+}
+
+/** Changes that are shown before the question. */
+const CHANGES_SHOWN = 100;
+
+/** `BICYCLE FIELD OLD NEW`, a row a change, on stderr. */
+async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Promise<void> {
+  const idDigits = io.stderr.isTerminal ? ID_DIGITS : undefined;
+  const changes = edits.flatMap(({ task, before, changed }) =>
+    changed.map(([field, value]) => [
+      clean(describe(task.uuid?.slice(0, idDigits), task.name)),
+      clean(field),
+      `${showValue(before[field])} -> ${showValue(value)}`,
+    ]),
+  );
+  if (changes.length === 0) return;
+  const { drawRows } = await import('../../terminal/report.js');
+  const table = drawRows([['BICYCLE', 'FIELD', 'OLD -> NEW'], ...changes.slice(0, CHANGES_SHOWN)]);
+  for (const line of table.trimEnd().split('\n')) await notice(line);
+  if (changes.length > CHANGES_SHOWN)
+    await notice(`and ${changes.length - CHANGES_SHOWN} more changes; --dry-run prints every request`);
+  const same = edits.filter(({ changed }) => changed.length === 0).length;
+  if (same > 0) await notice(`${same} of ${edits.length} already have these values`);
 }
 
 /** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
@@ -86,33 +155,24 @@ function requestFor(method: EditMethod, { task, before, changed }: Edit): HttpRe
   return { method, path: BICYCLE.path(uuid), body: writeJson(body), subject: SUBJECT, shownBy: BICYCLE.shownBy(uuid) };
 }
 
-/** Observed: a service ignores some fields in some states. */
-function findIgnored(edit: Edit, answer: HttpAnswer): FleetError | undefined {
-  const left = findLeft(edit, answer);
-  if (left.length === 0) return undefined;
-  const rest = left.length < edit.changed.length ? 'the other fields were changed' : 'nothing was changed';
-  return new FleetError('partial', `the service left as it was: ${left.join(', ')}`, {
-    status: answer.status,
-    trace: answer.trace,
-    hint: `${rest}; some fields can be edited in some states only`,
-  });
-}
-
-/** The fields that an answer shows as they were, or not at all: what it does not have, the service does not have. */
-export function findLeft({ before, changed }: Edit, { text }: HttpAnswer): string[] {
-  if (text.trim() === '') return [];
+/** The fields that an answer shows as they were, or not at all: what it does not have, the service does not have. Observed: it ignores some in some states. */
+function findIgnored({ before, changed }: Edit, { text, status, trace }: HttpAnswer): FleetError | undefined {
+  if (text.trim() === '') return undefined;
   const after = readExact(text) as BicycleFields;
-  return changed
-    .filter(([field]) => !Object.hasOwn(after, field) || writeJson(after[field]) === writeJson(before[field]))
-    .map(
-      ([field]) => `${clean(field)} (${Object.hasOwn(after, field) ? showValue(after[field]) : 'not in its answer'})`,
-    );
+  const hasField = (field: string) => Object.hasOwn(after, field);
+  const left = changed
+    .filter(([field]) => !hasField(field) || writeJson(after[field]) === writeJson(before[field]))
+    .map(([field]) => `${clean(field)} (${hasField(field) ? showValue(after[field]) : 'not in its answer'})`);
+  if (left.length === 0) return undefined;
+  const rest = left.length < changed.length ? 'the other fields were changed' : 'nothing was changed';
+  const hint = `${rest}; some fields can be edited in some states only`;
+  return new FleetError('partial', `the service left as it was: ${left.join(', ')}`, { status, trace, hint });
 }
 
 /** A value longer than this is cut: it is only to be recognised. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
-export function showValue(value: unknown): string {
+function showValue(value: unknown): string {
   const text = textOf(value);
   if (text === '') return '(empty)';
   return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));

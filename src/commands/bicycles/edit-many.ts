@@ -5,26 +5,22 @@ import { isLinkField } from '../../api/links.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { readExact } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { ACTIONS } from '../../views/action.js';
-import { ID_DIGITS } from '../../views/bicycle.js';
-import { typedField } from '../api/fields.js';
-import { withNamesFound } from '../named/find.js';
-import { carryOut } from '../shared/bulk/carry-out.js';
-import type { Task } from '../shared/bulk/plan.js';
 import { badLine, parseRows, type TargetRow } from '../shared/bulk/targets.js';
-import { describe } from '../shared/list/pick-one.js';
-import type { EditOptions } from './edit.js';
-import { type BicycleFields, changeFor, type Edit, editTo, showValue } from './edit-change.js';
-import { fetchBicycle } from './get.js';
-import { isField, readFlags, refuseFlags } from './new-bicycles.js';
+import {
+  type BicycleFields,
+  carryOutEdits,
+  EDITED_TEXTS,
+  type Edit,
+  type EditOptions,
+  readEdit,
+  readValue,
+} from './edit-change.js';
+import { isField, refuseFlags } from './fields.js';
 
 /** Fields that only the service sets: a list that was exported and edited has them too. */
 const READ_ONLY: readonly string[] = [...BICYCLE_FIELDS.filter((field) => !isField(field)), 'concurrency_version'];
-
-/** Changes of the table that a terminal shows. */
-const CHANGES_SHOWN = 100;
 
 /** Edits the bicycles that stdin names. Throws what carryOut throws, and a FleetError of kind `usage` for rows that cannot be carried out. */
 export async function editMany(context: Context, options: EditOptions): Promise<void> {
@@ -34,12 +30,7 @@ export async function editMany(context: Context, options: EditOptions): Promise<
   for await (const row of parseRows(context, 'surest')) rows.push(row);
   refuseWithoutFields(rows);
   const edits = await readEdits(context, rows, options.concurrency);
-  await showChanges(context, edits);
-  const byKey = new Map(edits.map((edit) => [edit.task.key, edit]));
-  const editOf = ({ key }: Task) => byKey.get(key) as Edit;
-  const change = changeFor(context, editOf, options.method);
-  const tasks = edits.map(({ task }) => task);
-  await carryOut(context, { change, tasks, isStdin: true, shape: ACTIONS }, options);
+  await carryOutEdits(context, edits, options, { shape: ACTIONS, isStdin: true }, { isAlwaysAsked: true });
 }
 
 /** Refuses rows without a column that an edit writes: they would change nothing, whatever they say. */
@@ -60,7 +51,6 @@ function refuseWithoutFields(rows: readonly TargetRow[]): void {
 
 /** Reads the bicycles as they are now, and finds out what the rows change. Throws a FleetError of kind `usage` for what they cannot. */
 async function readEdits(context: Context, rows: readonly TargetRow[], concurrency: number): Promise<Edit[]> {
-  const client = await context.client();
   const lines = new Map<string, number>();
   for (const { uuid, line } of rows) {
     const first = lines.get(uuid);
@@ -73,9 +63,7 @@ async function readEdits(context: Context, rows: readonly TargetRow[], concurren
   const work = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [index, row] = next;
-      const item = await fetchBicycle(context, client, row.uuid);
-      const before = readExact(item.json) as BicycleFields;
-      edits[index] = editTo(row.uuid, item, await wantedFields(context, row, before, leftOut));
+      edits[index] = await readEdit(context, row.uuid, (before) => wantedFields(context, row, before, leftOut));
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
@@ -93,40 +81,13 @@ async function wantedFields(
 ) {
   const wanted = new Map<string, unknown>();
   for (const [field, cell] of Object.entries(fields)) {
-    const isWritable = isField(field) || field === 'note';
     if (field === namedBy || field === 'uuid' || (isRecord && cell === null)) continue;
     if (READ_ONLY.includes(field)) leftOut.add(field);
-    else if (!isWritable && !Object.hasOwn(before, field))
-      throw unknownWord('column', field, [...NEW_BICYCLE_FIELDS, 'note']);
-    else if (isRecord && cell === 'null') wanted.set(field, null);
-    else if (typeof cell !== 'string' || cell === '' || cell === before[field]) wanted.set(field, cell);
-    else if (isLinkField(field)) {
-      const { baseUrl } = await context.client();
-      wanted.set(field, readFlags(baseUrl, await withNamesFound(context, { [field]: cell }))[field]);
-    }
-    // A cell of CSV is of the type that the field has now.
-    else if (isRecord && !isWritable && typeof before[field] !== 'string')
-      wanted.set(field, typedField(field, cell).value);
-    else wanted.set(field, cell);
+    else if (!EDITED_TEXTS.includes(field) && !Object.hasOwn(before, field))
+      throw unknownWord('column', field, EDITED_TEXTS);
+    // Only cells of CSV have no type of their own.
+    else if (typeof cell !== 'string' || (!isRecord && !isLinkField(field))) wanted.set(field, cell);
+    else wanted.set(field, await readValue(context, field, cell, before[field]));
   }
   return Object.fromEntries(wanted);
-}
-
-/** `BICYCLE FIELD OLD NEW`, a row a change, on stderr. */
-async function showChanges(context: Context, edits: readonly Edit[]): Promise<void> {
-  const idDigits = context.io.stderr.isTerminal ? ID_DIGITS : undefined;
-  const changes = edits.flatMap(({ task, before, changed }) =>
-    changed.map(([field, value]) => [
-      clean(describe(task.uuid?.slice(0, idDigits), task.name)),
-      clean(field),
-      `${showValue(before[field])} -> ${showValue(value)}`,
-    ]),
-  );
-  const same = edits.filter(({ changed }) => changed.length === 0).length;
-  const { drawRows } = await import('../../terminal/report.js');
-  const table = drawRows([['BICYCLE', 'FIELD', 'OLD -> NEW'], ...changes.slice(0, CHANGES_SHOWN)]);
-  if (changes.length > 0) for (const line of table.trimEnd().split('\n')) await context.notice(line.trimEnd());
-  if (changes.length > CHANGES_SHOWN)
-    await context.notice(`and ${changes.length - CHANGES_SHOWN} more changes; --dry-run prints every request`);
-  if (same > 0 && changes.length > 0) await context.notice(`${same} of ${edits.length} already have these values`);
 }

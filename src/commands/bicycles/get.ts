@@ -32,7 +32,7 @@ const ALERTS_SHOWN = 5;
 const CHANGES_SHOWN = 5;
 
 /** How one bicycle alone is printed. */
-export const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
+const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /** Shows one bicycle. `text` is a UUID, the beginning of one, or an exact name, serial number or bleid. */
 export async function getBicycle(context: Context, text: string): Promise<void> {
@@ -92,9 +92,11 @@ export async function fetchBicycle(context: Context, client: Client, uuid: strin
   });
 }
 
-/** The bicycle of an answer to a change; undefined where the service sent none. */
-export function bicycleOf({ text }: HttpAnswer): Item<Bicycle> | undefined {
-  return text.trim() === '' ? undefined : { json: squeeze(text.trim()), value: parseJson(text) as Bicycle };
+/** Prints the bicycle that a change was answered with. Assumed: the answer, which the interface does not show, is the bicycle. */
+export async function printAnswer(context: Context, { text }: HttpAnswer, done: 'created' | 'edited'): Promise<void> {
+  const json = squeeze(text.trim());
+  if (json === '') await context.notice(`the bicycle was ${done}; the service sent no description of it`);
+  await printRows(context, ONE_BICYCLE, json === '' ? [] : [{ json, value: parseJson(json) as Bicycle }]);
 }
 
 /** Its last changes but for those of place and charge, as the mirror of `--offline`, or a current one, has them. */

@@ -21,7 +21,7 @@ import type { Run } from '../../context.js';
 import { OFFLINE, readTo, TO } from '../../mirror/address.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addListFlags } from '../shared/list/flags.js';
-import type { EditOptions } from './edit.js';
+import type { EditOptions } from './edit-change.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './flag-values.js';
 import { addFilters, addFleetFilters } from './list-flags.js';
 
@@ -124,8 +124,8 @@ function addEdit(bicycles: Command, run: Run): void {
     [
       'edit',
       'change fields of a bicycle, or of many from a file',
-      `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name.
-PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
+      `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name,
+and null clears a field. PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
 The version that was read is sent too, so that the edit of somebody else is not overwritten.
 - reads many from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
 of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing, null clears the field.`,
@@ -141,10 +141,14 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
     .option('--description <text>', 'free-text description')
     .option('--serial-number <text>', 'frame serial number')
     .option('--note <text>', 'note of the operators')
-    .option('--model <url|uuid|name>', 'bicycle model; null removes it', anyText(MODELS))
-    .option('--lock <url|uuid|name>', 'lock attached to the bicycle; null removes it')
+    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
+    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
     .option('--organization <url|uuid|name>', 'owning organization', anyText(ORGANIZATIONS))
-    .option('--field <name=value>', `any further field, typed; NAME='"5"' is a text (repeatable)`, collect)
+    .option(
+      '--field <name=value>',
+      `any further field; typed unless it is a text now or NAME='"5"' (repeatable)`,
+      collect,
+    )
     .option(
       '--method <method>',
       `${EDIT_METHODS.join(' or ')} (default: the one that the service supports)`,

@@ -1,6 +1,6 @@
 // Finds organizations, zones, models, locks and users by name, where the service lists them.
 
-import { LINK_FIELDS, type LinkField, wholeUuid } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../../api/named.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
@@ -58,31 +58,18 @@ export async function showOrganizations(context: Context, uuids: readonly string
 
 /** The UUID of the one that is meant by a UUID, a URL that ends in one, or an exact name, which is looked up before anything else is sent. */
 export async function uuidOfNamed(context: Context, kind: NamedKind, text: string): Promise<string> {
-  const whole = wholeUuid(text);
-  if (whole !== undefined) return whole;
-  const known = FOUND.get(context) ?? new Map<string, Promise<string>>();
-  FOUND.set(context, known);
-  const key = `${kind.path} ${text}`;
-  const found = known.get(key) ?? findByName(context, kind, text);
-  known.set(key, found);
-  return found;
+  return wholeUuid(text) ?? findByName(context, kind, text);
 }
 
-/** What a command has looked up: the organization of the settings is asked for in several places. */
-const FOUND = new WeakMap<Context, Map<string, Promise<string>>>();
+/** What a command has read: the organization of the settings is asked for in several places, and rows of a file name many. */
+const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined>>>();
 
-/** What the flags of a bicycle say of what it is linked to. */
-export type LinkFlags = { [Field in LinkField]?: string };
-
-/** The flags with names replaced by UUIDs, looked up before anything else is sent; a URL, and `null`, which clears a link, stay. */
-export async function withNamesFound<Flags extends LinkFlags>(context: Context, flags: Flags): Promise<Flags> {
-  const found: LinkFlags = {};
-  for (const field of LINK_FIELDS) {
-    const text = flags[field];
-    if (text !== undefined && text !== '' && text !== 'null' && !/^https?:/i.test(text))
-      found[field] = await uuidOfNamed(context, NAMED[field], text);
-  }
-  return { ...flags, ...found };
+function readOnce(context: Context, kind: NamedKind): Promise<Names | undefined> {
+  const lists = NAMES_READ.get(context) ?? new Map<NamedKind, Promise<Names | undefined>>();
+  NAMES_READ.set(context, lists);
+  const names = lists.get(kind) ?? context.client().then((client) => readNames(client, kind));
+  lists.set(kind, names);
+  return names;
 }
 
 /** The one of that name, whatever the case where only one has it so. Throws a FleetError that lists what else there is. */
@@ -90,7 +77,7 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
   const { one, many } = kind;
   const wanted = text.trim();
   if (wanted === '') throw usageError(`the ${one} is empty`, 'give its UUID or its name');
-  const names = await readNames(await context.client(), kind);
+  const names = await readOnce(context, kind);
   if (names === undefined)
     throw usageError(`this service lists no ${many} by name, so "${shorten(text)}" cannot be found`, 'give its UUID');
   const called = (isIt: (name: string) => boolean) => [...names].filter(([, own]) => own.some(isIt));

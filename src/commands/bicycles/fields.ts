@@ -1,0 +1,58 @@
+// The fields of a bicycle as flags and rows of a file give them.
+
+import { NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
+import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
+import { NAMED } from '../../api/named.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { uuidOfNamed } from '../named/find.js';
+
+type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
+
+/** Texts by the field that they are for. */
+export type FieldTexts = { [field in FieldName]?: string | undefined };
+
+/** The flags that give the fields of a bicycle. */
+export interface FieldFlags extends Omit<FieldTexts, 'serial_number'> {
+  serialNumber?: string;
+}
+
+/** Whether a creation takes the field; an edit may change it, too. */
+export function isField(name: string): name is FieldName {
+  return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
+}
+
+export function textsOf({ name, organization, model, lock, serialNumber, description }: FieldFlags): FieldTexts {
+  return { name, organization, model, lock, serial_number: serialNumber, description };
+}
+
+/** Fields from their texts. Throws what the look-up of a name throws. */
+export async function readFields(context: Context, texts: FieldTexts): Promise<Partial<NewBicycle>> {
+  const fields: Partial<NewBicycle> = {};
+  for (const field of NEW_BICYCLE_FIELDS) {
+    const text = texts[field];
+    if (text !== undefined) fields[field] = isLinkField(field) ? await readLink(context, field, text) : text;
+  }
+  return fields;
+}
+
+/** What a linked resource is sent as: a URL as it is; a UUID, or that of a name, which is looked up, as a URL below the base. */
+export async function readLink(context: Context, field: LinkField, written: string): Promise<string> {
+  const text = written.trim();
+  if (text === '' || /^https?:/i.test(text)) return text;
+  const { baseUrl } = await context.client();
+  return resourceLink(baseUrl, field, await uuidOfNamed(context, NAMED[field], text));
+}
+
+/** Refuses flags that make no sense here. */
+export function refuseFlags<Options>(
+  options: Options,
+  names: readonly (keyof Options & string)[],
+  why: string,
+  hint?: string,
+) {
+  for (const name of names) {
+    if (options[name] === undefined || options[name] === false) continue;
+    throw usageError(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}`, hint);
+  }
+}
