@@ -9,7 +9,7 @@ import { lookUpCreations } from '../shared/bulk/created.js';
 import type { BulkPlan, ChangeOptions, Creation, Task } from '../shared/bulk/plan.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 import { keyOfBody } from './edit-change.js';
-import { type FieldFlags, readFields, refuseFlags, textsOf } from './fields.js';
+import { type FieldFlags, readBicycleFields, refuseFlags, textsOf } from './fields.js';
 import { printAnswer } from './get.js';
 import { readNewBicycles } from './new-bicycles.js';
 
@@ -24,7 +24,10 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   refuseFlags(options, ['journal', 'failFast'], 'goes with --from: one bicycle is created with one request');
   const name = readName(options.name);
   const owner = options.organization ?? (await requireOrganization(context, undefined));
-  const { organization = '', ...fields } = await readFields(context, { ...textsOf(options), organization: owner });
+  const { organization = '', ...fields } = await readBicycleFields(context, {
+    ...textsOf(options),
+    organization: owner,
+  });
   const plan = planFor([taskOf({ row: 1, body: { ...fields, name, organization } })], 'flags');
   const show: BulkPlan['show'] = (answer) => printAnswer(context, answer, 'created');
   await carryOut(context, { ...plan, shape: ACTION, show }, options);
@@ -44,7 +47,7 @@ async function createFrom(context: Context, from: string, options: CreateOptions
   refuseFlags(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
   const source = from === '-' ? 'stdin' : from;
   const organization = options.organization ?? (await chosenOrganization(context));
-  const defaults = await readFields(context, { ...textsOf(options), organization });
+  const defaults = await readBicycleFields(context, { ...textsOf(options), organization });
   const tasks = (await readNewBicycles(context, from, source, defaults)).map(taskOf);
   await carryOut(context, { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) }, options);
 }

@@ -57,7 +57,7 @@ function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: BicycleFie
 }
 
 /** Reads a bicycle, and makes the edit that gives it the fields that are wanted by what it is now. */
-export async function readEdit(
+export async function prepareEdit(
   context: Context,
   uuid: string,
   wantedOf: (before: BicycleFields) => Promise<BicycleFields>,

@@ -14,7 +14,7 @@ import {
   EDITED_TEXTS,
   type Edit,
   type EditOptions,
-  readEdit,
+  prepareEdit,
   readValue,
 } from './edit-change.js';
 import { isField, refuseFlags } from './fields.js';
@@ -63,7 +63,7 @@ async function readEdits(context: Context, rows: readonly TargetRow[], concurren
   const work = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [index, row] = next;
-      edits[index] = await readEdit(context, row.uuid, (before) => wantedFields(context, row, before, leftOut));
+      edits[index] = await prepareEdit(context, row.uuid, (before) => wantedFields(context, row, before, leftOut));
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));

@@ -8,7 +8,7 @@ import { canAsk } from '../../terminal/prompt.js';
 import { ACTION } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
 import { describe } from '../shared/list/pick-one.js';
-import { carryOutEdits, type EditOptions, METHOD_NOT_SERVED, readEdit, readValue, SUBJECT } from './edit-change.js';
+import { carryOutEdits, type EditOptions, METHOD_NOT_SERVED, prepareEdit, readValue, SUBJECT } from './edit-change.js';
 import { refuseFlags, textsOf } from './fields.js';
 import { findBicycle } from './find.js';
 import { EDIT_METHODS, type EditMethod } from './flag-values.js';
@@ -19,7 +19,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
   refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
   const asked = readChanges(context, options);
   const { uuid, item: found } = await findBicycle(context, text);
-  const edit = await readEdit(context, uuid, async (before) => {
+  const edit = await prepareEdit(context, uuid, async (before) => {
     const wanted = new Map<string, unknown>();
     for (const [field, valueFor] of asked) wanted.set(field, await valueFor(before[field]));
     return Object.fromEntries(wanted);

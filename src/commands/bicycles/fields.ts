@@ -10,10 +10,10 @@ import { uuidOfNamed } from '../named/find.js';
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 
 /** Texts by the field that they are for. */
-export type FieldTexts = { [field in FieldName]?: string | undefined };
+export type BicycleTexts = { [field in FieldName]?: string | undefined };
 
 /** The flags that give the fields of a bicycle. */
-export interface FieldFlags extends Omit<FieldTexts, 'serial_number'> {
+export interface FieldFlags extends Omit<BicycleTexts, 'serial_number'> {
   serialNumber?: string;
 }
 
@@ -22,12 +22,12 @@ export function isField(name: string): name is FieldName {
   return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
 }
 
-export function textsOf({ name, organization, model, lock, serialNumber, description }: FieldFlags): FieldTexts {
+export function textsOf({ name, organization, model, lock, serialNumber, description }: FieldFlags): BicycleTexts {
   return { name, organization, model, lock, serial_number: serialNumber, description };
 }
 
 /** Fields from their texts. Throws what the look-up of a name throws. */
-export async function readFields(context: Context, texts: FieldTexts): Promise<Partial<NewBicycle>> {
+export async function readBicycleFields(context: Context, texts: BicycleTexts): Promise<Partial<NewBicycle>> {
   const fields: Partial<NewBicycle> = {};
   for (const field of NEW_BICYCLE_FIELDS) {
     const text = texts[field];

@@ -8,7 +8,7 @@ import { readLines } from '../../terminal/stdin.js';
 import type { Creation } from '../shared/bulk/plan.js';
 import { readRows, Unreadable } from '../shared/bulk/rows.js';
 import { requireOrganization } from '../shared/organization.js';
-import { isField, readFields } from './fields.js';
+import { isField, readBicycleFields } from './fields.js';
 
 type Body = Partial<NewBicycle>;
 
@@ -70,7 +70,7 @@ export async function readNewBicycles(
   if (problems.length > 0) throw wrongRows(problems);
   const hasOwner = bodies.every(({ organization }) => organization !== undefined);
   const owner = hasOwner ? undefined : await requireOrganization(context, undefined);
-  const { organization: found = '' } = await readFields(context, { organization: owner });
+  const { organization: found = '' } = await readBicycleFields(context, { organization: owner });
   return bodies.map(({ name = '', organization = found, ...rest }, index) => ({
     row: index + 1,
     body: { name, organization, ...rest },
@@ -108,7 +108,7 @@ async function readBody(context: Context, row: { [field: string]: unknown }, lin
   const name = texts.get('name');
   if (name === undefined) throw usageError('the name is missing');
   if (name.trim() === '') throw usageError('the name is empty');
-  return readFields(context, Object.fromEntries(texts));
+  return readBicycleFields(context, Object.fromEntries(texts));
 }
 
 /** Says of a bicycle which earlier one it is the same as, or has something of that no two can have. `lines` are where each came first. */
