@@ -36,9 +36,6 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
-/** User, hosts, database and parameters; several hosts are no URL. */
-const POSTGRES_PARTS = /^[a-z]+:\/\/(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
-const SERVER = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 /** Parameters of an address that are secrets. */
 const SECRET_PARAMETERS = ['password', 'sslpassword'];
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
@@ -71,44 +68,34 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
 /** Never repeats the text: a password may stand anywhere in it. */
 function parsePostgres(url: string): ParsedAddress {
   const parameters = postgresParameters(url);
-  const { user = '', dbname = '', port = '', ...others } = parameters ?? {};
-  const isSecret = Object.keys(others).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase()));
-  if (url.includes('#')) return { reason: 'the address of a database must not hold #', hint: 'write it as %23' };
-  if (user.includes(':') || isSecret)
-    return { reason: 'the address of a database must not hold a password: process lists show it', hint: PASSWORD_HINT };
-  const refusal =
-    parameters === undefined
-      ? 'something in it is not percent-encoded as UTF-8'
-      : dbname.includes('@')
-        ? 'the name of its database holds @'
-        : port.split(',').every((each) => each === '' || isPort(each))
-          ? undefined
-          : 'a port is a number from 1 to 65535';
-  if (refusal === undefined) return { value: { kind: 'postgres', url } };
-  const reason = `the address of the database cannot be read: ${refusal}`;
-  return { reason, hint: `${FORMS}, without a password` };
+  if (parameters === undefined) {
+    const rules = 'a port is a number from 1 to 65535, and what has a meaning in a URL is percent-encoded';
+    return { reason: `the address of the database cannot be read: ${rules}`, hint: `${FORMS}, without a password` };
+  }
+  if (!Object.keys(parameters).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase())))
+    return { value: { kind: 'postgres', url } };
+  return { reason: 'the address of a database must not hold a password: process lists show it', hint: PASSWORD_HINT };
 }
 
 export function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** The parameters of an address under libpq's names; several hosts and their ports with commas. Undefined where it cannot be decoded. */
+/** Stands for a host that is left out behind a user: without any it would be no URL. */
+const NO_HOST = 'none.invalid';
+
+/** The parameters of an address under libpq's names. Undefined where it cannot be read, or something in it stands in the wrong place. */
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
-  const [, user = '', servers = '', database = '', query = ''] = POSTGRES_PARTS.exec(url) ?? [];
-  const places = servers.split(',').map((each) => SERVER.exec(each) ?? []);
-  const ports = places.map(([, , port = '']) => port);
   try {
-    const named = {
-      user: decodeURIComponent(user),
-      host: places.map(([, host = '']) => decodeURIComponent(host).replace(/^\[(.*)\]$/, '$1')).join(','),
-      port: ports.every((port) => port === '') ? '' : ports.join(','),
-      dbname: decodeURIComponent(database),
-    };
-    const given = Object.entries(named).filter(([, value]) => value !== '');
-    // A space is %20 there: libpq knows no +.
-    const parameters = query.split('&').map((each) => each.split(/=(.*)/s).map(decodeURIComponent));
-    return Object.fromEntries([...given, ...parameters.filter(([, value = '']) => value !== '')]);
+    const { username, password, hostname, port, pathname, hash, searchParams } = new URL(
+      url.replace('@/', `@${NO_HOST}/`),
+    );
+    const host = hostname === NO_HOST ? '' : hostname.replace(/^\[(.*)\]$/, '$1');
+    const named = Object.entries({ user: username, password, host, port, dbname: pathname.slice(1) });
+    const given = [...named.map(([name, value]) => [name, decodeURIComponent(value)]), ...searchParams];
+    const parameters = Object.fromEntries(given.filter(([, value]) => value !== ''));
+    const { dbname = '', port: number = '1' } = parameters;
+    return hash === '' && !dbname.includes('@') && isPort(number) ? parameters : undefined;
   } catch {
     return undefined;
   }

@@ -9,7 +9,7 @@ import { hasCode } from '../system/folder.js';
 import { homeOfUser, nameOfUser } from '../system/user.js';
 import { isPort, postgresParameters } from './address.js';
 
-/** As `pg` takes it, but for `servers`. */
+/** As `pg` takes it, but for the password and TLS. */
 export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
 type Named = { readonly [name: string]: string | undefined };
@@ -31,11 +31,13 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   const section = service === undefined ? {} : await readService(service, env);
   const find: Find = (name) => address[name] ?? section[name] ?? variable(name);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
+  const host = find('host') ?? 'localhost';
+  const port = find('port') ?? DEFAULT_PORT;
+  if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
   const tls = await readTls(find, join(home(env), '.postgresql'));
-  const tlsOf = (host: string): Tls => (host.startsWith('/') ? [false] : tls.map((each) => each && { ...each, host }));
   return {
-    /** Each is tried in turn. */
-    servers: placesOf(find('host') ?? '', find('port') ?? '').map((place) => ({ ...place, ssl: tlsOf(place.host) })),
+    ...{ host, port: Number(port) },
+    tls: host.startsWith('/') ? [false as const] : tls.map((each) => each && { ...each, host }),
     /** Undefined: the one in ~/.pgpass. */
     password: find('password'),
     database: find('dbname') ?? user,
@@ -44,20 +46,6 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
     application_name: find('application_name') ?? 'fleet',
     options: find('options'),
   };
-}
-
-/** Several hosts have one port, or one each (PostgreSQL 17, section 32.1.1.3). */
-function placesOf(hostText: string, portText: string): { host: string; port: number }[] {
-  const [hosts, ports] = [hostText.split(','), portText.split(',')];
-  if (ports.length > 1 && ports.length !== hosts.length) {
-    const what = `the database has ${hosts.length} hosts and ${ports.length} ports`;
-    throw configError(what, 'give one port, or one for each');
-  }
-  return hosts.map((host, index) => {
-    const port = (ports[index] ?? ports[0]) || DEFAULT_PORT;
-    if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
-    return { host: host || 'localhost', port: Number(port) };
-  });
 }
 
 /** Where nobody has a home, nothing is read: never from the current directory. */

@@ -174,48 +174,43 @@ const READERS: { readonly [type: number]: (text: string) => Value } = {
 };
 const TYPES = { getTypeParser: (type: number) => READERS[type] ?? String } as unknown as CustomTypesConfig;
 
-/** The first server that answers, by the first way that it takes. */
+/** By the first way that the server takes: with TLS or without, as the mode asks. */
 async function connect({ connection, options, clients }: Server): Promise<Client> {
   const { default: pg } = await import('pg');
-  const { servers, password, ...common } = connection;
-  const { user, database } = common;
+  const { tls, password, ...place } = connection;
   let failure: unknown;
-  for (const { ssl, ...place } of servers) {
-    for (const each of ssl) {
-      // Nobody would hear of one that came while the settings were read, or the library loaded.
+  for (const ssl of tls) {
+    // Nobody would hear of one that came while the settings were read, or the library loaded.
+    options.signal.throwIfAborted();
+    // A function keeps pg from reading the environment by itself.
+    const client = new pg.Client({
+      ...place,
+      ssl,
+      password: () => password ?? readPassword(place),
+      keepAlive: true,
+    });
+    // What breaks a connection fails the call that is made next.
+    client.on('error', () => undefined);
+    listenForAbort(client, options.signal);
+    try {
+      await client.connect();
+      await client.query(`${SESSION}; ${options.access === 'write' ? ENDS_WHEN_FROZEN : ONLY_READS}`);
+      clients.add(client);
+      return client;
+    } catch (error) {
+      // Its `end` would wait for ever for a connection that was never made.
+      streamOf(client).destroy();
       options.signal.throwIfAborted();
-      const client = new pg.Client({
-        ...common,
-        ...place,
-        // A function keeps pg from reading the environment by itself.
-        password: () => password ?? readPassword({ ...place, user, database }),
-        ssl: each,
-        keepAlive: true,
-      });
-      // What breaks a connection fails the call that is made next.
-      client.on('error', () => undefined);
-      listenForAbort(client, options.signal);
-      try {
-        await client.connect();
-        await client.query(`${SESSION}; ${options.access === 'write' ? ENDS_WHEN_FROZEN : ONLY_READS}`);
-        clients.add(client);
-        return client;
-      } catch (error) {
-        // Its `end` would wait for ever for a connection that was never made.
-        streamOf(client).destroy();
-        options.signal.throwIfAborted();
-        failure = error;
-        // 28000: this server lets nobody in by this way, with TLS or without.
-        if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
-      }
+      failure = error;
+      // 28000: this server lets nobody in by this way, with TLS or without.
+      if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
-    if (!isOutOfReach(codeOf(failure))) break;
   }
   throw asPostgresError(failure, connection, false);
 }
 
 /** The password in PGPASSFILE or ~/.pgpass; empty without one. */
-async function readPassword(place: { host: string; port: number; user: string; database: string }): Promise<string> {
+async function readPassword(place: Pick<Connection, 'host' | 'port' | 'user' | 'database'>): Promise<string> {
   const { default: pgpass } = await import('pgpass');
   // A socket's folder is written as localhost (PostgreSQL 17, section 32.16).
   const host = place.host.startsWith('/') ? 'localhost' : place.host;
@@ -242,11 +237,10 @@ function isOutOfReach(code: string): boolean {
 const PASSING = ['57014', '55P03', '40001', '40P01'];
 
 /** By SQLSTATE (PostgreSQL 17, appendix A), its class or the code of the network. */
-function asPostgresError(error: unknown, { servers, database }: Connection, isQuery: boolean): unknown {
+function asPostgresError(error: unknown, { host, port, database }: Connection, isQuery: boolean): unknown {
   if (error instanceof FleetError) return error;
   const code = codeOf(error);
-  const places = servers.map(({ host, port }) => (host.startsWith('/') ? host : `${host}:${port}`));
-  const where = `the database "${database}" at ${places.join(', ')}`;
+  const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
   // A name with several addresses: each failed, and the first says why.
   const text = messageOf(error) || messageOf((error as AggregateError).errors?.[0] ?? code);
   const network = (what: string, hint?: string) =>

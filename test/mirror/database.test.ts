@@ -287,16 +287,6 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
 });
 
 describe.runIf(engines.length > 1)('a server', () => {
-  test('that does not answer is passed over for the next one', async () => {
-    const closed = createServer();
-    const port = await listenOn(closed);
-    await new Promise((resolve) => closed.close(resolve));
-    const url = new URL(await newPostgres());
-    const text = `postgres://postgres@127.0.0.1:${port},127.0.0.1:${url.port}${url.pathname}`;
-    const all = (database: Database) => database.all('select 1 as one');
-    expect(await withDatabase(text, all, 'read')).toEqual([{ one: 1 }]);
-  });
-
   test.each([
     ['57014', 'statement timeout', "set statement_timeout to '20ms'", 'select pg_sleep(10)'],
     ['55P03', 'lock timeout', "set lock_timeout to '20ms'", 'insert into held values (1)'],
