@@ -179,7 +179,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/*.ts': 1_484,
   'src/http/stream': 555,
   'src/json': 241,
-  'src/mirror': 2_154,
+  'src/mirror': 2_095,
   'src/page': 1_684,
   'src/sandbox': 2_528,
   'src/settings': 982,

@@ -7,8 +7,8 @@ import { utcOfMs } from './rows.js';
 export const ALONE = 'SELECT pg_advisory_xact_lock(723511)';
 
 /**
- * Makes `changes` a partitioned table; what it held is its first partition, to the end of the month, as it lies on the disk. All of it is one
- * transaction with the rest of the step. Views are made anew afterwards: they follow a table that is renamed.
+ * Makes `changes` a partitioned table, whose key is its index for times; what it held is its first partition, to the end of the month, as it
+ * lies on the disk. All of it is one transaction with the rest of the upgrade.
  */
 export const PARTITIONED: readonly string[] = [
   'ALTER TABLE changes RENAME TO changes_before',
@@ -19,7 +19,7 @@ export const PARTITIONED: readonly string[] = [
   "SELECT setval('changes_ids', coalesce((SELECT max(id) FROM changes_before), 0) + 1, false)",
   `CREATE TABLE changes (
     id bigint NOT NULL DEFAULT nextval('changes_ids'), at timestamptz NOT NULL, received timestamptz NOT NULL, bicycle TEXT NOT NULL,
-    version bigint, field TEXT NOT NULL, old TEXT, new TEXT, source TEXT NOT NULL) PARTITION BY RANGE (at)`,
+    version bigint, field TEXT NOT NULL, old TEXT, new TEXT, source TEXT NOT NULL, PRIMARY KEY (at, id)) PARTITION BY RANGE (at)`,
   'CREATE INDEX changes_bicycle ON changes (bicycle, id)',
   "CREATE INDEX changes_state ON changes (bicycle, at, id) WHERE field = 'state'",
   `DO $$ BEGIN EXECUTE format('ALTER TABLE changes ATTACH PARTITION changes_before FOR VALUES FROM (MINVALUE) TO (%L)',

@@ -1,24 +1,25 @@
-// The tables of a mirror, in numbered steps: what a database is brought up to, and which ones are refused.
+// The tables of a mirror: what a database is brought up to, and which ones are refused.
 //
 // Names, columns and views are the same in SQLite and PostgreSQL, so that one query works on both. Times end in `_utc` or are `at`,
 // `started` and the like: SQLite keeps them as text of one width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
 import { configError, type FleetError } from '../errors.js';
-import { readTime } from '../terminal/time.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 import { ALONE, PARTITIONED } from './partitions.js';
 
-/** The number of the schema that this program writes. */
+/** The number of the schema that this program writes, and of the one before it that can be upgraded. */
 export const SCHEMA_NUMBER = 5;
+export const SCHEMA_BEFORE = 3;
 
 /**
- * `bicycles` and `alerts` hold the fields of interface.md sections 2.1 and 2.2. `…_text` is the number as sent. `organization` is the
+ * The tables of both schemas; the upgrade adds what is new since the one before. `bicycles` and `alerts` hold the fields of interface.md sections 2.1 and 2.2. `…_text` is the number as sent. `organization` is the
  * bicycle's own where it names one, else the one whose list or topic showed it; `followed` is always the latter. `changes`: a row a
  * field; `old` and `new` are JSON, `old` NULL where the field was not known before; field `*` is a bicycle that came after the first
- * snapshot (`new`: all of it), field `gone` one that left the list or came back; a `state` of null is one that left the state before without word of another. `listed` is the writer's own: what a reading has met.
+ * snapshot (`new`: all of it), field `gone` one that left the list or came back; a `state` of null is one that left the state before without word of another. `writers`: a row
+ * an organization: who writes it, how far that is, and whether its alerts were read to the end. `listed` is the writer's own: what a reading has met.
  */
-function tables({ utc, decimal, integer, json, id, newest }: Dialect): string[] {
+export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): string[] {
   return [
     'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)',
     `CREATE TABLE bicycles (
@@ -31,7 +32,6 @@ function tables({ utc, decimal, integer, json, id, newest }: Dialect): string[] 
       name TEXT, description TEXT, model TEXT, bleid TEXT, device_type TEXT, lock TEXT, image_url TEXT, serial_number TEXT, state TEXT,
       concurrency_version ${integer}, gone ${utc}, first_seen ${utc} NOT NULL, last_seen ${utc} NOT NULL, raw ${json} NOT NULL)`,
     'CREATE INDEX bicycles_state ON bicycles (state, gone)',
-    'CREATE INDEX bicycles_modified ON bicycles (modified_utc)',
     // Look-ups read it alone, also for a serial number or bleid.
     'CREATE INDEX bicycles_name ON bicycles (name, serial_number, bleid, uuid)',
     // The order of a list that asks for none.
@@ -49,33 +49,24 @@ function tables({ utc, decimal, integer, json, id, newest }: Dialect): string[] 
     'CREATE INDEX changes_at ON changes (at)',
     'CREATE INDEX changes_bicycle ON changes (bicycle, id)',
     "CREATE INDEX changes_state ON changes (bicycle, at, id) WHERE field = 'state'",
-    `CREATE TABLE gaps (id ${id}, started ${utc} NOT NULL, ended ${utc}, reason TEXT NOT NULL, found ${integer} NOT NULL DEFAULT 0)`,
-    'CREATE TABLE listed (uuid TEXT PRIMARY KEY, pass INTEGER NOT NULL)',
-  ];
-}
-
-/** A row an organization: who writes it, how far that is, and whether its alerts were read to the end. Gaps say whose they are. */
-function writers({ utc, integer }: Dialect): string[] {
-  return [
+    `CREATE TABLE gaps (
+      id ${id}, started ${utc} NOT NULL, ended ${utc}, reason TEXT NOT NULL, found ${integer} NOT NULL DEFAULT 0, organization TEXT)`,
     `CREATE TABLE writers (organization TEXT PRIMARY KEY, owner TEXT, host TEXT, pid ${integer}, heartbeat ${utc}, state TEXT, alerts TEXT)`,
-    'ALTER TABLE gaps ADD COLUMN organization TEXT',
-    'DROP TABLE listed',
     'CREATE TABLE listed (uuid TEXT, writer TEXT, pass INTEGER NOT NULL, PRIMARY KEY (writer, uuid))',
   ];
 }
 
 /**
- * An index that every message changes costs more than all else of its row, and PostgreSQL then writes all the others anew. History in
- * PostgreSQL has one index for its times, which is the key too.
+ * An index that every message changes costs more than all else of its row, and PostgreSQL then writes all the others anew. Views are made anew at
+ * last: they follow a table that is renamed.
  */
-function lean(dialect: Dialect): string[] {
-  const postgres = [
-    'ALTER TABLE bicycles SET (fillfactor = 70)',
-    'DROP INDEX IF EXISTS changes_at',
-    'ALTER TABLE changes DROP CONSTRAINT IF EXISTS changes_pkey',
-    'ALTER TABLE changes ADD PRIMARY KEY (at, id)',
+function upgrade(dialect: Dialect): string[] {
+  const postgres = [...PARTITIONED, 'ALTER TABLE bicycles SET (fillfactor = 70)'];
+  return [
+    ...(dialect === DIALECTS.postgres ? postgres : []),
+    'DROP INDEX IF EXISTS bicycles_modified',
+    ...Object.entries(views(dialect)).flatMap(([name, select]) => dialect.replaceView(name, select)),
   ];
-  return ['DROP INDEX bicycles_modified', ...(dialect === DIALECTS.postgres ? postgres : []), ...replaceViews(dialect)];
 }
 
 /** Of the change of state `n` that follows the change `s`. */
@@ -112,19 +103,6 @@ function views({ utc, plain, seconds, now }: Dialect) {
   };
 }
 
-/** The step to each schema from the one before it. */
-const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
-  tables,
-  replaceViews,
-  writers,
-  (dialect) => (dialect === DIALECTS.postgres ? [...PARTITIONED, ...replaceViews(dialect)] : []),
-  lean,
-];
-
-function replaceViews(dialect: Dialect): string[] {
-  return Object.entries(views(dialect)).flatMap(([name, select]) => dialect.replaceView(name, select));
-}
-
 /** What each schema has: other programs have a table `meta`, too. */
 const OWN = ['bicycles', 'alerts', 'changes', 'gaps', 'latest', 'state_durations', 'rentals', 'silent'];
 
@@ -144,26 +122,29 @@ export async function readSchema(database: Database): Promise<number | undefined
     throw configError(what, 'use the newer fleet that wrote it, or another database with --to');
   }
   if (!OWN.every((name) => names.has(name))) throw foreign();
-  return number;
+  if (number === SCHEMA_NUMBER || number === SCHEMA_BEFORE) return number;
+  throw configError(
+    'the mirror is too old for this version of fleet',
+    'make a new one: move it away, or name another with --to',
+  );
 }
 
 function foreign(): FleetError {
   return configError('the database has other tables and is not a mirror', 'name another database with --to');
 }
 
-/** Brings a database up to the schema of this program, or an earlier one, in one transaction; resolves with the one it had, 0 for none. */
-export async function migrate(database: Database, target = SCHEMA_NUMBER): Promise<number> {
-  const found = (await readSchema(database)) ?? 0;
-  if (found >= target) return found;
+/** Brings a database up to the schema of this program, in one transaction; resolves with the one it had, undefined for none. */
+export async function migrate(database: Database): Promise<number | undefined> {
+  const found = await readSchema(database);
+  if (found === SCHEMA_NUMBER) return found;
   await database.transaction(async () => {
     if (database.kind === 'postgres') await database.all(ALONE);
     // Another writer may have been faster.
-    const number = (await readSchema(database)) ?? 0;
-    for (const step of MIGRATIONS.slice(number, target)) {
-      for (const statement of step(database.dialect)) await database.all(statement);
-    }
-    if (number > 0 && number < 3 && target >= 3) await moveState(database);
-    await writeMeta(database, { schema: String(target) });
+    const number = await readSchema(database);
+    const made = number === undefined ? tablesOf(database.dialect) : [];
+    const statements = number === SCHEMA_NUMBER ? [] : [...made, ...upgrade(database.dialect)];
+    for (const statement of statements) await database.all(statement);
+    await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
   });
   return found;
 }
@@ -188,22 +169,4 @@ export async function readMeta(database: Database): Promise<Readonly<Record<stri
 
 export async function writeMeta(database: Database, meta: Readonly<Record<string, string>>): Promise<void> {
   await database.write('meta', ['key', 'value'], Object.entries(meta), ['key']);
-}
-
-/** Where a writer of the schemas before had come to, in `meta`: the next one goes on from there. */
-async function moveState(database: Database): Promise<void> {
-  const meta = await readMeta(database);
-  const read = (key: string, otherwise: string) => JSON.parse(meta[key] ?? otherwise);
-  const [organizations, alerts] = [read('organizations', '[]'), read('alerts', '[]')];
-  const { owner, batch, heard, checked } = read('position', '{}');
-  const [gap] = await database.all('SELECT min(started) AS started FROM gaps WHERE ended IS NULL');
-  const heardMs = readTime([heard, gap?.['started']].filter((each) => typeof each === 'string').sort()[0]);
-  const isWhole = read('snapshot', '{}').isWhole === true;
-  const reached = { heardMs, checkedMs: readTime(checked), isWhole, owner, batch, organizations, behindMs: 0 };
-  const rows = organizations.map((each: string) => [
-    ...[each, JSON.stringify(reached), alerts.includes(each) ? 'read' : null],
-  ]);
-  await database.write('writers', ['organization', 'state', 'alerts'], rows);
-  await database.all('DELETE FROM gaps WHERE ended IS NULL');
-  await database.all("DELETE FROM meta WHERE key IN ('organizations', 'alerts', 'position', 'snapshot', 'lease')");
 }

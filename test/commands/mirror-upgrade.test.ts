@@ -3,23 +3,31 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { migrate, SCHEMA_NUMBER } from '../../src/mirror/schema.js';
+import { SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
 import { newFolder } from '../support/folder.js';
-import { useEngines, withDatabase } from '../support/mirror.js';
+import { makeOld, useEngines, withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
 
 const env = { FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', FLEET_BASE_URL: 'http://127.0.0.1:9' };
 
 test.each(useEngines())('%s: from the schema before, once', async (_kind, newText) => {
   const to = await newText();
-  await withDatabase(to, (database) => migrate(database, 2));
+  await withDatabase(to, (database) => makeOld(database));
   const old = await runFleet(['mirror', 'status', '--to', to], { env });
   expect([old.code, old.stderr]).toEqual([3, expect.stringContaining('upgrade it: fleet mirror upgrade')]);
-  for (const said of [`is upgraded from schema 2 to ${SCHEMA_NUMBER}`, 'is up to date']) {
+  for (const said of [`is upgraded from schema 3 to ${SCHEMA_NUMBER}`, 'is up to date']) {
     const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', to], { env });
     expect([code, stderr]).toEqual([0, expect.stringContaining(said)]);
   }
   expect((await runFleet(['mirror', 'status', '--to', to], { env })).code).toBe(9);
+  await withDatabase(to, (database) => writeMeta(database, { schema: '2' }));
+  for (const verb of ['status', 'upgrade']) {
+    const { code, stderr } = await runFleet(['mirror', verb, '--to', to], { env });
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringMatching(/too old for this version of fleet\nhint: make a new one/),
+    ]);
+  }
 });
 
 test('one that is not there is not made', async () => {

@@ -5,9 +5,8 @@ import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
 import { turnPartitions } from '../../src/mirror/partitions.js';
 import { BICYCLE_COLUMNS, bicycleRow, utcOf, utcOfMs, versionValue } from '../../src/mirror/rows.js';
 import { checkBaseUrl, migrate, readMeta, readSchema, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
-import { areAlertsRead } from '../../src/mirror/store.js';
 import { readLeases } from '../../src/mirror/writers.js';
-import { openedDatabase, openedMirror, useEngines } from '../support/mirror.js';
+import { makeOld, openedDatabase, openedMirror, useEngines } from '../support/mirror.js';
 import { refusal } from '../support/refusal.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -26,20 +25,6 @@ const engines = useEngines();
 
 describe.each(engines)('%s', (kind, newDatabase) => {
   const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
-
-  test('of the schema before gets new views, also where others are built on them', async () => {
-    const database = await openedMirror(await newDatabase(), 2);
-    for (const name of ['silent', 'rentals', 'state_durations']) await database.all(`drop view ${name}`);
-    for (const name of ['state_durations', 'rentals'])
-      await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
-    await database.all('create view silent as select uuid from bicycles');
-    await database.all('create view mine as select * from silent');
-    await writeMeta(database, { schema: '1' });
-    await migrate(database);
-    expect(await database.all('select start_known from rentals')).toEqual([]);
-    expect(await database.all('select never from silent')).toEqual([]);
-    expect(await database.all('select uuid from mine')).toEqual([]);
-  });
 
   test('is brought up to the schema once, and belongs to one service', async () => {
     const database = await openedDatabase(await newDatabase());
@@ -147,33 +132,6 @@ test.each(['{', 'null', '17', ''])('a writer that says %j is damaged', async (te
   await expect(readLeases(database)).rejects.toMatchObject({ kind: 'config' });
 });
 
-test.each(engines)(
-  '%s: a mirror of the schema before goes on where its writer was, from its open gap',
-  async (_kind, newText) => {
-    const database = await openedMirror(await newText(), 2);
-    const [heard, checked] = ['2026-11-21T12:00:00.000000Z', '2026-11-21T11:58:00.000000Z'];
-    const before = {
-      organizations: ['o', 'p'],
-      alerts: ['o'],
-      position: { heard, checked, owner: 'x', batch: 7 },
-      snapshot: { isWhole: true, suspected: null, reading: null },
-      lease: { owner: 'x', host: 'h', pid: 1 },
-    };
-    const rows = Object.entries(before).map(([key, value]) => [key, JSON.stringify(value)]);
-    await database.write('meta', ['key', 'value'], rows, ['key']);
-    await database.write('gaps', ['started', 'reason'], [['2026-11-21T11:59:00.000000Z', 'cut']]);
-    await migrate(database);
-    const leases = await readLeases(database);
-    const state = { heardMs: Date.UTC(2026, 10, 21, 11, 59), checkedMs: Date.parse(checked), isWhole: true };
-    expect(leases).toMatchObject([
-      { organization: 'o', heartbeat: null, state },
-      { organization: 'p', heartbeat: null, state },
-    ]);
-    expect([await areAlertsRead(database, 'o'), await areAlertsRead(database, 'p')]).toEqual([true, false]);
-    expect(await database.all('select * from gaps')).toEqual([]);
-  },
-);
-
 test.each([
   ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00.000000Z'],
   ['2026-11-21T12:00:00.123456789Z', '2026-11-21T12:00:00.123456Z'],
@@ -201,7 +159,8 @@ test.each([
 test.runIf(engines.length > 1)(
   'in PostgreSQL the history is a partition a month, which the upgrade makes whole or not at all',
   async () => {
-    const database = await openedMirror((await engines[1]?.[1]()) ?? '', 3);
+    const database = await openedDatabase((await engines[1]?.[1]()) ?? '');
+    await makeOld(database);
     const change = (at: string, now: string) => [at, at, UUID, 1, 'state', '"available"', now, 'push'];
     const before = ['2026-09-30T23:00:00.000000Z', '2026-10-01T00:00:00.000000Z'];
     await database.write(

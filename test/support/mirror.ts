@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
 import { type Database, type OpenOptions, openDatabase } from '../../src/mirror/database.js';
-import { migrate } from '../../src/mirror/schema.js';
+import { migrate, SCHEMA_BEFORE, tablesOf, writeMeta } from '../../src/mirror/schema.js';
 import { newFolder } from './folder.js';
 import { usePostgres } from './postgres.js';
 import { hasTool } from './tools.js';
@@ -50,9 +50,19 @@ export async function openedDatabase(text: string, options: Partial<OpenOptions>
   return database;
 }
 
-/** A mirror, of an older schema where one is named, until the test has finished. */
-export async function openedMirror(text: string, schema?: number): Promise<Database> {
+/** A mirror until the test has finished. */
+export async function openedMirror(text: string): Promise<Database> {
   const database = await openedDatabase(text);
-  await migrate(database, schema);
+  await migrate(database);
   return database;
+}
+
+/** Makes a mirror of an older schema, with a view that has fewer columns. */
+export async function makeOld(database: Database, schema = SCHEMA_BEFORE): Promise<void> {
+  for (const sql of tablesOf(database.dialect)) await database.all(sql);
+  await database.all('create index bicycles_modified on bicycles (modified_utc)');
+  for (const name of ['latest', 'silent']) await database.all(`create view ${name} as select uuid, name from bicycles`);
+  for (const name of ['state_durations', 'rentals'])
+    await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
+  await writeMeta(database, { schema: String(schema) });
 }
