@@ -11,7 +11,7 @@ import { parseJson } from '../json/parse.js';
 import type { Database, Row, Value } from './database.js';
 import { likeText } from './dialect.js';
 import type { Mirror } from './open.js';
-import { orderColumn } from './rows.js';
+import { orderOf } from './rows.js';
 
 /** Pages as the service has them, where a list is not read whole. */
 const PAGE_ITEMS = 20;
@@ -151,14 +151,11 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
 /** The order, "what has no value last either way", and which page. Observed: the newest first unless the request says otherwise. */
 function place(database: Database, query: Query, fields: readonly string[]) {
   const one = (name: string) => query.find(([found]) => found === name)?.[1];
-  // Text in the order of its bytes, as SQLite has it.
   const orders = (one('ordering') ?? '-created').split(',').map((field) => {
     const name = field.replace(/^-/, '');
     if (!fields.includes(name))
       throw usageError(`--offline cannot order by "${name}"`, `it orders by ${fields.join(', ')}`);
-    const column = orderColumn(name);
-    const isText = !/_utc$|^latitude|^longitude|^latest|^state_of_charge/.test(column);
-    return `${column} ${isText ? database.dialect.bytes : ''} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
+    return `${orderOf(name, database.dialect)} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
   });
   // The same way as the last field, so that an index can give the order.
   const last = orders.at(-1)?.includes(' DESC') === true ? 'DESC' : 'ASC';
@@ -188,20 +185,14 @@ async function* readPages<T>(
   const most = isOne ? pageItems : Math.min(limit + 1, Number.MAX_SAFE_INTEGER);
   const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ${most} OFFSET ${skipped}`;
   let came = skipped;
-  let held: Item<T>[] | undefined;
-  const pageOf = (items: Item<T>[], isLast: boolean): ListPage<T> => ({
-    count: isLast && most > count ? came : Math.max(count, came),
-    items,
-    fresh: items,
-    next: isLast && (!isOne || came >= count) ? undefined : [['page', String(page + 1)]],
-    trace: {},
-  });
+  const next: Query = [['page', String(page + 1)]];
   for await (const rows of isOne ? [await database.all(sql, values)] : database.each(sql, values)) {
-    if (held !== undefined) yield pageOf(held, false);
-    held = rows.map((each) => itemOf<T>(each));
-    came += held.length;
+    const items = rows.map((each) => itemOf<T>(each));
+    came += items.length;
+    const isLast = isOne && came >= count;
+    yield { count: Math.max(count, came), items, fresh: items, next: isLast ? undefined : next, trace: {} };
   }
-  yield pageOf(held ?? [], true);
+  if (!isOne) yield { count: most > count ? came : count, items: [], fresh: [], next: undefined, trace: {} };
 }
 
 /** An object as the mirror has it; its value is read when it is asked for. */

@@ -1,56 +1,81 @@
-// The database of a mirror, whichever it is: statements, rows, transactions; each engine is loaded when it is asked for.
+// The database of a mirror, whichever it is: statements, rows, transactions; and what SQLite and PostgreSQL do for it, each in its own manner.
 
-import { FleetError } from '../errors.js';
-import type { MirrorAddress } from './address.js';
+import { FleetError, usageError } from '../errors.js';
 import { DIALECTS } from './dialect.js';
-import {
-  type Answer,
-  type Engine,
-  MOST_VALUE_CHARACTERS,
-  type OpenOptions,
-  type Rows,
-  tooLong,
-  type Value,
-} from './engine.js';
 
-export type { Answer, OpenOptions, TableColumn, Value } from './engine.js';
+/** A cell. PostgreSQL's decimals (`numeric`) come as text, times as ISO 8601 in UTC on both; a boolean is 0 or 1 in SQLite. */
+export type Value = string | number | bigint | boolean | null;
 
 export type Row = Readonly<Record<string, Value>>;
+
+export type Rows = readonly (readonly Value[])[];
+
+export interface TableColumn {
+  readonly name: string;
+  /** Whether its texts are numbers, written exactly. */
+  readonly isDecimal: boolean;
+  /** Whether its texts are JSON. */
+  readonly isJson: boolean;
+}
+
+export interface Answer {
+  readonly columns: readonly TableColumn[];
+  readonly chunks: AsyncIterable<Rows>;
+}
+
+/** One connection, in the manner of its database. Throws what the driver throws. */
+export interface Engine {
+  readonly kind: 'sqlite' | 'postgres';
+  /** One statement with its rows. It is prepared once and kept. */
+  run(sql: string, values: readonly Value[]): Promise<{ names: readonly string[]; rows: Rows }>;
+  /** Rows in chunks, in bounded memory; other calls may come in between. */
+  read(sql: string, values: readonly Value[]): Promise<Answer>;
+  /** Inserts many rows, at least one, within a transaction; `conflict` stands behind them. */
+  insert(table: string, columns: readonly string[], rows: Rows, conflict: string): Promise<void>;
+  begin(): Promise<void>;
+  /** What an error means; `isQuery`: the statement is the operator's. */
+  understand(error: unknown, isQuery: boolean): unknown;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  /** `write` makes the file and its folder; `read` can change nothing, and `look` leaves nothing beside the file either. */
+  readonly access: 'read' | 'write' | 'look';
+  readonly signal: AbortSignal;
+  /** Where PGPASSWORD and its like are. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Rows of one chunk: few enough to hold, many enough that a chunk costs nothing. */
+export const CHUNK_ROWS = 500;
+/** The longest value that a query shows: as long as an answer of the service. */
+export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 /** One connection. Its methods are called one after another, but `each` and `query`, whose rows may be read between other calls. */
 export type Database = ReturnType<typeof databaseOf>;
 
-/**
- * Opens the database. Throws a FleetError: 8 (`network`) out of reach, 10 (`output`) it cannot be written, 3 (`config`) it is
- * damaged, no database, not there, or the access is refused; 2 (`usage`) a query that the database refuses.
- */
-export async function openDatabase(address: MirrorAddress, options: OpenOptions): Promise<Database> {
-  options.signal.throwIfAborted();
-  const engine =
-    address.kind === 'sqlite'
-      ? await (await import('./sqlite.js')).openSqlite(address.path, options)
-      : await (await import('./postgres.js')).openPostgres(address.url, options);
-  return databaseOf(engine, options.signal);
-}
-
-function databaseOf(engine: Engine, signal: AbortSignal) {
+export function databaseOf(engine: Engine, signal: AbortSignal) {
   const inTurn = queue();
   let isOpen = false;
-  const understand = (error: unknown, isQuery: boolean) => {
-    if (signal.aborted) return signal.reason;
-    return error instanceof FleetError ? error : engine.understand(error, isQuery);
-  };
+  const understand = (error: unknown, isQuery: boolean) =>
+    signal.aborted ? signal.reason : engine.understand(error, isQuery);
   const ask = async <T>(work: () => Promise<T>, isQuery = false): Promise<T> => {
     signal.throwIfAborted();
-    try {
-      return await work();
-    } catch (error) {
-      throw understand(error, isQuery);
-    }
+    return work().catch((error: unknown) => Promise.reject(understand(error, isQuery)));
   };
   const read = async (sql: string, values: readonly Value[], isQuery: boolean): Promise<Answer> => {
     const { columns, chunks } = await ask(() => engine.read(sql, values), isQuery);
-    return { columns, chunks: understood(chunks, (error) => understand(error, isQuery)) };
+    async function* understood() {
+      try {
+        for await (const rows of chunks) {
+          if (rows.some((row) => row.some(isTooLong))) throw tooLong();
+          yield rows;
+        }
+      } catch (error) {
+        throw understand(error, isQuery);
+      }
+    }
+    return { columns, chunks: understood() };
   };
   /** One transaction; it is rolled back when `work` throws. Several wait for each other. */
   const transaction = <T>(work: () => Promise<T>): Promise<T> =>
@@ -96,19 +121,6 @@ function databaseOf(engine: Engine, signal: AbortSignal) {
   };
 }
 
-/** Chunks of rows, whose values can be held, and what an error means that comes between them. */
-async function* understood(chunks: Answer['chunks'], understand: (error: unknown) => unknown) {
-  try {
-    for await (const rows of chunks) {
-      for (const row of rows)
-        for (const value of row) if (typeof value === 'string' && value.length > MOST_VALUE_CHARACTERS) throw tooLong();
-      yield rows;
-    }
-  } catch (error) {
-    throw understand(error);
-  }
-}
-
 /** Runs one thing after another. */
 export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
@@ -135,4 +147,27 @@ function objectsOf(names: readonly string[], rows: Rows): Row[] {
     for (let index = 0; index < names.length; index += 1) object[names[index] ?? ''] = row[index] ?? null;
     return object;
   });
+}
+
+/** What a text column cannot hold in either database: a NUL, and half a surrogate pair. */
+export function storable(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
+}
+
+/** What the database says of a statement: the operator's mistake where it is the operator's. */
+export function refusal(message: string, isQuery: boolean, cause: unknown): FleetError {
+  const text = `the database says: ${message}`;
+  if (isQuery) return usageError(text, 'tables, columns and ten examples: fleet help mirror');
+  return new FleetError('internal', text, { cause });
+}
+
+function isTooLong(value: Value): boolean {
+  return typeof value === 'string' && value.length > MOST_VALUE_CHARACTERS;
+}
+
+export function tooLong(): FleetError {
+  return usageError(
+    `the query has values of more than ${MOST_VALUE_CHARACTERS / 1024 / 1024} MB`,
+    'select fewer columns, or a part of each value with substr()',
+  );
 }

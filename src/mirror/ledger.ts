@@ -4,7 +4,7 @@ import type { Bicycle } from '../api/bicycle.js';
 import { BOOKKEEPING, versionOf } from '../follower/known-fleet.js';
 import type { ClosedGap } from '../follower/open-gap.js';
 import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/store.js';
-import { needsExactReading, readExact, writeJson } from '../json/exact.js';
+import { exactValue, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
 import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
@@ -283,7 +283,8 @@ const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicyc
 
 function entryOf(row: Row, recent: Recent): Entry {
   const [uuid, raw] = [String(row['uuid']), String(row['raw'])];
-  const bicycle = readRaw(raw);
+  // As this program wrote it, numbers as they were sent.
+  const bicycle = exactValue({ json: raw, value: JSON.parse(raw) as Bicycle });
   return {
     uuid,
     known: {
@@ -303,11 +304,6 @@ function entryOf(row: Row, recent: Recent): Entry {
     lastSeen: String(row['last_seen']),
     isDirty: false,
   };
-}
-
-/** An object as this program wrote it, numbers as they were sent. */
-function readRaw(raw: string): Bicycle {
-  return (needsExactReading(raw) ? readExact(raw) : JSON.parse(raw)) as Bicycle;
 }
 
 /** When the service says that a change was made; undefined where it does not say, or cannot be believed. */

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { configError, type FleetError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
-import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
+import type { Database, OpenOptions, Value } from './database.js';
 import { checkBaseUrl, readMeta, readSchema, SCHEMA_NUMBER } from './schema.js';
 import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 
@@ -18,6 +18,17 @@ export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
 
 export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
+
+/**
+ * Opens the database; what it needs is loaded then. Throws a FleetError: 8 (`network`) out of reach, 10 (`output`) it cannot be written, 3
+ * (`config`) it is damaged, no database, not there, or the access is refused; 2 (`usage`) a query that the database refuses.
+ */
+export async function openDatabase(address: MirrorAddress, options: OpenOptions): Promise<Database> {
+  options.signal.throwIfAborted();
+  return address.kind === 'sqlite'
+    ? (await import('./sqlite.js')).openSqlite(address.path, options)
+    : (await import('./postgres.js')).openPostgres(address.url, options);
+}
 
 /**
  * Opens a mirror for reading. With a base URL, that of another service is refused. Throws as `openDatabase` does, and a FleetError of
@@ -86,13 +97,13 @@ async function readStatus(database: Database) {
   const isWritten = writers.length > 0 && writers.every((each) => each.isWritten);
   const isWhole = writers.length > 0 && states.every((state) => state?.isWhole === true);
   const isStarting = writers.some((each) => each.isStarting);
-  const asOfMs = least(writers.map(({ heardMs }) => heardMs));
+  const asOfMs = known(Math.min(...writers.map(({ heardMs }) => heardMs ?? Number.NaN)));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
   // Each writer has written the same for all of its organizations.
   const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
-  const provenMs = least(proven.map((each) => each?.atMs));
-  const totals = proven.map((each) => each?.total);
+  const provenMs = known(Math.min(...proven.map((each) => each?.atMs ?? Number.NaN)));
+  const total = known(proven.reduce((sum, each) => sum + (each?.total ?? Number.NaN), 0));
   return {
     /** A row an organization. */
     writers,
@@ -107,7 +118,7 @@ async function readStatus(database: Database) {
     behindMs,
     isBehind,
     /** When the whole list was last read, and what the service counted. */
-    proven: provenMs === undefined ? undefined : { atMs: provenMs, total: sum(totals) },
+    proven: provenMs === undefined ? undefined : { atMs: provenMs, total },
     openGaps,
     /** Since when changes are kept. */
     keptSince: (await readMeta(database))['kept_since'],
@@ -118,14 +129,9 @@ async function readStatus(database: Database) {
   };
 }
 
-/** Undefined where one is. */
-function least(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === values.length && known.length > 0 ? Math.min(...known) : undefined;
-}
-
-function sum(values: readonly (number | undefined)[]): number | undefined {
-  return values.includes(undefined) ? undefined : values.reduce<number>((total, value = 0) => total + value, 0);
+/** Undefined where a part of it is not known, or there is none. */
+function known(figure: number): number | undefined {
+  return Number.isFinite(figure) ? figure : undefined;
 }
 
 /** Gaps, with how many changes were found afterwards; `tail` is what stands behind the table: which, in which order, how many. */

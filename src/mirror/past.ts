@@ -42,11 +42,6 @@ export function rangeOf(sinceMs = THE_BEGINNING_MS, untilMs = THE_END_MS): Range
   return { since: utcOfMs(sinceMs), until: utcOfMs(untilMs) };
 }
 
-export async function hasChanges(database: Database, { since, until }: Range): Promise<boolean> {
-  const sql = 'SELECT 1 AS one FROM changes WHERE at >= ? AND at < ? LIMIT 1';
-  return (await database.all(sql, [since, until])).length > 0;
-}
-
 /** The fleet as it was, those apart that were not there: how it is now, with everything since undone. */
 export async function readPast(database: Database, { since }: Pick<Range, 'since'>): Promise<Map<string, PastBicycle>> {
   const fleet = new Map<string, PastBicycle>();

@@ -7,15 +7,17 @@ import { type Connection, readConnection } from './connection.js';
 import {
   type Answer,
   CHUNK_ROWS,
+  type Database,
+  databaseOf,
   type Engine,
-  LEASE_MS,
   type OpenOptions,
   type Rows,
   refusal,
   storable,
   type TableColumn,
   type Value,
-} from './engine.js';
+} from './database.js';
+import { LEASE_MS } from './writers.js';
 
 type Client = import('pg').Client;
 
@@ -36,7 +38,7 @@ interface Server {
 }
 
 /** Connects. The password is never part of an error. */
-export async function openPostgres(url: string, options: OpenOptions): Promise<Engine> {
+export async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
   const connection = await readConnection(url, options.env);
   const server: Server = { connection, options, clients: new Set() };
   const client = await connect(server);
@@ -50,7 +52,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<E
     const found = await client.query({ ...kept(sql), values: values.map(bind), rowMode: 'array', types: TYPES });
     return { names: found.fields.map(({ name }) => name), rows: found.rows };
   };
-  return {
+  const engine: Engine = {
     kind: 'postgres',
     run,
     read: (sql, values) => read(server, sql, values),
@@ -73,6 +75,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<E
       await Promise.allSettled([...server.clients].map((each) => each.end()));
     },
   };
+  return databaseOf(engine, options.signal);
 }
 
 /** The statement with `$1`, `$2` … for each `?`. */

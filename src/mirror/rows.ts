@@ -6,6 +6,7 @@ import { wholeUuid } from '../api/links.js';
 import { writeJson, writtenNumber } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Value } from './database.js';
+import type { Dialect } from './dialect.js';
 
 type Object = { readonly [field: string]: unknown };
 
@@ -18,28 +19,39 @@ const MOST_INDEXED_CHARACTERS = 200;
 /** Fields of alerts that are kept as JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
 
-/** The column that a list is ordered by. */
-export function orderColumn(field: string): string {
-  return TIMES.has(field) ? `${field}_utc` : field;
+/** What a list is ordered by: texts in the order of their bytes, as SQLite has it. */
+export function orderOf(field: string, { bytes }: Dialect): string {
+  if (TIMES.has(field)) return `${field}_utc`;
+  return DECIMALS.has(field) ? field : `${field} ${bytes}`;
 }
 
-/** The columns that a field fills. */
-function columnsOf(field: string): string[] {
-  if (DECIMALS.has(field)) return [field, `${field}_text`];
-  return TIMES.has(field) ? [field, `${field}_utc`] : [field];
+interface Column {
+  readonly name: string;
+  readonly field: string;
+  readonly read: (value: unknown) => Value;
 }
+
+function columnsOf(field: string): Column[] {
+  const column = (name: string, read: Column['read']) => ({ name, field, read });
+  if (DECIMALS.has(field)) return [column(field, decimalValue), column(`${field}_text`, textValue)];
+  if (TIMES.has(field)) return [column(field, textValue), column(`${field}_utc`, timeValue)];
+  if (JSON_FIELDS.has(field)) return [column(field, jsonValue)];
+  return [column(field, INDEXED.has(field) ? indexedValue : textValue)];
+}
+
+const OF_BICYCLES = BICYCLE_FIELDS.flatMap(columnsOf);
+const OF_ALERTS = ALERT_FIELDS.flatMap(columnsOf);
 
 /** The columns of a bicycle, in the order of `bicycleRow`. */
 export const BICYCLE_COLUMNS: readonly string[] = [
-  ...BICYCLE_FIELDS.flatMap(columnsOf),
-  'concurrency_version',
-  ...['organization', 'followed', 'gone', 'first_seen', 'last_seen', 'raw'],
+  ...OF_BICYCLES.map(({ name }) => name),
+  ...['concurrency_version', 'organization', 'followed', 'gone', 'first_seen', 'last_seen', 'raw'],
 ];
 
 /** The columns of an alert, in the order of `alertRow`. */
 export const ALERT_COLUMNS: readonly string[] = [
   // A word of SQL's own: only PostgreSQL minds.
-  ...ALERT_FIELDS.flatMap(columnsOf).map((name) => (name === 'user' ? '"user"' : name)),
+  ...OF_ALERTS.map(({ name }) => (name === 'user' ? '"user"' : name)),
   ...['bicycle_uuid', 'organization_uuid', 'first_seen', 'last_seen', 'raw'],
 ];
 
@@ -54,20 +66,16 @@ export interface RowFacts {
   raw: string;
 }
 
-export function bicycleRow(bicycle: Object, facts: RowFacts): Value[] {
-  const row: Value[] = [];
-  for (const field of BICYCLE_FIELDS) pushField(row, field, field === 'uuid' ? facts.uuid : bicycle[field]);
-  const { followed, gone, firstSeen, lastSeen, raw } = facts;
-  row.push(versionValue(bicycle['concurrency_version']), linkedUuid(bicycle['organization']) ?? followed, followed);
-  row.push(gone, firstSeen, lastSeen, raw);
+export function bicycleRow(bicycle: Object, { uuid, followed, gone, firstSeen, lastSeen, raw }: RowFacts): Value[] {
+  const row = OF_BICYCLES.map(({ field, read }) => read(field === 'uuid' ? uuid : bicycle[field]));
+  const organization = linkedUuid(bicycle['organization']) ?? followed;
+  row.push(versionValue(bicycle['concurrency_version']), organization, followed, gone, firstSeen, lastSeen, raw);
   return row;
 }
 
-export function alertRow(alert: Object, facts: Omit<RowFacts, 'followed' | 'gone'>): Value[] {
-  const row: Value[] = [];
-  for (const field of ALERT_FIELDS) pushField(row, field, field === 'uuid' ? facts.uuid : alert[field]);
-  row.push(linkedUuid(alert['bicycle']), linkedUuid(alert['organization']));
-  row.push(facts.firstSeen, facts.lastSeen, facts.raw);
+export function alertRow(alert: Object, { uuid, firstSeen, lastSeen, raw }: Omit<RowFacts, 'followed' | 'gone'>) {
+  const row = OF_ALERTS.map(({ field, read }) => read(field === 'uuid' ? uuid : alert[field]));
+  row.push(linkedUuid(alert['bicycle']), linkedUuid(alert['organization']), firstSeen, lastSeen, raw);
   return row;
 }
 
@@ -75,17 +83,19 @@ function linkedUuid(link: unknown): string | null {
   return (typeof link === 'string' ? wholeUuid(link) : undefined) ?? null;
 }
 
-function pushField(row: Value[], field: string, value: unknown): void {
-  if (DECIMALS.has(field)) row.push(decimalValue(value), textValue(value));
-  else if (TIMES.has(field)) row.push(textValue(value), typeof value === 'string' ? (utcOf(value) ?? null) : null);
-  else if (JSON_FIELDS.has(field)) row.push(value === undefined ? null : writeJson(value));
-  else row.push(INDEXED.has(field) ? indexable(textValue(value)) : textValue(value));
+/** What an index of PostgreSQL can hold, of three such texts and a uuid; `raw` has the whole. */
+function indexedValue(value: unknown): Value {
+  const text = textValue(value);
+  const isLong = typeof text === 'string' && text.length > MOST_INDEXED_CHARACTERS;
+  return isLong ? `${text.slice(0, MOST_INDEXED_CHARACTERS)}…` : text;
 }
 
-/** What an index of PostgreSQL can hold, of three such texts and a uuid; `raw` has the whole. */
-function indexable(value: Value): Value {
-  const isLong = typeof value === 'string' && value.length > MOST_INDEXED_CHARACTERS;
-  return isLong ? `${value.slice(0, MOST_INDEXED_CHARACTERS)}…` : value;
+function timeValue(value: unknown): Value {
+  return typeof value === 'string' ? (utcOf(value) ?? null) : null;
+}
+
+function jsonValue(value: unknown): Value {
+  return value === undefined ? null : writeJson(value);
 }
 
 function textValue(value: unknown): Value {

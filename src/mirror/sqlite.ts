@@ -11,6 +11,8 @@ import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../system/folder.js';
 import {
   type Answer,
   CHUNK_ROWS,
+  type Database,
+  databaseOf,
   type Engine,
   MOST_VALUE_CHARACTERS,
   type OpenOptions,
@@ -19,7 +21,7 @@ import {
   storable,
   tooLong,
   type Value,
-} from './engine.js';
+} from './database.js';
 
 type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 
@@ -40,7 +42,7 @@ const FOR_READING = 'pragma temp_store = file';
 const OWN_FILE = 0o600;
 
 /** Opens the file. With access to write it is made, with its folder, for the user alone. */
-export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Engine> {
+export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
   const isReadOnly = access !== 'write';
   await checkFile(path, isReadOnly);
   // A file that SQLite only reads: otherwise it would make its own beside it.
@@ -63,7 +65,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     return statement;
   };
   const refuseReplaced = watchFiles(path);
-  return {
+  const engine: Engine = {
     kind: 'sqlite',
     async run(sql, values) {
       const { names, rows } = prepare(sql);
@@ -96,6 +98,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
       }
     },
   };
+  return databaseOf(engine, signal);
 }
 
 /** Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept. */

@@ -70,13 +70,12 @@ function join(leases: readonly Lease[], { organizations }: Writer): Before {
   const [first] = states;
   const isSame = (state: State | undefined) =>
     state?.owner === first?.owner && `${state?.organizations}` === `${organizations}`;
-  if (first !== undefined && states.every(isSame)) return first;
   return {
     heardMs: least(states.map((state) => state?.heardMs)),
     checkedMs: least(states.map((state) => state?.checkedMs)),
     // The bicycles of an organization that is new were not read yet.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
-    proven: undefined,
+    proven: states.every(isSame) ? first?.proven : undefined,
     leaving: states.flatMap((state) => state?.leaving ?? []),
   };
 }

@@ -5,7 +5,6 @@ import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
-import { LEASE_MS } from './engine.js';
 import type { Leaving } from './ledger.js';
 
 /** A process that writes; the owner is new for each run. */
@@ -32,6 +31,8 @@ export interface State extends Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
 /** A row of `writers`. */
 export type Lease = Awaited<ReturnType<typeof readLeases>>[number];
 
+/** A writer that gave no heartbeat for so long may be replaced: by a standby that looks every second, on a busy machine, within 20 s. */
+export const LEASE_MS = 15_000;
 /** A writer that has nothing to write says this often that it lives. */
 export const HEARTBEAT_MS = 5_000;
 /** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */

@@ -4,9 +4,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readStatement } from '../../src/commands/mirror/query.js';
 import { parseMirrorAddress, showMirrorAddress } from '../../src/mirror/address.js';
 import { parseService, readConnection } from '../../src/mirror/connection.js';
-import { readStatement } from '../../src/mirror/statement.js';
 import { newFolder } from '../support/folder.js';
 
 test.each([

@@ -1,7 +1,7 @@
 // What the push channel says while another writer keeps the mirror: what it had not written yet, the next one writes.
 
 import type { Message, StreamEvent } from '../../http/stream/events.js';
-import { LEASE_MS } from '../../mirror/engine.js';
+import { LEASE_MS } from '../../mirror/writers.js';
 
 /** A writer that died is replaced within 20 s: what was sent since is held, and a little more. */
 const HELD_MS = 4 * LEASE_MS;

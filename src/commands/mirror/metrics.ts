@@ -1,7 +1,7 @@
 // What the mirror's writer counts, as a monitoring system reads it.
 
-import { LEASE_MS } from '../../mirror/engine.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
+import { LEASE_MS } from '../../mirror/writers.js';
 import type { OwnServer } from '../../system/http-server.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Metric, serveMetrics } from '../shared/prometheus.js';

@@ -14,12 +14,6 @@ import { describeAge, openChosen, withMirror } from '../shared/offline.js';
 /** How many gaps that are over are shown, the newest. */
 const GAPS_SHOWN = 5;
 
-const COUNTS = `SELECT
-  (SELECT count(*) FROM bicycles WHERE gone IS NULL) AS bicycles,
-  (SELECT count(*) FROM bicycles WHERE gone IS NOT NULL) AS gone,
-  (SELECT count(*) FROM alerts) AS alerts,
-  (SELECT count(*) FROM gaps) AS gaps`;
-
 /** So many changes are counted one by one, in half a second; of more it is said about how many there are. */
 const MOST_COUNTED = 1_000_000;
 
@@ -57,11 +51,10 @@ const NOUN = { one: 'mirror', many: 'mirrors' };
 
 /** What programs get. */
 async function reportOf({ address, database, baseUrl, organizations }: Mirror, status: MirrorStatus) {
-  const count = async (sql: string) => (await database.all(sql)).flatMap((row) => Object.values(row).map(Number));
-  const [bicycles = 0, gone = 0, alerts = 0, gaps = 0] = await count(COUNTS);
-  const [about = 0] = await count(`SELECT ${database.dialect.changes} AS changes`);
+  const read = async (figure: string) => Number((await database.all(`SELECT ${figure} AS n`))[0]?.['n']);
+  const count = (rows: string) => read(`(SELECT count(*) FROM ${rows})`);
+  const about = await read(database.dialect.changes);
   const isAbout = about > MOST_COUNTED;
-  const [changes = 0] = isAbout ? [about] : await count('SELECT count(*) AS changes FROM changes');
   const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?', GAPS_SHOWN);
   const { asOfMs, ageMs, proven, writers } = status;
   return {
@@ -79,7 +72,13 @@ async function reportOf({ address, database, baseUrl, organizations }: Mirror, s
       ...{ organization, host, pid, alive: isWritten, heartbeat },
     })),
     kept_since: status.keptSince ?? null,
-    counts: { bicycles, gone, alerts, changes, gaps },
+    counts: {
+      bicycles: await count('bicycles WHERE gone IS NULL'),
+      gone: await count('bicycles WHERE gone IS NOT NULL'),
+      alerts: await count('alerts'),
+      changes: isAbout ? about : await count('changes'),
+      gaps: await count('gaps'),
+    },
     /** `counts.changes` is about right. */
     changes_estimated: isAbout,
     /** The open ones, then the newest of the others. */
