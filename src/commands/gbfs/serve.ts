@@ -3,10 +3,11 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../../context.js';
 import { openHttpServer } from '../../system/http-server.js';
-import type { Age } from './age.js';
 import type { LeftOut } from './feed.js';
 
-export interface Published extends Age {
+export interface Published {
+  readonly updatedMs: number;
+  readonly ttlMs: number;
   readonly vehicles: number;
   readonly leftOut: LeftOut;
   readonly source: 'mirror' | 'list';
