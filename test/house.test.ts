@@ -190,7 +190,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/alerts': 1_553,
   'src/commands/api': 300,
   'src/commands/auth': 529,
-  'src/commands/bicycles': 1_485,
+  'src/commands/bicycles': 1_445,
   'src/commands/completion': 281,
   'src/commands/config': 263,
   'src/commands/demo': 103,

@@ -84,7 +84,7 @@ test.each([
     'nothing but a state',
     'name,state\nNAME,lost\n',
     ['--yes'],
-    'only the service sets state\nhint: a state changes by a transition',
+    'stdin has no column that edit can change\nhint: give each row fields such as name, organization, model; a state changes by a transition',
   ],
   ['nothing but names', 'name\nNAME\n', ['--yes'], 'stdin has no column that edit can change\nhint: give each row'],
   ['a flag of one bicycle', 'name\nNAME\n', ['--yes', '--serial-number', 'x'], '--serial-number is for one bicycle'],

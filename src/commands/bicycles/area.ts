@@ -20,15 +20,12 @@ function readNumbers(text: string, count: number): number[] | undefined {
   return parts.length === count && parts.every((part) => PLAIN_NUMBER.test(part)) ? parts.map(Number) : undefined;
 }
 
-/** A number in plain decimals: JavaScript would write 0.00001 as 1e-5. */
-function plainDecimal(value: number): string {
-  const text = String(value);
-  return text.includes('e') ? value.toFixed(12).replace(/\.?0+$/, '') : text;
-}
+/** A corner has as many decimals, a centimetre: rounding, ours and the service's, must not lose a bicycle on the edge of a circle. */
+const DECIMALS = 7;
 
 /** The box as the query parameter of interface.md section 4.1: four comma-separated numbers in plain decimals. */
 export function showBox(box: Box): string {
-  return box.map(plainDecimal).join(',');
+  return box.map((degrees) => degrees.toFixed(DECIMALS).replace(/\.?0+$/, '')).join(',');
 }
 
 /**
@@ -38,9 +35,14 @@ export function showBox(box: Box): string {
 export function parseBbox(text: string): Box {
   const numbers = readNumbers(text, 4);
   if (numbers === undefined) throw usageError(`--bbox takes four numbers, ${FORM}, not "${text}"`);
-  const [a = 0, b = 0, c = 0, d = 0] = numbers;
-  const meant = inOrder(clamp(a, 180), clamp(b, 90), clamp(c, 180), clamp(d, 90));
-  if (showBox(meant) === numbers.map(plainDecimal).join(',')) return meant;
+  const [one = 0, up = 0, other = 0, down = 0] = numbers.map((value, index) =>
+    clamp(value, index % 2 === 0 ? 180 : 90),
+  );
+  // East of its west corner a box is wide as it stands, else across the antimeridian.
+  const isTooWide = one < other && one + 360 - other > WIDEST_ACROSS_ANTIMERIDIAN_DEGREES;
+  const [east, west] = isTooWide ? [other, one] : [one, other];
+  const meant: Box = [east, Math.max(up, down), west, Math.min(up, down)];
+  if (meant.every((value, index) => value === numbers[index])) return meant;
   throw usageError(
     `--bbox "${text}" is out of range, or its corners are in the wrong order: the north-east one comes first`,
     `the form is ${FORM}; corrected: --bbox ${showBox(meant)}`,
@@ -51,13 +53,6 @@ function clamp(value: number, most: number): number {
   return Math.max(-most, Math.min(most, value));
 }
 
-/** The box with north above south, and east right of west unless it lies across the antimeridian. */
-function inOrder(a: number, b: number, c: number, d: number): Box {
-  const isTooWide = a < c && a + 360 - c > WIDEST_ACROSS_ANTIMERIDIAN_DEGREES;
-  const [east, west] = isTooWide ? [c, a] : [a, c];
-  return [east, Math.max(b, d), west, Math.min(b, d)];
-}
-
 export interface Circle {
   centre: LatLon;
   radiusMetres: number;
@@ -66,12 +61,8 @@ export interface Circle {
 /** Half way round the earth: no place is further away. */
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
-/**
- * A box is made this much larger on each side, a centimetre, and its corners have as many decimals: rounding, ours and the
- * service's, must not lose a bicycle on the edge. What is too much is filtered out afterwards.
- */
+/** A box is made this much larger on each side: what is too much is filtered out afterwards. */
 const MARGIN_DEGREES = 1e-7;
-const DECIMALS = 7;
 
 /** In radians. */
 const DEGREE = Math.PI / 180;

@@ -1,12 +1,12 @@
 // What editing a bicycle is: the request, what a success left as it was, and what became of an edit without an answer.
 
 import { createHash } from 'node:crypto';
-import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { BICYCLE, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
+import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
@@ -47,23 +47,20 @@ export const EDITED_TEXTS: readonly string[] = [...NEW_BICYCLE_FIELDS, 'note'];
 /** Statuses of a service that has the address and not the method. */
 export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 
-/** The edit that gives a bicycle, as it was read, these fields. */
-function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: BicycleFields): Edit {
+/** Reads a bicycle, and makes the edit that gives it the fields that are wanted by what it is now. */
+export async function prepareEdit(
+  context: Context,
+  client: Client,
+  uuid: string,
+  wantedOf: (before: BicycleFields) => BicycleFields | Promise<BicycleFields>,
+): Promise<Edit> {
+  const { json, value } = await fetchBicycle(context, client, uuid);
   const before = readExact(json) as BicycleFields;
+  const wanted = await wantedOf(before);
   const changed = Object.entries(wanted).filter(([field, one]) => writeJson(one) !== writeJson(before[field]));
   const key = keyOfBody(uuid, writeJson(wanted));
   const task = { key, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
   return { task, wanted, before, changed };
-}
-
-/** Reads a bicycle, and makes the edit that gives it the fields that are wanted by what it is now. */
-export async function prepareEdit(
-  context: Context,
-  uuid: string,
-  wantedOf: (before: BicycleFields) => Promise<BicycleFields>,
-): Promise<Edit> {
-  const item = await fetchBicycle(context, await context.client(), uuid);
-  return editTo(uuid, item, await wantedOf(readExact(item.json) as BicycleFields));
 }
 
 /** What a text makes of a field: `null` clears it, a link is looked up by name, and what is no text now is of the type that it looks like. */
@@ -190,8 +187,7 @@ async function lookUpEdits(
 ): Promise<Decide> {
   const decided = new Map<Task, TaskDecision>();
   for (const { task, entry } of doubts) {
-    const uuid = String(task.uuid);
-    const left = editTo(uuid, await fetchBicycle(context, client, uuid), editOf(task).wanted);
+    const left = await prepareEdit(context, client, String(task.uuid), () => editOf(task).wanted);
     const { state, version } = describeBefore(left.before);
     const before = entry.sending.before?.version ?? null;
     if (before !== null && before === version) decided.set(task, { kind: 'untouched' });

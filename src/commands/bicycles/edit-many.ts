@@ -26,68 +26,54 @@ const READ_ONLY: readonly string[] = [...BICYCLE_FIELDS.filter((field) => !isFie
 export async function editMany(context: Context, options: EditOptions): Promise<void> {
   const fields = ['name', 'description', 'serialNumber', 'note', 'model', 'lock', 'organization', 'field'] as const;
   refuseFlags(options, fields, 'is for one bicycle', 'rows have their fields in columns');
-  const rows: TargetRow[] = [];
-  for await (const row of parseRows(context, 'surest')) rows.push(row);
-  refuseWithoutFields(rows);
-  const edits = await readEdits(context, rows, options.concurrency);
+  const rows = new Map<string, TargetRow>();
+  for await (const row of parseRows(context, 'surest')) {
+    const first = rows.get(row.uuid);
+    if (first !== undefined) throw badLine(row.line, `the same bicycle as in line ${first.line}`);
+    rows.set(row.uuid, row);
+  }
+  const edits = await readEdits(context, [...rows.values()], options.concurrency);
   await carryOutEdits(context, edits, options, { shape: ACTIONS, isStdin: true }, { isAlwaysAsked: true });
 }
 
-/** Refuses rows without a column that an edit writes: they would change nothing, whatever they say. */
-function refuseWithoutFields(rows: readonly TargetRow[]): void {
-  const columns = new Set(
-    rows.flatMap(({ fields, namedBy }) => Object.keys(fields).filter((field) => field !== namedBy && field !== 'uuid')),
-  );
-  if (rows.length === 0 || [...columns].some((column) => !READ_ONLY.includes(column))) return;
-  throw usageError(
-    columns.size === 0
-      ? 'stdin has no column that edit can change'
-      : `stdin has no column that edit can change: only the service sets ${clean([...columns].join(', '))}`,
-    columns.has('state')
-      ? 'a state changes by a transition: "fleet bicycles act - TRANSITION"'
-      : `give each row fields to change, such as ${NEW_BICYCLE_FIELDS.slice(0, 3).join(', ')}`,
-  );
-}
-
-/** Reads the bicycles as they are now, and finds out what the rows change. Throws a FleetError of kind `usage` for what they cannot. */
+/**
+ * Reads the bicycles as they are now, and finds out what the rows change. Throws a FleetError of kind `usage` for what they cannot, and where no
+ * column is one that an edit writes.
+ */
 async function readEdits(context: Context, rows: readonly TargetRow[], concurrency: number): Promise<Edit[]> {
-  const lines = new Map<string, number>();
-  for (const { uuid, line } of rows) {
-    const first = lines.get(uuid);
-    if (first !== undefined) throw badLine(line, `the same bicycle as in line ${first}`);
-    lines.set(uuid, line);
-  }
-  const leftOut = new Set<string>();
+  const columns = new Set(
+    rows.flatMap(({ fields, namedBy }) => Object.keys(fields).filter((field) => field !== namedBy)),
+  );
+  columns.delete('uuid');
+  const leftOut = [...columns].filter((column) => READ_ONLY.includes(column));
+  if (rows.length > 0 && leftOut.length === columns.size)
+    throw usageError(
+      'stdin has no column that edit can change',
+      `give each row fields such as ${NEW_BICYCLE_FIELDS.slice(0, 3).join(', ')}; a state changes by a transition: "fleet bicycles act - TRANSITION"`,
+    );
+  const client = await context.client();
   const edits: Edit[] = [];
-  const left = [...rows.entries()];
+  const left = rows.entries();
   const work = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const [index, row] = next;
-      edits[index] = await prepareEdit(context, row.uuid, (before) => wantedFields(context, row, before, leftOut));
-    }
+    for (const [index, row] of left)
+      edits[index] = await prepareEdit(context, client, row.uuid, (before) => wantedFields(context, row, before));
   };
   await Promise.all(Array.from({ length: concurrency }, work));
-  if (leftOut.size > 0)
-    await context.notice(`left out, since only the service sets them: ${clean([...leftOut].join(', '))}`);
+  if (leftOut.length > 0)
+    await context.notice(`left out, since only the service sets them: ${clean(leftOut.join(', '))}`);
   return edits;
 }
 
-/** What the row asks for; columns that an edit does not write are added to those that are left out. */
-async function wantedFields(
-  context: Context,
-  { fields, namedBy, isRecord }: TargetRow,
-  before: BicycleFields,
-  leftOut: Set<string>,
-) {
+/** What the row asks for, without what only the service sets. */
+async function wantedFields(context: Context, { fields, namedBy, isRecord }: TargetRow, before: BicycleFields) {
   const wanted = new Map<string, unknown>();
   for (const [field, cell] of Object.entries(fields)) {
-    if (field === namedBy || field === 'uuid' || (isRecord && cell === null)) continue;
-    if (READ_ONLY.includes(field)) leftOut.add(field);
-    else if (!EDITED_TEXTS.includes(field) && !Object.hasOwn(before, field))
+    if (field === namedBy || READ_ONLY.includes(field) || (isRecord && cell === null)) continue;
+    if (!EDITED_TEXTS.includes(field) && !Object.hasOwn(before, field))
       throw unknownWord('column', field, EDITED_TEXTS);
     // Only cells of CSV have no type of their own.
-    else if (typeof cell !== 'string' || (!isRecord && !isLinkField(field))) wanted.set(field, cell);
-    else wanted.set(field, await readValue(context, field, cell, before[field]));
+    const isTyped = typeof cell !== 'string' || (!isRecord && !isLinkField(field));
+    wanted.set(field, isTyped ? cell : await readValue(context, field, cell, before[field]));
   }
   return Object.fromEntries(wanted);
 }

@@ -19,7 +19,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
   refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
   const asked = readChanges(context, options);
   const { uuid, item: found } = await findBicycle(context, text);
-  const edit = await prepareEdit(context, uuid, async (before) => {
+  const edit = await prepareEdit(context, await context.client(), uuid, async (before) => {
     const wanted = new Map<string, unknown>();
     for (const [field, valueFor] of asked) wanted.set(field, await valueFor(before[field]));
     return Object.fromEntries(wanted);

@@ -42,8 +42,7 @@ export async function showHistory(context: Context, text: string, options: Histo
   const { since: typed, field: fields = [], to } = options;
   const mirror = await openIfThere(context, to);
   context.atEnd(async () => mirror?.close().catch(() => undefined));
-  const sinceMs = typed === undefined ? undefined : readSince(typed, context.clock.wallMs());
-  const since = sinceMs === undefined ? undefined : new Date(sinceMs).toISOString();
+  const since = typed === undefined ? undefined : new Date(readSince(typed, context.clock.wallMs())).toISOString();
   const { uuid, item } = await findOne(context, mirror, text);
   const served = fields.length > 0 && !fields.includes('state') ? [] : await readService(context, mirror, uuid, since);
   await context.io.startPager(context.notice);
@@ -52,7 +51,7 @@ export async function showHistory(context: Context, text: string, options: Histo
   let isRecorded = served.length === 0;
   const recorded = mirror === undefined ? [] : readEntries(mirror, uuid, since, fields);
   for await (const entries of mergeByTime(recorded, served)) {
-    count += entries.filter(({ value }) => value.note?.startsWith('gap') !== true).length;
+    count += entries.filter(({ value }) => value.field !== null).length;
     isRecorded ||= entries.some(({ value }) => value.source !== 'service');
     await result.write(entries);
   }
@@ -67,10 +66,9 @@ export async function showHistory(context: Context, text: string, options: Histo
 
 /** The mirror of this run, where there is one; one that a flag or the settings name must be there. */
 async function openIfThere(context: Context, to: MirrorAddress | undefined): Promise<Mirror | undefined> {
-  if (to !== undefined) return openChosen(context, to);
-  if (context.flags.mirror === false) return undefined;
-  const address = await chosenDatabase(context, undefined);
-  const isNamed = (await context.settings()).mirror.value !== undefined;
+  if (to === undefined && context.flags.mirror === false) return undefined;
+  const address = await chosenDatabase(context, to);
+  const isNamed = (to ?? (await context.settings()).mirror.value) !== undefined;
   if (!isNamed && address.kind === 'sqlite' && statIfThere(address.path) === undefined) return undefined;
   return openChosen(context, address);
 }
@@ -104,19 +102,16 @@ async function readService(
         hint: 'a mirror records every change from now on: fleet mirror run',
       });
     // Observed: the newest first, several within a second.
-    const isNewestFirst = timeOf(steps[0]?.timestamp ?? '') >= timeOf(steps.at(-1)?.timestamp ?? '');
+    const isNewestFirst = timeOf(steps[0]?.timestamp) >= timeOf(steps.at(-1)?.timestamp);
     const ordered = (isNewestFirst ? steps.toReversed() : steps).toSorted(
       (a, b) => timeOf(a.timestamp) - timeOf(b.timestamp),
     );
     const people = await namesOf(client, ordered);
-    const entries = ordered.map(
-      (step, index): Entry => ({
-        ...{ ...NOTHING, at: step.timestamp ?? '', field: 'state', source: 'service' },
-        ...{ old: step.from ?? ordered[index - 1]?.to ?? null, new: step.to },
-        ...{ transition: step.transition, by: people(step.by) },
-      }),
-    );
-    return entries.filter(({ at }) => since === undefined || timeOf(at) >= Date.parse(since)).map(itemOf);
+    const entries = ordered.map(({ timestamp, from, to, transition, by }, index) => {
+      const [at, old] = [timestamp ?? '', from ?? ordered[index - 1]?.to ?? null];
+      return entryOf({ at, field: 'state', source: 'service', old, new: to, transition, by: people(by) });
+    });
+    return entries.filter(({ value: { at } }) => since === undefined || timeOf(at) >= Date.parse(since));
   } catch (thrown) {
     context.signal.throwIfAborted();
     if (mirror === undefined || !(thrown instanceof FleetError)) throw thrown;
@@ -127,13 +122,14 @@ async function readService(
 
 /** What an author is called: by name where the entry or the service's list of users has one. */
 async function namesOf(client: Client, steps: readonly Transitioned[]): Promise<(by: unknown) => string | null> {
-  const uuids = new Set(steps.flatMap(({ by }) => (typeof by === 'string' ? (wholeUuid(by) ?? []) : [])));
-  const isEnough = (names: Names) => [...uuids].every((uuid) => names.has(uuid));
-  const names = uuids.size === 0 ? undefined : await readNames(client, NAMED.user, isEnough);
+  const uuidIn = (by: unknown) => (typeof by === 'string' ? wholeUuid(by) : undefined);
+  const uuids = steps.flatMap(({ by }) => uuidIn(by) ?? []);
+  const isEnough = (names: Names) => uuids.every((uuid) => names.has(uuid));
+  const names = uuids.length === 0 ? undefined : await readNames(client, NAMED.user, isEnough);
   return (by) => {
     if (isObject(by)) return textOrNull(NAMED.user.nameFields.map((field) => by[field]).find(Boolean) ?? by['name']);
-    const uuid = typeof by === 'string' ? wholeUuid(by) : undefined;
-    return uuid === undefined ? (textOf(by) ?? null) : (names?.get(uuid)?.[0] ?? uuid);
+    const uuid = uuidIn(by) ?? '';
+    return names?.get(uuid)?.[0] ?? (uuid || (textOf(by) ?? null));
   };
 }
 
@@ -156,12 +152,7 @@ async function* mergeByTime(
 }
 
 /** Changes in the order in which they happened, gaps between them. */
-async function* readEntries(
-  { database }: Mirror,
-  uuid: string,
-  since: string | undefined,
-  fields: readonly string[] = [],
-): AsyncGenerator<Item<Entry>[], void, undefined> {
+async function* readEntries({ database }: Mirror, uuid: string, since: string | undefined, fields: readonly string[]) {
   const isField = fields.length === 0 ? '' : ` AND field IN (${fields.map(() => '?').join(', ')})`;
   const [isRecent, isLate] = since === undefined ? ['', ''] : [' AND at >= ?', ' AND (ended IS NULL OR ended >= ?)'];
   const recent = since === undefined ? [] : [since];
@@ -169,24 +160,23 @@ async function* readEntries(
     UNION ALL SELECT started, 0, NULL, NULL, NULL, reason, NULL, ended FROM gaps
       WHERE coalesce(organization = (SELECT followed FROM bicycles WHERE uuid = ?), true)${isLate} ORDER BY at, id`;
   for await (const rows of database.each(sql, [uuid, ...fields, ...recent, uuid, ...recent]))
-    yield rows.map((row) => itemOf(row['field'] === null ? gapOf(row) : changeOf(row)));
+    yield rows.map((row) => (row['field'] === null ? gapOf(row) : changeOf(row)));
 }
 
 /** A gap has its reason where a change has its source. */
-function gapOf(row: Row): Entry {
-  const [at, ended] = [String(row['at']), row['ended']];
-  const length = ended === null ? 'still open' : showDuration(Date.parse(String(ended)) - Date.parse(at));
-  const note = `gap, ${length}: ${row['source']}`;
-  return { ...NOTHING, at, note };
+function gapOf({ at, ended, source }: Row): Item<Entry> {
+  const length = ended === null ? 'still open' : showDuration(Date.parse(String(ended)) - Date.parse(String(at)));
+  return entryOf({ at: String(at), note: `gap, ${length}: ${source}` });
 }
 
-function changeOf(row: Row): Entry {
-  const [field, old, now] = [String(row['field']), readSide(row['old']), readSide(row['new'])];
+function changeOf({ at, field, old, new: sent, source, version }: Row): Item<Entry> {
+  const now = readSide(sent);
   const note = field === '*' ? 'first seen' : field !== 'gone' ? null : now === null ? 'came back' : 'left the list';
-  const version = row['version'] === null ? null : readExact(String(row['version']));
-  return { ...NOTHING, at: String(row['at']), field, old, new: now, source: String(row['source']), version, note };
+  const known = { at: String(at), field: String(field), old: readSide(old), new: now, source: String(source), note };
+  return entryOf({ ...known, version: version === null ? null : readExact(String(version)) });
 }
 
-function itemOf(value: Entry): Item<Entry> {
+function entryOf(known: Partial<Entry> & Pick<Entry, 'at'>): Item<Entry> {
+  const value = { ...NOTHING, ...known };
   return { json: writeJson(value), value };
 }

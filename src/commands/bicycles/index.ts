@@ -1,6 +1,6 @@
 // Declares `fleet bicycles`: its verbs, their flags and examples.
 
-import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts as Command, OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
 import {
   anyText,
@@ -118,32 +118,38 @@ A terminal shows bars; every other format has group, value, count and percent.`,
   addFleetFilters(stats).action(run(async () => (await import('./stats.js')).showStats));
 }
 
+/** The flags that give the fields of a bicycle. */
+function addFieldFlags<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>, byDefault = '') {
+  return command
+    .option('--name <name>', 'visible name')
+    .option('--organization <url|uuid|name>', `owning organization${byDefault}`, anyText(ORGANIZATIONS))
+    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
+    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
+    .option('--serial-number <text>', 'frame serial number')
+    .option('--description <text>', 'free-text description');
+}
+
 function addEdit(bicycles: Command, run: Run): void {
-  const edit = addVerb(
-    bicycles,
-    [
-      'edit',
-      'change fields of a bicycle, or of many from a file',
-      `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name,
+  const edit = addFieldFlags(
+    addVerb(
+      bicycles,
+      [
+        'edit',
+        'change fields of a bicycle, or of many from a file',
+        `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name,
 and null clears a field. PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
 The version that was read is sent too, so that the edit of somebody else is not overwritten.
 - reads many from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
-of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing, null clears the field.`,
-    ],
-    ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
-    [
-      'preview the changes of a table, also from .xlsx',
-      "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
-    ],
+of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing.`,
+      ],
+      ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
+      [
+        'preview the changes of a table, also from .xlsx',
+        "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
+      ],
+    ).argument('<bicycle>', `${BICYCLE_ARGUMENT}; - for stdin`, anyText(BICYCLES)),
   )
-    .argument('<bicycle>', `${BICYCLE_ARGUMENT}; - for stdin`, anyText(BICYCLES))
-    .option('--name <name>', 'visible name')
-    .option('--description <text>', 'free-text description')
-    .option('--serial-number <text>', 'frame serial number')
     .option('--note <text>', 'note of the operators')
-    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
-    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
-    .option('--organization <url|uuid|name>', 'owning organization', anyText(ORGANIZATIONS))
     .option(
       '--field <name=value>',
       `any further field; typed unless it is a text now or NAME='"5"' (repeatable)`,
@@ -164,35 +170,29 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
 }
 
 function addCreate(bicycles: Command, run: Run): void {
-  const create = addVerb(
-    bicycles,
-    [
-      'create',
-      'create a bicycle, or many from a file',
-      `Create a bicycle from flags, or many with --from. Links take a URL, a UUID or a name.
+  const byDefault = ' (default: from the settings, else the only one that the token names)';
+  const create = addFieldFlags(
+    addVerb(
+      bicycles,
+      [
+        'create',
+        'create a bicycle, or many from a file',
+        `Create a bicycle from flags, or many with --from. Links take a URL, a UUID or a name.
 A file is CSV with a header, .xlsx, a JSON array or JSON lines, with the fields ${NEW_BICYCLE_FIELDS.join(', ')}.
 The whole file is checked before the first request.`,
-    ],
-    ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
-    [
-      'with a serial number; print only the new UUID',
-      'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
-    ],
-    [
-      'from CSV on stdin; after a crash the same command resumes',
-      `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
-    ],
+      ],
+      ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
+      [
+        'with a serial number; print only the new UUID',
+        'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
+      ],
+      [
+        'from CSV on stdin; after a crash the same command resumes',
+        `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
+      ],
+    ),
+    byDefault,
   )
-    .option('--name <name>', 'visible name of the bicycle')
-    .option(
-      '--organization <url|uuid|name>',
-      'owning organization (default: from the settings, else the only one that the token names)',
-      anyText(ORGANIZATIONS),
-    )
-    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
-    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
-    .option('--serial-number <text>', 'frame serial number')
-    .option('--description <text>', 'free-text description')
     .option('--from <file|->', 'create bicycles from a file, or from stdin')
     .option('-y, --yes', 'do not ask before creating several');
   addBulkFlags(create).action(run(async () => (await import('./create.js')).createBicycles));

@@ -11,6 +11,15 @@ import { beginsWith } from '../shared/list/uuid-prefix.js';
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
 
+/** An index holds these fields alone: whole rows are many times as much to read. */
+const NAMED = 'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
+const IN_RANGE = '(uuid >= ? AND uuid < ?)';
+
+/** Behind every digit and the dash comes g. */
+function rangeOf(prefix: string): [string, string] {
+  return [prefix.toLowerCase(), `${prefix.toLowerCase()}g`];
+}
+
 /**
  * Every bicycle that the text may mean, by its UUID in lower case, as the look-up in the list has it: of an organization, or of all of them, also
  * those that left the list.
@@ -21,17 +30,17 @@ export async function findRemembered(
   organization?: string,
   withGone = false,
 ): Promise<Map<string, Item<Bicycle>>> {
-  const found = new Map<string, Item<Bicycle>>();
-  // A condition each: of several joined by OR, a database would not use every index.
-  for (const [condition, values] of conditionsOf(text)) {
-    const where = `${condition}${withGone ? '' : ' AND gone IS NULL'}`;
-    const items = await select(database, where, values, organization, `LIMIT ${MOST_MATCHES}`);
-    for (const item of items) found.set(String(item.value.uuid).toLowerCase(), item);
-  }
-  return found;
+  const typed = wholeUuid(text) ?? text;
+  const among = withGone ? '' : ' AND gone IS NULL';
+  const select = (condition: string, values: readonly Value[]) =>
+    selectBicycles(database, condition + among, values, organization, `LIMIT ${MOST_MATCHES}`);
+  // A condition each: of two joined by OR, a database would not use every index.
+  const named = await select(NAMED, [text, text, text]);
+  const begun = beginsWith(typed, typed) ? await select(IN_RANGE, rangeOf(typed)) : [];
+  return new Map([...named, ...begun].map((item) => [String(item.value.uuid).toLowerCase(), item]));
 }
 
-async function select(
+async function selectBicycles(
   database: Database,
   where: string,
   values: readonly Value[],
@@ -43,22 +52,6 @@ async function select(
   return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
 }
 
-function conditionsOf(text: string): [condition: string, values: Value[]][] {
-  const uuid = wholeUuid(text);
-  if (uuid !== undefined) return [['uuid = ?', [uuid]]];
-  // An index holds these fields alone: whole rows are many times as much to read.
-  const named = 'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
-  const conditions: [string, Value[]][] = [[named, [text, text, text]]];
-  return beginsWith(text, text) ? [...conditions, [IN_RANGE, rangeOf(text.toLowerCase())]] : conditions;
-}
-
-const IN_RANGE = '(uuid >= ? AND uuid < ?)';
-
-/** Behind every digit and the dash comes g. */
-function rangeOf(prefix: string): Value[] {
-  return [prefix, `${prefix}g`];
-}
-
 /** Bicycles whose UUID begins as typed, in lower case; those that changed last when nothing was typed. */
 export function findBeginning(
   database: Database,
@@ -68,7 +61,7 @@ export function findBeginning(
 ): Promise<Item<Bicycle>[]> {
   const order = typed === '' ? 'modified_utc DESC NULLS LAST' : 'uuid';
   const where = `gone IS NULL AND ${IN_RANGE}`;
-  return select(database, where, rangeOf(typed), organization, `ORDER BY ${order} LIMIT ${most}`);
+  return selectBicycles(database, where, rangeOf(typed), organization, `ORDER BY ${order} LIMIT ${most}`);
 }
 
 /** A side of a recorded change, numbers exactly; null where there was none. */
