@@ -71,5 +71,4 @@ export const ALERT: Resource = {
   listPath: '/alerts/',
   path: (uuid) => `/alerts/${pathSegment(uuid)}/`,
   shownBy: (uuid) => `"fleet api /alerts/${uuid}/" shows it`,
-  hasHistory: false,
 };

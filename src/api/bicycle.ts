@@ -118,7 +118,6 @@ export const BICYCLE: Resource = {
   listPath: '/bicycles/',
   path: (uuid) => `/bicycles/${pathSegment(uuid)}/`,
   shownBy: (uuid) => `"fleet bicycles get ${uuid}" and "fleet bicycles history ${uuid}" show it`,
-  hasHistory: true,
 };
 
 /** The fields of section 4.2, in its order. */

@@ -9,9 +9,13 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** A text as one segment of a path. The service may name things by any text; half a surrogate pair becomes U+FFFD, as UTF-8 has none. */
+/**
+ * A text as one segment of a path: only letters, digits and `- . _ ~` stay as they are (RFC 3986), and encodeURIComponent leaves others. The
+ * service may name things by any text; half a surrogate pair becomes U+FFFD, as UTF-8 has none.
+ */
 export function pathSegment(text: string): string {
-  return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '\ufffd'));
+  const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '\ufffd')).replace(/[!'()*]/g, encode);
 }
 
 /** The fields of a bicycle that link to another resource. Assumed: the interface does not show the paths of these. */
@@ -29,11 +33,9 @@ export function resourceLink(baseUrl: URL, field: LinkField, text: string): stri
   return `${baseUrl.href.replace(/\/$/, '')}${NAMED[field].path}${text.toLowerCase()}/`;
 }
 
-/** A UUID with a slash on both sides, and a little. */
-const LONGEST_END_CHARACTERS = 40;
 const UUID_AT_END = new RegExp(`(?:^|/)(${UUID.source.slice(1, -1)})/?$`, 'i');
 
 /** The UUID that the text is, or in which it ends as the link of a resource does; in lower case. Undefined when it ends otherwise. */
 export function wholeUuid(text: string): string | undefined {
-  return UUID_AT_END.exec(text.slice(-LONGEST_END_CHARACTERS))?.[1]?.toLowerCase();
+  return UUID_AT_END.exec(text)?.[1]?.toLowerCase();
 }

@@ -30,12 +30,11 @@ export function bicycleTopic(organization: string, bicycle: string): string {
 }
 
 /** What a topic of section 6.1 is about; undefined for any other topic. UUIDs in lower case. */
-export function readTopic(topic: string): { organization: string; role: TopicRole; bicycle?: string } | undefined {
+export function readTopic(topic: string) {
   const match = BICYCLES_TOPIC.exec(topic);
   const role = TOPIC_ROLES.find((each) => each === match?.[2]);
   if (match?.[1] === undefined || role === undefined) return undefined;
-  const bicycle = match[3]?.toLowerCase();
-  return { organization: match[1].toLowerCase(), role, ...(bicycle === undefined ? {} : { bicycle }) };
+  return { organization: match[1].toLowerCase(), role, bicycle: match[3]?.toLowerCase() };
 }
 
 const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
@@ -57,9 +56,7 @@ export function topicsByRole(topic: string, named: readonly string[], asked: Top
  * characters", slashes and the asterisk included; "the trailing slash after the encoded topic is required".
  */
 export function subscribePath(topic: string): string {
-  // encodeURIComponent leaves ! ' ( ) * as they are; RFC 3986 calls only letters, digits and - . _ ~ unreserved.
-  const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
-  return `/subscribe/${pathSegment(topic).replace(/[!'()*]/g, encode)}/`;
+  return `/subscribe/${pathSegment(topic)}/`;
 }
 
 /** The bicycle a message is about: its own uuid, else the one at the end of its topic (section 6.1). */

@@ -32,6 +32,4 @@ export interface Resource extends Vocabulary {
   path(uuid: string): string;
   /** What shows how one is now, for messages. */
   shownBy(uuid: string): string;
-  /** Whether the service may have a history of its actions. */
-  readonly hasHistory: boolean;
 }

@@ -253,8 +253,8 @@ function refusalOf(options: ClientOptions, request: HttpRequest, { status, heade
   return { failure, end: { status, retryAfter: headers['retry-after'] } };
 }
 
-function readText(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+function readText(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
   // A byte order mark is no part of the text (RFC 8259 section 8.1 lets readers ignore it).
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

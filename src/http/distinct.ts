@@ -11,17 +11,28 @@ export interface Seen {
   has(item: Item<unknown>): boolean;
 }
 
-export function openSeen(): Seen {
-  const names = new Set<string>();
+/**
+ * Tells new items from those that came before; with a limit at least so many of the latest are known, and twice as many at most: a million would take
+ * 100 MB.
+ */
+export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
+  let recent = new Set<string>();
+  let earlier = new Set<string>();
+  let size = 0;
+  const isKnown = (name: string) => recent.has(name) || earlier.has(name);
   return {
     get size() {
-      return names.size;
+      return size;
     },
+    has: (item) => hasUuid(item) && isKnown(nameOf(item)),
     add(item) {
-      const before = names.size;
-      return names.add(nameOf(item)).size > before;
+      const name = nameOf(item);
+      if (isKnown(name)) return false;
+      size++;
+      recent.add(name);
+      if (recent.size >= limit) [earlier, recent] = [recent, new Set()];
+      return true;
     },
-    has: (item) => hasUuid(item) && names.has(nameOf(item)),
   };
 }
 
@@ -40,23 +51,4 @@ function hashOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return `${text.length} ${hash >>> 0}`;
-}
-
-/** Tells new items from those that came shortly before, at most twice `limit`: a million would take 100 MB. */
-export function openRecent(limit: number): Seen {
-  let recent = openSeen();
-  let earlier = recent;
-  let size = 0;
-  return {
-    get size() {
-      return size;
-    },
-    has: (item) => recent.has(item) || earlier.has(item),
-    add(item) {
-      if (earlier.has(item) || !recent.add(item)) return false;
-      size++;
-      if (recent.size >= limit) [earlier, recent] = [recent, openSeen()];
-      return true;
-    },
-  };
 }

@@ -3,7 +3,7 @@
 import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
-import { cutTo, foreignText, htmlTitle, isHtml } from './foreign.js';
+import { cutTo, describeHtml, foreignText, isHtml } from './foreign.js';
 import { traceOf } from './headers.js';
 import { isFromGateway, isTlsCode } from './retry.js';
 
@@ -84,12 +84,6 @@ export function readErrorBody(text: string, contentType = ''): { text: string | 
 
 /** Defensive limit; callers have cut the text to the 64 kB that the client reads. */
 const ERROR_BODY_LENGTH_CHARACTERS = 64 * 1024;
-
-/** `an HTML page: Service Unavailable`. */
-function describeHtml(html: string): string {
-  const title = htmlTitle(html);
-  return title === undefined ? 'an HTML page' : `an HTML page: ${title}`;
-}
 
 /** What was asked for, as far as a failure has to know. */
 export interface Asked {

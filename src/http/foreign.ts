@@ -40,6 +40,12 @@ export function htmlTitle(html: string): string | undefined {
   return line === '' ? undefined : line;
 }
 
+/** `an HTML page "Service Unavailable"`. */
+export function describeHtml(html: string): string {
+  const title = htmlTitle(html);
+  return title === undefined ? 'an HTML page' : `an HTML page "${title}"`;
+}
+
 const TITLE_LENGTH_CHARACTERS = 200;
 
 /** Bounded, so that it takes linear time. */

@@ -3,7 +3,7 @@
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
 import { splitArray, squeeze } from '../json/text.js';
-import { foreignText, htmlTitle } from './foreign.js';
+import { describeHtml, foreignText } from './foreign.js';
 import type { HttpAnswer, Item } from './types.js';
 
 /** Reads the answer's body, or a part of its text, as JSON. Throws a FleetError of kind `service` that says what came instead. */
@@ -41,10 +41,7 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
   if (error instanceof JsonError && error.kind !== 'syntax') return error.message;
   const text = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
   if (text === '') return `an empty body ${EXPECTED}`;
-  if (text.startsWith('<')) {
-    const title = htmlTitle(text);
-    return `an HTML page${title === undefined ? '' : ` ("${title}")`} ${EXPECTED}`;
-  }
+  if (text.startsWith('<')) return `${describeHtml(text)} ${EXPECTED}`;
   if (!/^[[{"\d\-tfn]/.test(text)) return `text ("${foreignText(text, 60)}") ${EXPECTED}`;
   return error instanceof JsonError ? error.message : 'broken JSON';
 }

@@ -2,10 +2,10 @@
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { BICYCLE_STATES } from '../api/bicycle.js';
-import { CHARGE_GROUPS, SILENCE_GROUPS } from '../api/groups.js';
 import { byId, showNumber } from './dom.js';
 import { EVERYTHING, type Filter, isEverything } from './filter.js';
 import { countBy, GROUPS, type Group, UNCHARGED } from './fleet.js';
+import { CHARGE_GROUPS, SILENCE_GROUPS } from './groups.js';
 import { chargeLevel, colourOf, pageState, stateMark } from './looks.js';
 import { nowOf, type PageState } from './state.js';
 

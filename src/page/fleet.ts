@@ -1,7 +1,7 @@
 // The bicycles of the page, and in which groups they are.
 
-import { chargeGroup, silenceGroup } from '../api/groups.js';
 import { LIMIT_DEGREES, worldX, worldY } from '../globe/projection.js';
+import { chargeGroup, silenceGroup } from './groups.js';
 import type { PageRow } from './payload.js';
 
 export interface PageBicycle extends PageRow {

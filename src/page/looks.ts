@@ -1,7 +1,7 @@
 // The look of a state: a shape, and a colour from style.css.
 
 import { type ComponentChild, h } from 'preact';
-import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../api/groups.js';
+import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from './groups.js';
 import { OUTLINES, type PageLook, pageLookOf } from './outlines.js';
 
 export const LOOKS = Object.keys(OUTLINES) as readonly PageLook[];

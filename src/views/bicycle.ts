@@ -1,8 +1,8 @@
 // How a bicycle looks: its columns, its colours, where it is.
 
 import { BICYCLE, BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
-import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../api/groups.js';
 import { isUuid } from '../api/links.js';
+import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../page/groups.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';

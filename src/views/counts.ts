@@ -2,8 +2,8 @@
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
-import { CHARGE_GROUPS, chargeGroup, NEVER_HEARD, SILENCE_GROUPS, silenceGroup } from '../api/groups.js';
 import { wholeUuid } from '../api/links.js';
+import { CHARGE_GROUPS, chargeGroup, NEVER_HEARD, SILENCE_GROUPS, silenceGroup } from '../page/groups.js';
 import { readTime } from '../terminal/time.js';
 import { numberOf, readPath, textOf } from '../terminal/values.js';
 import type { StatsRow } from './stats.js';

@@ -1,6 +1,6 @@
 // Counts as rows, with bars on a terminal.
 
-import { CHARGE_EMPTY_PERCENT, NEVER_HEARD } from '../api/groups.js';
+import { CHARGE_EMPTY_PERCENT, NEVER_HEARD } from '../page/groups.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import { drawBar } from '../terminal/progress.js';

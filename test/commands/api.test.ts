@@ -294,7 +294,7 @@ describe('what comes out', () => {
     expect((await fleet(html, ['/x'])).stdout).toContain('<title>');
     const asked = await fleet(html, ['/x', '--jq', '.']);
     expect(asked).toMatchObject({ code: 7, stdout: '' });
-    expect(asked.stderr).toContain('an HTML page ("Login")');
+    expect(asked.stderr).toContain('an HTML page "Login"');
     expect((await fleet((response) => sendJson(response, 200, '{"a":'), ['/x'])).code).toBe(7);
   });
 });

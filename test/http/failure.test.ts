@@ -26,7 +26,7 @@ test.each<[what: string, body: string, text: string | undefined, type?: string]>
   ['error objects', '{"errors":[{"message":"bad token"}]}', 'bad token'],
   ['a bare string', '"no"', 'no'],
   ['plain text', 'upstream  down\n', 'upstream down'],
-  ['an HTML page', '<!DOCTYPE html><html><title>502 Bad\nGateway</title>', 'an HTML page: 502 Bad Gateway'],
+  ['an HTML page', '<!DOCTYPE html><html><title>502 Bad\nGateway</title>', 'an HTML page "502 Bad Gateway"'],
   ['HTML without a title', '<html><body>x</body></html>', 'an HTML page'],
   ['nothing', '', undefined],
   ['an empty object', '{}', undefined],

@@ -134,7 +134,7 @@ test('at most as many pages are ahead as allowed, and none when none is wanted',
 
 test.each([
   ['', 'an empty body'],
-  ['<html><head><title>Welcome</title></head></html>', 'an HTML page ("Welcome")'],
+  ['<html><head><title>Welcome</title></head></html>', 'an HTML page "Welcome"'],
   ['{"count": 1, "results": [', 'incomplete JSON'],
   ['{"count": 1, "results": ]}', 'broken JSON'],
   ['hello', 'text ("hello")'],

@@ -2,7 +2,6 @@
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
-import { findPrefix } from '../../api/prefix.js';
 import { ANONYMOUS, type Context, fixedToken } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -11,6 +10,7 @@ import { readPage } from '../../http/pages.js';
 import type { Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
+import { findPrefix } from './prefix.js';
 
 /** The longest wait for a login, whatever the timeout of the settings. */
 const LONGEST_CHECK_MS = 10_000;

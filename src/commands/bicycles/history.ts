@@ -96,7 +96,7 @@ async function readService(
 ): Promise<Item<Entry>[]> {
   try {
     const client = await context.client();
-    const steps = await readTransitions(client, BICYCLE, uuid, MOST_PAGES);
+    const steps = await readTransitions(client, uuid, MOST_PAGES);
     if (steps === undefined)
       throw new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
         hint: 'a mirror records every change from now on: fleet mirror run',

@@ -2,16 +2,16 @@
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
-import { countOf, findPrefix, isRefusal } from '../../api/prefix.js';
 import { fixedToken } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
-import { foreignText, htmlTitle, isHtml } from '../../http/foreign.js';
+import { describeHtml, foreignText, isHtml } from '../../http/foreign.js';
 import { answeredAtMs } from '../../http/retry.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
 import { showDuration } from '../../terminal/time.js';
+import { countOf, findPrefix, isRefusal } from '../auth/prefix.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 
@@ -88,9 +88,9 @@ async function judgeAnswer(known: Examination, baseUrl: URL, answer: HttpAnswer)
 
 /** Section 4: "Some samples prefix paths with /api and some do not": looks whether it is the other way round here. */
 async function judgePrefix(known: Examination, baseUrl: URL, { status, headers, text }: HttpAnswer): Promise<Finding> {
-  const [title, location] = [htmlTitle(text), headers['location']];
+  const location = headers['location'];
   let what = status === 200 ? 'something that is no list' : `${status}`;
-  if (isHtml(text, headers['content-type'])) what = `an HTML page${title === undefined ? '' : ` "${title}"`}`;
+  if (isHtml(text, headers['content-type'])) what = describeHtml(text);
   if (location !== undefined && status !== 200) what = `a redirect to ${foreignText(location)}`;
   const other = await findPrefix(baseUrl, (variant) => ask(known, variant));
   known.context.signal.throwIfAborted();

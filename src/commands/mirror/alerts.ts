@@ -3,7 +3,7 @@
 import { ALERT, type Alert } from '../../api/alert.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { openRecent } from '../../http/distinct.js';
+import { openSeen } from '../../http/distinct.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { Query } from '../../http/types.js';
 import { storableItems } from '../../mirror/storable.js';
@@ -62,7 +62,7 @@ async function* newestAlerts(client: Client, organization: string) {
   const pages = (ordering: string) => {
     const query: Query = [['ordering', ordering], ['organization', organization], LARGE_PAGE];
     const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-    return client.pages<Alert>(request, { ahead: 0, seen: openRecent(SEEN_LIMIT) });
+    return client.pages<Alert>(request, { ahead: 0, seen: openSeen(SEEN_LIMIT) });
   };
   try {
     yield* pages('-modified');

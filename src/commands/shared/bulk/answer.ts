@@ -5,7 +5,7 @@ import type { Resource } from '../../../api/resource.js';
 import { FleetError } from '../../../errors.js';
 import { ExchangeError } from '../../../http/exchange.js';
 import { withHint } from '../../../http/failure.js';
-import { htmlTitle } from '../../../http/foreign.js';
+import { describeHtml } from '../../../http/foreign.js';
 import { unexpected } from '../../../http/json.js';
 import { isFromGateway } from '../../../http/retry.js';
 import type { HttpAnswer } from '../../../http/types.js';
@@ -75,9 +75,8 @@ function saysSomething(value: unknown): boolean {
 
 function describeText(text: string): string {
   const start = text.slice(0, 2000);
-  if (!start.startsWith('<')) return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
-  const title = htmlTitle(start);
-  return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
+  if (start.startsWith('<')) return describeHtml(start);
+  return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
 }
 
 /** Whether a bicycle in an answer is the new one that was asked for: it has its name, as far as it says. */

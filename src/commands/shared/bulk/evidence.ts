@@ -1,6 +1,6 @@
 // Asks the service what it knows of a few bicycles or alerts: how they are now, and its own history of what was done to them.
 
-import { type Bicycle, bicycleUuid } from '../../../api/bicycle.js';
+import { BICYCLE, type Bicycle, bicycleUuid } from '../../../api/bicycle.js';
 import type { Resource } from '../../../api/resource.js';
 import { readTransitions } from '../../../api/transitions.js';
 import type { Context } from '../../../context.js';
@@ -113,7 +113,7 @@ async function readNow(client: Client, { path, one }: Resource, uuid: string): P
 }
 
 async function readHistory(client: Client, resource: Resource, uuid: string): Promise<Evidence['history']> {
-  const steps = await readTransitions(client, resource, uuid, HISTORY_PAGES);
+  const steps = resource === BICYCLE ? await readTransitions(client, uuid, HISTORY_PAGES) : undefined;
   return steps?.map(({ timestamp, transition, by }) => ({ timestamp, transition, by: personOf(by) }));
 }
 

@@ -5,7 +5,7 @@ import { asFleetError, FleetError } from '../../../errors.js';
 import type { FollowerAnswer, FollowerRequest } from '../../../follower/events.js';
 import type { Follower } from '../../../follower/follower.js';
 import type { Client } from '../../../http/client.js';
-import { openRecent } from '../../../http/distinct.js';
+import { openSeen } from '../../../http/distinct.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
 import { readJson, unexpected } from '../../../http/json.js';
 import type { Item, Query } from '../../../http/types.js';
@@ -70,7 +70,7 @@ async function readWhole(
   // A page was asked for when one came that stood so many before it, at the earliest.
   const heardAt = [known.heard];
   try {
-    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openRecent(SEEN_LIMIT) })) {
+    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openSeen(SEEN_LIMIT) })) {
       if (signal.aborted || whole.id !== id) return;
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);

@@ -1,8 +1,8 @@
 // The prefix of the service's paths: "some samples prefix paths with /api and some do not" (interface.md section 4).
 
-import { isHtml } from '../http/foreign.js';
-import { readPage } from '../http/pages.js';
-import type { HttpAnswer } from '../http/types.js';
+import { isHtml } from '../../http/foreign.js';
+import { readPage } from '../../http/pages.js';
+import type { HttpAnswer } from '../../http/types.js';
 
 /** The prefix that some samples have. */
 const PREFIX = '/api';
