@@ -195,7 +195,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/config': 263,
   'src/commands/demo': 103,
   'src/commands/doctor': 398,
-  'src/commands/gbfs': 554,
+  'src/commands/gbfs': 625,
   'src/commands/help': 239,
   'src/commands/journal': 79,
   'src/commands/map': 854,

@@ -96,6 +96,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
     instead: `fleet gbfs --serve 0 --system ${SYSTEM} --range 60km`,
     steps: [{ when: /published/, press: 'SIGINT' }],
   },
+  'fleet gbfs --check': { code: 9 },
   'fleet journal show j.jsonl': { instead: 'fleet journal show test/support/j.jsonl' },
   'fleet journal show j.jsonl --jq': {
     instead: `fleet journal show test/support/j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,

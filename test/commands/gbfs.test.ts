@@ -1,8 +1,9 @@
 // A GBFS feed: valid by the schemas over random fleets, private over rentals, whole or not at all, from the mirror and from the list.
 
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -87,34 +88,27 @@ test.each(FEED_VERSIONS)('a feed of version %s is valid, and says what is there'
   expect(documents['gbfs'].ttl).toBe(60);
 });
 
-test('all facts that are missing or wrong are named at once', async () => {
+test('the file and --set say what the system is, and all that is missing or wrong is named at once', async () => {
   const none = await runFleet(['gbfs', '--out', join(folder, 'none')], { env });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain(
     'needs system_id, name, language, timezone, feed_url, opening_hours, feed_contact_email',
   );
-  const refused = async (facts: object) => {
-    const file = join(folder, 'wrong.json');
-    writeFileSync(file, JSON.stringify(facts));
-    const args = ['gbfs', '--out', join(folder, 'none'), '--system', file, '--version=2.3'];
-    const { code, stderr } = await runFleet(args, { env });
-    expect(code).toBe(2);
-    return stderr;
-  };
-  const facts = { url: 'javascript:x', feed_url: 'https://x/?key=1', language: 'German', operator: 7 };
-  const stderr = await refused({ ...facts, opening_hours: '24 hours' });
+  const wrong =
+    '--set nam=x --set url=javascript:x --set feed_url=https://x/?key=1 --set language=German --version=2.3'.split(' ');
+  const run = await runFleet(['gbfs', '--out', join(folder, 'none'), ...wrong], { env });
   for (const said of [
-    'url: "javascript:x" does not fit',
-    'language: "German" does not fit',
-    'feed_url: "https://x/?key=1" does not fit',
-    'operator: "7" does not fit',
-    'opening_hours: "24 hours" does not fit',
+    'did you mean "name"',
+    'url: ',
+    'language: ',
+    'feed_url: ',
     // What is there and wrong is not missing as well.
     'needs system_id, name, timezone\n',
   ])
-    expect(stderr).toContain(said);
-  expect(await refused({ nam: 'x' })).toContain('did you mean "name"');
-  expect(await refused([])).toContain('is not a JSON object');
+    expect(run.stderr).toContain(said);
+  const last = (documents: Documents) => documents['system_information'].data.name[0].text;
+  expect(last((await publish([])).documents)).toBe(SYSTEM.name);
+  expect(last((await publish(['--set', 'name=set here'])).documents)).toBe('set here');
 });
 
 test('nothing of the service that tells one bicycle from another is anywhere in the feed', async () => {
@@ -208,6 +202,25 @@ test('the types are those of all models, also where no vehicle of one is here no
   const { documents } = await publish(['--range', '60km'], { FLEET_BASE_URL: url });
   const types = documents['vehicle_types'].data.vehicle_types as { max_range_meters: number }[];
   expect(types.map((type) => type.max_range_meters)).toEqual([60_000, 80_000]);
+});
+
+test.each([
+  ['without a ttl', { last_updated: 1 }],
+  ['whose ttl is no number', { last_updated: 1, ttl: 'x' }],
+  ['of the future', { last_updated: '2036-01-01T00:00:00Z', ttl: 60 }],
+  ['that is no object', 7],
+])('--check does not take a feed %s for current', async (_name, content) => {
+  const out = join(newFolder(), 'feed');
+  mkdirSync(out);
+  writeFileSync(join(out, 'gbfs.json'), JSON.stringify(content));
+  expect((await runFleet(['gbfs', '--check', '--out', out], { env })).code).toBe(9);
+});
+
+test.skipIf(process.platform === 'win32')('--check of a pipe that nobody writes to ends', async () => {
+  const out = newFolder();
+  execFileSync('mkfifo', [join(out, 'gbfs.json')]);
+  const run = await runFleet(['gbfs', '--check', '--out', out, '--timeout', '1'], { env });
+  expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('there is no feed in')]);
 });
 
 test('a list of zones that breaks off is not taken for whole, and one outline that cannot be read leaves none', async () => {
@@ -385,7 +398,7 @@ test('--every keeps the feed current, --serve serves it with ETag; a failure lea
 
   service.isShort = true;
   await running.until(() => ofEvent('failed').length > 0);
-  expect(ofEvent('failed')[0]?.message).toMatch(/not published, an old one stays: .*missing/);
+  expect(ofEvent('failed')[0]?.message).toMatch(/not published: .*missing.*; the old one stays, .* old \(ttl 1 s\)/);
   const [before] = [await (await fetch(file)).text()];
   const known = (await fetch(file)).headers.get('etag') ?? '';
   expect((await fetch(file, { headers: { 'if-none-match': `"x", W/${known}` } })).status).toBe(304);
@@ -419,7 +432,7 @@ test('--serve needs no folder, and tells where the files are', async () => {
   expect((await running.stop()).code).toBe(130);
 });
 
-test('a list that stays short, or cannot be read, is not published: the old feed stays', async () => {
+test('a list that stays short, or cannot be read, is not published: the old feed stays, and its age is said', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
   const { url, service } = await openService();
@@ -427,21 +440,30 @@ test('a list that stays short, or cannot be read, is not published: the old feed
   const args = ['gbfs', '--out', out, '--system', system, '--retries', '0'];
   const short = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
   expect(short.code).toBe(9);
-  expect(short.stderr).toMatch(/the feed was not published, an old one stays: .*missing/);
+  expect(short.stderr).toMatch(/the feed was not published: .*missing.*; the old one stays, \d+ m?s old \(ttl 1 min\)/);
   const nobody = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:1' };
   expect((await runFleet(args, { env: nobody })).code).toBe(8);
+  const later = { env: nobody, now: () => Date.now() + 71_000 };
+  expect((await runFleet(args, later)).code).toBe(9);
   expect(readFileSync(join(out, 'gbfs.json'), 'utf8')).toBe(old);
   expect(readdirSync(out).filter((name) => !name.endsWith('.json'))).toEqual([]);
+  const check = (now: () => number) => runFleet(['gbfs', '--check', '--out', out], { env, now });
+  expect((await check(() => Date.now() + 50_000)).code).toBe(0);
+  expect((await check(() => Date.now() + 71_000)).code).toBe(9);
+  expect((await runFleet(['gbfs', '--check', '--out', join(folder, 'none')], { env })).code).toBe(9);
 });
 
 test.each([
-  [[], 'give --out DIR, or --serve PORT'],
+  [[], 'give --out DIR, or --serve PORT; a feed of version 3.0 needs system_id, name,'],
+  [['--out', 'x', '--set', 'opening_hours=24 hours'], 'opening_hours: "24 hours" does not fit'],
   [['--out', 'x', '-o', 'csv'], 'gbfs writes lines'],
   [['--out', 'x', '--jq', '.vehicles'], 'gbfs takes no --jq'],
   [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],
   [['--out', 'x', '--version', '4'], 'unknown version "4"'],
-  [['--out', 'x', '--every', '20ms'], '--every takes 1 s or more'],
+  [['--out', 'x', '--every', '20ms'], '--every takes 1s or more'],
+  [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
   [['--every', '60s'], 'give --out DIR, or --serve PORT'],
+  [['--check', '--serve', '0'], 'give --out DIR'],
 ])('%j is refused', async (flags, reason) => {
   const before = sandbox().requests.length;
   const run = await runFleet(['gbfs', ...flags], { env });

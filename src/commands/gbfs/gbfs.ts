@@ -14,6 +14,7 @@ import { beginFollowing } from '../shared/follow/start.js';
 import { keptKey } from '../shared/kept-key.js';
 import { writeWhole } from '../shared/list/target.js';
 import { requireOrganization } from '../shared/organization.js';
+import { type Age, checkAge, describeFeedAge, isOld, readAge } from './age.js';
 import { areasOf, drawFeed } from './feed.js';
 import { rangesOf, readNamedRows, readVehicles } from './read.js';
 import { type Published, serveFeed } from './serve.js';
@@ -30,6 +31,7 @@ export interface GbfsOptions extends SystemFlags {
   /** Metres. */
   range?: number;
   disabled?: boolean;
+  check?: boolean;
 }
 
 const DEFAULT_TTL_MS = 60_000;
@@ -38,19 +40,20 @@ const NAMED_MS = 600_000;
 /** Failures that the next try may fix; once a feed was published any may be, for a gateway may refuse what it took a moment ago. */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 
-/** Throws what ends it. */
+/** Throws what ends it: a FleetError of kind `partial` where the feed that is there is older than its ttl. */
 export async function publishGbfs(context: Context, options: GbfsOptions): Promise<void> {
-  const { out, every, serve } = options;
+  const { out, every, serve, check } = options;
   const isLasting = (every ?? serve) !== undefined;
   await chooseLines(context, 'gbfs');
-  checkFlags(context, options);
+  const problems = checkFlags(context, options);
+  if (check === true) return checkAge(context, out ?? '');
   // What is missing is said before anything is sent or listened to.
-  const system = await readSystem(context, options);
+  const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context) : context;
   const server = serve === undefined ? undefined : await serveFeed(context, serve);
   if (server !== undefined) await tell(context, { event: 'serving', url: `${server.origin}/gbfs.json` });
   let make: (() => Promise<Published>) | undefined;
-  let isPublished = false;
+  let last: Published | undefined;
   for (;;) {
     const startMs = context.clock.monotonicMs();
     try {
@@ -58,11 +61,12 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
       const published = await make();
       if (out !== undefined) await writeFiles(context, out, published.files);
       server?.show(published);
-      isPublished = true;
+      last = published;
       await tellPublished(context, published);
     } catch (thrown) {
-      const error = describeFailure(context, thrown);
-      if (!isLasting || !(isPublished || PASSING.includes(error.kind))) throw error;
+      const error = await describeFailure(context, thrown, last ?? (await readAge(context, out)));
+      const isPassing = last === undefined ? PASSING.includes(error.kind) : error.kind !== 'internal';
+      if (!isLasting || !isPassing) throw error;
       await tell(context, { event: 'failed', kind: error.kind, message: error.message });
     }
     if (!isLasting) return;
@@ -71,15 +75,18 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   }
 }
 
+const LEAST_EVERY_MS = 1000;
 /** A shorter one was meant in kilometres. */
 const LEAST_RANGE_METRES = 1000;
 
-/** Throws what is wrong. */
-function checkFlags({ flags: { jq } }: Context, { out, serve, range }: GbfsOptions): void {
+/** What else is missing; throws what is wrong. */
+function checkFlags({ flags: { jq } }: Context, { out, serve, check, every, range }: GbfsOptions): string[] {
+  if (check === true && out === undefined) throw usageError('--check needs the folder of the feed', 'give --out DIR');
   if (jq !== undefined) throw usageError('gbfs takes no --jq', 'give its JSON to jq: fleet gbfs --json … | jq …');
   if (range !== undefined && range < LEAST_RANGE_METRES)
     throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
-  if ((out ?? serve) === undefined) throw usageError('no destination', 'give --out DIR, or --serve PORT');
+  if (every !== undefined && every < LEAST_EVERY_MS) throw usageError('--every takes 1s or more');
+  return out === undefined && serve === undefined ? ['no destination: give --out DIR, or --serve PORT'] : [];
 }
 
 /** What makes the feed of now. */
@@ -128,14 +135,17 @@ async function writeFiles(context: Context, folder: string, files: Published['fi
 const FILE =
   /^(?:gbfs|system_information|vehicle_types|vehicle_status|free_bike_status|geofencing_zones)\.json(?:\.[\w-]+\.draft)?$/;
 
-function describeFailure({ signal }: Context, thrown: unknown): FleetError {
-  signal.throwIfAborted();
+/** The old feed stays: the error says how old it is, and is of kind `partial` where that is older than its ttl. */
+async function describeFailure(context: Context, thrown: unknown, before: Age | undefined): Promise<FleetError> {
+  context.signal.throwIfAborted();
   const error = asFleetError(thrown);
   // As it is: a reader of the output that has left is no fault.
   if (error.kind === 'internal' || error.kind === 'usage') throw thrown;
-  const message = `the feed was not published, an old one stays: ${error.message}`;
+  const age = before === undefined ? 'there is none yet' : `the old one stays, ${describeFeedAge(context, before)}`;
+  const message = `the feed was not published: ${error.message.replace(/\.$/, '')}; ${age}`;
   const { hint, status, trace, detail } = error;
-  return new FleetError(error.kind, message, { hint, status, trace, detail, cause: thrown });
+  const kind = before !== undefined && isOld(context, before) ? 'partial' : error.kind;
+  return new FleetError(kind, message, { hint, status, trace, detail, cause: thrown });
 }
 
 /** A line of JSON for programs, or for people: an address alone on stdout, the rest on stderr. */

@@ -5,12 +5,11 @@ import { createOption } from '../../cli/command.js';
 import { addVerb } from '../../cli/examples.js';
 import { oneOf, portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
+import { usageError } from '../../errors.js';
 import { readMetres } from '../bicycles/area.js';
 import { readDuration } from '../shared/follow/flags.js';
 import { ORGANIZATION_FLAG } from '../shared/list/flags.js';
 import { FEED_VERSIONS } from './system-fields.js';
-
-const LEAST_EVERY_MS = 1000;
 
 const DESCRIPTION = `Write the fleet as a GBFS feed, which cities and trip planners read: what can be rented or is reserved,
 under IDs that change after every rental. The bicycles come from the mirror when it is current, else
@@ -25,6 +24,7 @@ export function addGbfs(program: Command, run: Run): void {
     ['keep it current', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s'],
     ['IDs that last until the next rental', 'fleet mirror run'],
     ['serve it to a proxy', 'fleet gbfs --serve 4040 --system system.json --range 60km'],
+    ['is it current?', 'fleet gbfs --check --out /srv/gbfs'],
   )
     .option('--out <folder>', 'write the files there')
     .addOption(
@@ -32,7 +32,7 @@ export function addGbfs(program: Command, run: Run): void {
         .argParser(oneOf('version', FEED_VERSIONS))
         .default(FEED_VERSIONS[0]),
     )
-    .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every', LEAST_EVERY_MS))
+    .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every'))
     .option('--serve <port>', 'serve it on this machine, for a proxy in front', portNumber('--serve'))
     .option(
       '--ttl <duration>',
@@ -40,7 +40,8 @@ export function addGbfs(program: Command, run: Run): void {
       readDuration('--ttl'),
     )
     .option(...ORGANIZATION_FLAG)
-    .option('--system <file>', 'a JSON object with the facts of the system, such as its name')
+    .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)
+    .option('--system <file>', 'a JSON object of such facts')
     .option(
       '--range <metres>',
       'range of a full battery, such as 60km (default: no motor, unless a model has a range)',
@@ -48,5 +49,13 @@ export function addGbfs(program: Command, run: Run): void {
     )
     .option('--max-age <duration>', 'leave out bicycles silent for longer, such as 7d', readDuration('--max-age'))
     .option('--disabled', 'include those in maintenance, as disabled')
+    .option('--check', 'publish nothing: exit with 9 when the feed in --out is 10 s past its ttl')
     .action(run(async () => (await import('./gbfs.js')).publishGbfs));
+}
+
+/** A parser for commander: `NAME=VALUE`, repeatable. */
+function readSet(text: string, before: { readonly [name: string]: string } = {}) {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw usageError(`--set takes NAME=VALUE, not "${text}"`);
+  return { ...before, [name.replace(/^gbfs\./, '')]: value };
 }

@@ -3,11 +3,10 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../../context.js';
 import { openHttpServer } from '../../system/http-server.js';
+import type { Age } from './age.js';
 import type { LeftOut } from './feed.js';
 
-export interface Published {
-  readonly updatedMs: number;
-  readonly ttlMs: number;
+export interface Published extends Age {
   readonly vehicles: number;
   readonly leftOut: LeftOut;
   readonly source: 'mirror' | 'list';

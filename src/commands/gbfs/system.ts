@@ -1,6 +1,6 @@
-// Reads the facts of the system from a JSON file; reports everything wrong or missing at once.
+// Collects the facts of the system: --set, then a JSON file; reports everything wrong or missing at once.
 
-import { unknownWord } from '../../cli/nearest.js';
+import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
@@ -17,37 +17,54 @@ import {
 const LONGEST_FIELD_CHARACTERS = 1000;
 const LONGEST_SHOWN_CHARACTERS = 80;
 
+type Fields = { readonly [name: string]: unknown };
+
 export interface SystemFlags {
   version: FeedVersion;
   /** The port. */
   serve?: number;
   /** A file of JSON. */
   system?: string;
+  set?: Fields;
 }
 
-/** Throws a FleetError of kind `usage` that names all that is wrong or missing. A feed that is served need not say where it will be read. */
-export async function readSystem(context: Context, { version, serve, system: file }: SystemFlags): Promise<System> {
-  const problems: string[] = [];
+/**
+ * Throws a FleetError of kind `usage` that names all that is wrong or missing, after what is wrong already. A feed that is served need not
+ * say where it will be read.
+ */
+export async function readSystem(
+  context: Context,
+  { version, serve, system: file, set = {} }: SystemFlags,
+  problems: string[],
+): Promise<System> {
   /** What was refused is there, as undefined. */
   const system: { [Name in SystemName]?: string | undefined } = {};
-  for (const [written, value] of Object.entries(file === undefined ? {} : await readFields(context, file))) {
-    const name = SYSTEM_NAMES.find((each) => each === written);
-    if (name === undefined) throw unknownWord('field', written, SYSTEM_NAMES);
+  const take = (from: string, written: string, value: unknown) => {
+    const name = SYSTEM_NAMES.find((each) => each === written.replaceAll('-', '_'));
+    const meant = nearest(written, SYSTEM_NAMES);
+    const guess = meant === undefined ? '' : `, did you mean "${meant}"?`;
+    if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
+    if (typeof value !== 'string') return void problems.push(`${from}: ${name} is not a text`);
     const [example, parse] = SYSTEM_FIELDS[name];
-    const text = String(value).trim();
-    const isText = typeof value === 'string' && text !== '' && text.length <= LONGEST_FIELD_CHARACTERS;
-    system[name] = isText && !/[\x00-\x1f\x7f]/.test(text) ? parse(text) : undefined;
+    const text = value.trim();
+    const isText = text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text);
+    system[name] = isText ? parse(text) : undefined;
     const shown = text.slice(0, LONGEST_SHOWN_CHARACTERS);
-    if (system[name] === undefined) problems.push(`${name}: "${shown}" does not fit (write it like ${example})`);
-  }
+    if (system[name] === undefined)
+      problems.push(`${from}: ${name}: "${shown}" does not fit (write it like ${example})`);
+  };
+  const ofFile = file === undefined ? {} : await readFields(context, file);
+  for (const [name, value] of Object.entries(ofFile)) take(file ?? '', name, value);
+  for (const [name, value] of Object.entries(set)) take('--set', name, value);
   const isMissing = (name: SystemName) => !(name in system) && !(name === 'feed_url' && serve !== undefined);
   const missing = NEEDED_FIELDS[version].filter(isMissing);
   if (missing.length > 0) problems.push(`a feed of version ${version} needs ${missing.join(', ')}`);
   if (problems.length === 0) return system;
-  throw usageError(problems.join('; '), 'write them into the file of --system; "fleet help gbfs" explains each');
+  const example = missing[0] ?? SYSTEM_NAMES.find((name) => name in system && system[name] === undefined) ?? 'name';
+  throw usageError(problems.join('; '), `--set ${example}=VALUE, or --system FILE; "fleet help gbfs" explains each`);
 }
 
-async function readFields(context: Context, path: string): Promise<{ readonly [name: string]: unknown }> {
+async function readFields(context: Context, path: string): Promise<Fields> {
   const bytes = await readInput(context, path);
   try {
     const value = parseJson(bytes.toString('utf8').replace(/^\uFEFF/, ''));
