@@ -62,6 +62,15 @@ export function showOutcome(outcome: Outcome): Cell {
 const RESULT_FIELDS = ['outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'];
 const ACTION_FIELDS = ['uuid', 'name', 'transition', ...RESULT_FIELDS];
 
+const OUTCOME: Column<Pick<ChangeResult, 'outcome'>> = {
+  header: 'OUTCOME',
+  field: 'outcome',
+  keep: 5,
+  // The longest outcome, whatever the first row has.
+  room: 'not-sent'.length,
+  cell: ({ outcome }) => showOutcome(outcome),
+};
+
 /** One bicycle: what became of it. */
 export const ACTION: Shape<Ended> = {
   noun: BICYCLE,
@@ -69,7 +78,7 @@ export const ACTION: Shape<Ended> = {
   single: true,
   columns: [
     { header: 'TRANSITION', field: 'transition', keep: 3 },
-    { header: 'OUTCOME', field: 'outcome', keep: 5, cell: ({ outcome }) => showOutcome(outcome) },
+    OUTCOME,
     { header: 'STATE', field: 'state', keep: 4, cell: ({ state }) => showState(state) },
     { header: 'REQUEST', field: 'request_id', keep: 1 },
     { header: 'UUID', field: 'uuid', keep: 2 },
@@ -80,14 +89,7 @@ export const ACTION: Shape<Ended> = {
 const MESSAGE_ROOM_COLUMNS = 70;
 
 const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
-  {
-    header: 'OUTCOME',
-    field: 'outcome',
-    keep: 5,
-    // The longest outcome, whatever the first row has.
-    room: 'not-sent'.length,
-    cell: ({ outcome }) => showOutcome(outcome),
-  },
+  OUTCOME,
   { header: 'STATUS', field: 'status', keep: 3 },
   { header: 'WHY', field: 'message', keep: 4, room: MESSAGE_ROOM_COLUMNS },
   { header: 'REQUEST', field: 'request_id', keep: 1 },

@@ -6,7 +6,7 @@ import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell, CellContext } from '../terminal/table.js';
 import { pointOf, readPath, textOf } from '../terminal/values.js';
-import { ID_DIGITS, showId, showText, showTime } from './bicycle.js';
+import { ID_DIGITS, showId, showText, timeColumn } from './bicycle.js';
 
 const STATE_COLORS: ReadonlyMap<unknown, Color> = new Map([
   ['new', 'red'],
@@ -23,53 +23,44 @@ export function showAlertState(state: unknown): Cell {
 
 /** Assumed: a message ends in what it is about, as in `Battery of the lock is low: Emmy 12`. */
 const NAME_AT_END = /: ([^:]{1,60})$/;
-/** A message that is longer is not looked at. */
-const MESSAGE_CHARACTERS = 1_000;
 
 /** The bicycle's name: where the alert carries it (section 2.4), that of the mirror, what the message ends in; else the digits of its link. */
-export function showAlertBicycle(alert: Alert, at: CellContext, known?: string): Cell {
-  const { bicycle, extra, message } = alert;
-  const text = typeof message === 'string' && message.length <= MESSAGE_CHARACTERS ? message : '';
-  const inMessage = NAME_AT_END.exec(text)?.[1]?.trim();
+export function showAlertBicycle({ bicycle, extra, message }: Alert, at: CellContext, known?: string): Cell {
+  const inMessage = NAME_AT_END.exec((textOf(message) ?? '').slice(-70))?.[1]?.trim();
   const names = [textOf(readPath(extra, 'bicycle_name')), known, textOf(readPath(extra, 'zone_name')), inMessage];
   const name = names.find((one) => one !== undefined && one !== '');
   if (name !== undefined) return showText(name);
   return showId(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle) : bicycle, at);
 }
 
-/** Alerts in every format. */
-export const ALERTS: Shape<Alert> = {
-  noun: ALERT,
-  fields: ALERT_FIELDS,
-  columns: [
-    {
-      header: 'AGE',
-      programHeader: 'CREATED',
-      field: 'created',
-      keep: 4,
-      minimum: 10,
-      cell: ({ created }, at) => showTime(created, at),
-    },
-    // Most types are no longer; `bicycle.outside_operational_period` of section 2.3 is.
-    { header: 'TYPE', field: 'alert_type', keep: 6, minimum: 22, maximum: 40 },
-    { header: 'STATE', field: 'state', keep: 5, minimum: 9, maximum: 24, cell: ({ state }) => showAlertState(state) },
-    { header: 'BICYCLE', field: 'bicycle_name', keep: 3, minimum: 12, maximum: 24, cell: showAlertBicycle },
-    { header: 'MESSAGE', field: 'message', keep: 2, minimum: 16, room: 40 },
-    { header: 'ID', field: 'id', keep: 1, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
-  ],
-  /** Section 2.4: `extra.location` is a GeoJSON point, longitude first, "when applicable". */
-  position({ extra }) {
-    if (readPath(extra, 'location.type') !== 'Point') return undefined;
-    return pointOf(readPath(extra, 'location.coordinates.0'), readPath(extra, 'location.coordinates.1'));
-  },
-};
-
 /** Alerts with the names of their bicycles by their links. */
 export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shape<Alert> {
-  const columns = ALERTS.columns.map((column) =>
-    column.field === 'bicycle_name'
-      ? { ...column, cell: (alert: Alert, at: CellContext) => showAlertBicycle(alert, at, nameOf(alert.bicycle)) }
-      : column,
-  );
-  return { ...ALERTS, columns };
+  return {
+    noun: ALERT,
+    fields: ALERT_FIELDS,
+    columns: [
+      { ...timeColumn('AGE', 'created', 4), programHeader: 'CREATED', minimum: 10 },
+      // Most types are no longer; `bicycle.outside_operational_period` of section 2.3 is.
+      { header: 'TYPE', field: 'alert_type', keep: 6, minimum: 22, maximum: 40 },
+      { header: 'STATE', field: 'state', keep: 5, minimum: 9, maximum: 24, cell: ({ state }) => showAlertState(state) },
+      {
+        header: 'BICYCLE',
+        field: 'bicycle_name',
+        keep: 3,
+        minimum: 12,
+        maximum: 24,
+        cell: (alert, at) => showAlertBicycle(alert, at, nameOf(alert.bicycle)),
+      },
+      { header: 'MESSAGE', field: 'message', keep: 2, minimum: 16, room: 40 },
+      { header: 'ID', field: 'id', keep: 1, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
+    ],
+    /** Section 2.4: `extra.location` is a GeoJSON point, longitude first, "when applicable". */
+    position({ extra }) {
+      if (readPath(extra, 'location.type') !== 'Point') return undefined;
+      return pointOf(readPath(extra, 'location.coordinates.0'), readPath(extra, 'location.coordinates.1'));
+    },
+  };
 }
+
+/** Alerts in every format. */
+export const ALERTS = alertsNamed(() => undefined);

@@ -6,7 +6,7 @@ import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../page/groups.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import type { Cell, CellContext } from '../terminal/table.js';
+import type { Cell, CellContext, Column } from '../terminal/table.js';
 import { age, toIso } from '../terminal/time.js';
 import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
 
@@ -43,10 +43,9 @@ export function showState(state: unknown): Cell {
   return { ...showText(state), color: lookOf(state).color };
 }
 
-/** Text for a cell from any value: cleaned, `-` for null and nothing. */
-export function showText(value: unknown): Cell {
-  const text = textOf(value);
-  return { text: text === undefined ? MISSING : clean(text) };
+/** Text for a cell from any value: cleaned, `-` for null and nothing; cut before it is cleaned where it is longer than that. */
+export function showText(value: unknown, mostCharacters = Number.POSITIVE_INFINITY): Cell {
+  return { text: clean((textOf(value) ?? MISSING).slice(0, mostCharacters)) };
 }
 
 /** The state of charge: `57 %` for people, the number as it was sent for programs. Assumed: it is in percent. */
@@ -58,16 +57,15 @@ export function showCharge(charge: unknown, at: CellContext): Cell {
   return { text: at.terminal ? `${at.isWhole ? sent : Math.round(percent)} %` : sent, color };
 }
 
-/** Latitude, then longitude, in degrees: five decimals (a metre) for people, the numbers as they were sent for programs. */
-export function showPosition(latitude: unknown, longitude: unknown, at: CellContext): Cell {
+/** Latitude, then longitude, in degrees: five decimals (a metre), or so many, for people, the numbers as they were sent for programs. */
+export function showPosition(latitude: unknown, longitude: unknown, at: CellContext, decimals = 5): Cell {
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   if (north === undefined || east === undefined) return { text: MISSING };
-  return {
-    text:
-      at.terminal && !at.isWhole
-        ? `${north.toFixed(5)}, ${east.toFixed(5)}`
-        : `${showText(latitude).text}, ${showText(longitude).text}`,
-  };
+  const isRounded = at.terminal && !at.isWhole;
+  const texts = isRounded
+    ? [north.toFixed(decimals), east.toFixed(decimals)]
+    : [showText(latitude).text, showText(longitude).text];
+  return { text: texts.join(', ') };
 }
 
 /** How many digits of a UUID a terminal shows: enough to find it again, and accepted wherever a bicycle is asked for. */
@@ -83,6 +81,11 @@ export function showId(uuid: unknown, at: CellContext): Cell {
 /** A time: its age for people, ISO 8601 as it was sent for programs. */
 export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
+}
+
+/** A column of such times. */
+export function timeColumn<T>(header: string, field: keyof T & string, keep: number): Column<T> {
+  return { header, field, keep, cell: (value, at) => showTime(value[field], at) };
 }
 
 /**
@@ -104,13 +107,7 @@ export const BICYCLES: Shape<Bicycle> = {
       align: 'right',
       cell: ({ state_of_charge }, at) => showCharge(state_of_charge, at),
     },
-    {
-      header: 'SEEN',
-      field: 'latest_gps_timestamp',
-      keep: 3,
-      minimum: 10,
-      cell: ({ latest_gps_timestamp }, at) => showTime(latest_gps_timestamp, at),
-    },
+    { ...timeColumn('SEEN', 'latest_gps_timestamp', 3), minimum: 10 },
     { header: 'ID', field: 'id', keep: 2, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
     {
       header: 'POSITION',

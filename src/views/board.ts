@@ -6,17 +6,16 @@ import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { NO_PAINT, type Paint } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import { drawList } from '../terminal/list.js';
 import { drawBar } from '../terminal/progress.js';
 import { showDuration } from '../terminal/time.js';
-import { MISSING, numberOf, textOf } from '../terminal/values.js';
+import { numberOf, textOf } from '../terminal/values.js';
 import { ALERTS } from './alert.js';
 import { BICYCLES, lookOf } from './bicycle.js';
 import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-keys.js';
-import { fieldsOfCard } from './card.js';
+import { drawCard } from './card.js';
 import { changeLine, type ShownEntry, showClock } from './change.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
-import { count } from './stream.js';
+import { count, type WatchCounts } from './stream.js';
 
 /** What can be seen at once. */
 export type BoardPanel =
@@ -60,13 +59,10 @@ export interface BoardInput {
 }
 
 /** What came, and what was missed. */
-export interface BoardTraffic {
-  messages: number;
+export interface BoardTraffic extends Pick<WatchCounts, 'messages' | 'gapCount' | 'blindMs'> {
   perSecond: number;
   /** When the last message came, on the monotonic clock. */
   lastMessageMs: number | undefined;
-  gapCount: number;
-  blindMs: number;
 }
 
 export interface BoardFleet {
@@ -97,8 +93,6 @@ export interface BoardPlace {
 const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 6;
 const GUTTER = '  ';
-/** Longer texts of the service are cut before they are cleaned and measured. */
-const TEXT_CHARACTERS = 200;
 
 /** The keys of the footer, the most needed first. */
 const FLEET_HINTS = ['q quit', '? help', '/ filter', 'Enter open', 's sort', 'm map', '↑↓ scroll'];
@@ -218,13 +212,12 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
   return rows.map((row, index) => (view.scroll + index === view.selected ? paint.inverse(`> ${row}`) : `  ${row}`));
 }
 
-/** Every field that is known of one bicycle. */
+/** Every field that is known of one bicycle, below its name. */
 function cardLines({ fleet: { card }, nowMs }: BoardInput, scroll: number, { width, paint }: BoardPlace): string[] {
   if (card === undefined) return [cut('nothing is known of this bicycle any more', width)];
-  const { set, unset } = fieldsOfCard(card, { width, now: nowMs });
-  const rows = drawList([...set, ...unset.map((field) => [field, MISSING])]).split('\n');
-  const name = clean((textOf(card.name) ?? textOf(card.uuid) ?? MISSING).slice(0, TEXT_CHARACTERS));
-  return [paint.bold(cut(name, width)), ...rows.slice(scroll).map((row) => cut(row, width))];
+  const text = drawCard(card, { alerts: undefined, changes: [] }, { width, paint, now: nowMs });
+  const [name = '', ...rows] = text.trimEnd().split('\n');
+  return [name, ...rows.slice(scroll)];
 }
 
 /** The keys in as many words as there is room for, and the state of the connection. */
@@ -250,15 +243,10 @@ export function pickRows(
   from: number,
   count: number,
 ): { rows: Bicycle[]; matching: number } {
-  const found: { bicycle: Bicycle; key: number | string }[] = [];
-  let index = 0;
-  for (const bicycle of bicycles) {
-    index++;
-    if (!keep(bicycle)) continue;
-    found.push({ bicycle, key: keyOf(bicycle, sort, index) });
-  }
-  found.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  return { rows: found.slice(from, from + count).map(({ bicycle }) => bicycle), matching: found.length };
+  const found = Array.from(bicycles, (bicycle, index) => ({ bicycle, key: keyOf(bicycle, sort, index) }));
+  const kept = found.filter(({ bicycle }) => keep(bicycle));
+  kept.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return { rows: kept.slice(from, from + count).map(({ bicycle }) => bicycle), matching: kept.length };
 }
 
 function keyOf(bicycle: Bicycle, sort: Sort, index: number): number | string {

@@ -53,10 +53,7 @@ export function drawCard(bicycle: Bicycle, { alerts, changes }: CardContent, opt
 }
 
 /** The fields with their values as people read them, and the names of those that have none. */
-export function fieldsOfCard(
-  bicycle: Bicycle,
-  options: Omit<RowsOptions, 'paint'>,
-): { set: [field: string, text: string][]; unset: string[] } {
+function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   const set: [string, string][] = [];
   const unset: string[] = [];
   for (const [name, value] of Object.entries(bicycle)) {
@@ -70,9 +67,9 @@ export function fieldsOfCard(
   return { set, unset };
 }
 
-function showField(field: string, value: unknown, { now, isWhole = false }: Omit<RowsOptions, 'paint'>): string {
+function showField(field: string, value: unknown, { now, isWhole }: RowsOptions): string {
   const text = textOf(value) ?? '';
-  if (isWhole) return clean(text);
+  if (isWhole === true) return clean(text);
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
   if (typeof value === 'string' && readTime(value) !== undefined) return `${age(value, now)} (${clean(value)})`;
   // What a link leads to is named by its UUID, which other commands take; the bicycle's own is there to be copied.

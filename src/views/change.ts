@@ -9,7 +9,7 @@ import { type Paint, paintIn } from '../terminal/colour.js';
 import { type Cell, type CellContext, type Column, layOut } from '../terminal/table.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
 import { showAlertBicycle, showAlertState } from './alert.js';
-import { lookOf, showCharge, showPosition } from './bicycle.js';
+import { lookOf, showCharge, showPosition, showText } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 import { drawRow, type PlacedCell } from './rows.js';
 
@@ -77,6 +77,9 @@ const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
 const TEXT_CHARACTERS = 10_000;
 
+/** Some ten metres: more does not fit 80 columns, and the list shows five. */
+const PLACE_DECIMALS = 4;
+
 /** Changes of place below this are the noise of a satellite receiver standing still. */
 const STANDSTILL_METRES = 5;
 
@@ -85,13 +88,10 @@ export function showClock(at: number, offsetMinutes: number): string {
   return new Date(at + offsetMinutes * 60_000).toISOString().slice(11, 19);
 }
 
-/** Text is cut before it is cleaned and measured. */
-function textCell(value: unknown): Cell {
-  return { text: clean((textOf(value) ?? MISSING).slice(0, TEXT_CHARACTERS)) };
-}
+const textCell = (value: unknown) => showText(value, TEXT_CHARACTERS);
 
-function stateCell(state: unknown, before = ''): Cell {
-  return { text: before + textCell(state).text, color: lookOf(state).color };
+function stateCell(state: unknown, before = '', color = lookOf(state).color): Cell {
+  return { text: before + textCell(state).text, color };
 }
 
 /** Whether the line of a change says what changed. */
@@ -156,10 +156,8 @@ function contentOf(entry: ShownEntry, shown: CellContext): Content {
       return ofBicycle(entry.after, entry.uuid, describeChange(entry), shown);
     case 'leaving':
       return ofBicycle(entry.bicycle, entry.uuid, stateCell(entry.state, 'leaves '), shown);
-    case 'gone': {
-      const what: Cell = { ...stateCell(entry.bicycle.state, 'gone, was '), color: 'red' };
-      return ofBicycle(entry.bicycle, entry.uuid, what, shown);
-    }
+    case 'gone':
+      return ofBicycle(entry.bicycle, entry.uuid, stateCell(entry.bicycle.state, 'gone, was ', 'red'), shown);
     case 'alert':
       return ofAlert(entry, shown);
     case 'other':
@@ -168,7 +166,7 @@ function contentOf(entry: ShownEntry, shown: CellContext): Content {
 }
 
 function ofBicycle(bicycle: Bicycle | undefined, uuid: string | undefined, what: Cell, shown: CellContext): Content {
-  const place = placeOf(bicycle?.latitude, bicycle?.longitude, shown);
+  const place = showPosition(bicycle?.latitude, bicycle?.longitude, shown, PLACE_DECIMALS);
   return { name: nameOf(bicycle, uuid), what, charge: showCharge(bicycle?.state_of_charge, shown), place };
 }
 
@@ -176,7 +174,7 @@ function ofAlert({ alert, before, name: known }: ShownEntry & { type: 'alert' },
   const { extra, state, alert_type, message } = alert;
   const degrees = (index: number) => readPath(extra, `location.coordinates.${index}`);
   const charge = showCharge(readPath(extra, 'state_of_charge'), shown);
-  const place = placeOf(degrees(1), degrees(0), shown);
+  const place = showPosition(degrees(1), degrees(0), shown, PLACE_DECIMALS);
   const name = showAlertBicycle(alert, shown, known);
   const was = before === undefined ? '' : `${textCell(before).text} -> `;
   // The state first: on a narrow terminal the end of the type is cut.
@@ -186,13 +184,6 @@ function ofAlert({ alert, before, name: known }: ShownEntry & { type: 'alert' },
   // Where neither charge nor place is known, the message says more than two dashes.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
-}
-
-/** Four decimals, some ten metres: more does not fit 80 columns, and the list shows five. */
-function placeOf(latitude: unknown, longitude: unknown, shown: CellContext): Cell {
-  if (!shown.terminal) return showPosition(latitude, longitude, shown);
-  const [north, east] = [numberOf(latitude), numberOf(longitude)];
-  return { text: north === undefined || east === undefined ? MISSING : `${north.toFixed(4)}, ${east.toFixed(4)}` };
 }
 
 /** What a line says besides time, charge and place: whose it is, and what changed. */

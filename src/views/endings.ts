@@ -77,11 +77,7 @@ function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): stri
 /** `✓ Emmy 0001: rented`: one bicycle on which the transition was run. `mark` is drawn for a terminal, empty in a pipe. */
 export function showSuccess({ name, uuid, state, outcome }: Ended, transition: string, mark: string): string {
   const label = clean(name ?? uuid?.slice(0, ID_DIGITS) ?? '');
-  const became =
-    outcome === 'allowed'
-      ? `${transition} would be allowed`
-      : state === null
-        ? `${transition} ${outcome === 'skipped' ? 'was done before' : 'done'}`
-        : state;
+  const done = `${transition} ${outcome === 'skipped' ? 'was done before' : 'done'}`;
+  const became = outcome === 'allowed' ? `${transition} would be allowed` : (state ?? done);
   return `${mark === '' ? '' : `${mark} `}${label}: ${clean(became)}\n`;
 }

@@ -3,9 +3,7 @@
 import { clean } from '../terminal/clean.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell } from '../terminal/table.js';
-import { age } from '../terminal/time.js';
-import { MISSING, textOf } from '../terminal/values.js';
-import { lookOf } from './bicycle.js';
+import { lookOf, showText, timeColumn } from './bicycle.js';
 
 /** One change, or with `field` null a gap. */
 export interface HistoryRow {
@@ -29,13 +27,7 @@ export const HISTORY: Shape<HistoryRow> = {
   noun: { one: 'change', many: 'changes' },
   fields: ['at', 'field', 'old', 'new', 'transition', 'by', 'source', 'version', 'note'],
   columns: [
-    {
-      header: 'WHEN',
-      programHeader: 'AT',
-      field: 'at',
-      keep: 6,
-      cell: ({ at }, place) => ({ text: place.terminal && place.isWhole !== true ? age(at, place.now) : at }),
-    },
+    { ...timeColumn('WHEN', 'at', 6), programHeader: 'AT' },
     { header: 'FIELD', field: 'field', keep: 5 },
     { header: 'OLD', field: 'old', keep: 3, cell: ({ field, old }) => showValue(field, old) },
     { header: 'NEW', field: 'new', keep: 4, cell: (entry) => showValue(entry.field, entry.new) },
@@ -47,6 +39,6 @@ export const HISTORY: Shape<HistoryRow> = {
 };
 
 function showValue(field: string | null, value: unknown): Cell {
-  const text = clean((textOf(value) ?? MISSING).slice(0, LONGEST_CELL_CHARACTERS));
-  return field === 'state' ? { text, color: lookOf(value).color } : { text };
+  const cell = showText(value, LONGEST_CELL_CHARACTERS);
+  return field === 'state' ? { ...cell, color: lookOf(value).color } : cell;
 }

@@ -2,7 +2,7 @@
 
 import type { Shape } from '../terminal/formats.js';
 import { type ChangeResult, showOutcome } from './action.js';
-import { showId, showTime } from './bicycle.js';
+import { showId, timeColumn } from './bicycle.js';
 
 /** What the service answered is null where it did not. */
 export interface JournalRow extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
@@ -31,7 +31,7 @@ export function journalShape(noun: Shape<JournalRow>['noun']): Shape<JournalRow>
       { header: 'NAME', field: 'name', keep: 6 },
       { header: 'OUTCOME', field: 'outcome', keep: 9, cell: ({ outcome }) => showOutcome(outcome) },
       { header: 'HOW', field: 'how', keep: 7 },
-      { header: 'AGE', programHeader: 'AT', field: 'at', keep: 5, cell: ({ at }, place) => showTime(at, place) },
+      { ...timeColumn('AGE', 'at', 5), programHeader: 'AT' },
       { header: 'STATE', field: 'state', keep: 3 },
       { header: 'STATUS', field: 'status', keep: 2 },
       { header: 'RUN', field: 'run', keep: 1 },

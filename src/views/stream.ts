@@ -1,22 +1,14 @@
 // Prints the events of a stream: lines for people, JSON lines for programs, a summary at the end.
 
-import type { FleetError } from '../errors.js';
+import type { ErrorKind, FleetError } from '../errors.js';
 import type { Gap, StreamEvent } from '../http/stream/events.js';
 import { clean } from '../terminal/clean.js';
 import { showDuration } from '../terminal/time.js';
 import { showClock } from './change.js';
 
 /** How a watch ended. */
-export type WatchEnd =
-  | 'until'
-  | 'for'
-  | 'max-events'
-  | 'replayed'
-  | 'interrupted'
-  | 'terminated'
-  | 'hangup'
-  | 'quit'
-  | 'failed';
+type SignalKind = Extract<ErrorKind, 'interrupted' | 'terminated' | 'hangup'>;
+export type WatchEnd = 'until' | 'for' | 'max-events' | 'replayed' | 'quit' | 'failed' | SignalKind;
 
 /** What a watch counts. */
 export interface WatchCounts {
@@ -141,10 +133,15 @@ function gapFields(gap: Gap): { [field: string]: unknown } {
 /** What a list showed after a gap: `2 changes caught up, 1 bicycle gone`, those that are none left out. */
 export function describeFound(changes: number, unknown: number, gone: number): string[] {
   return [
-    ...(changes === 0 ? [] : [`${count(changes, 'change')} caught up`]),
-    ...(unknown === 0 ? [] : [`${count(unknown, 'bicycle')} not known before`]),
-    ...(gone === 0 ? [] : [`${count(gone, 'bicycle')} gone`]),
+    ...countSome(changes, 'change', 'caught up'),
+    ...countSome(unknown, 'bicycle', 'not known before'),
+    ...countSome(gone, 'bicycle', 'gone'),
   ];
+}
+
+/** A number with its noun and what became of them; nothing for none. */
+function countSome(number: number, one: string, what: string): string[] {
+  return number === 0 ? [] : [`${count(number, one)} ${what}`];
 }
 
 /** A number with its noun. */
@@ -154,7 +151,9 @@ export function count(number: number, one: string, many = `${one}s`): string {
 
 /** The summary for people: one line, then one for each gap. */
 export function summaryLines(summary: WatchSummary, offsetMinutes: number, namesTopic: boolean): string[] {
-  const { gaps, gapCount, messages, shown } = summary;
+  const { gaps, gapCount, messages, shown, neverConnected } = summary;
+  // Of a single topic the error that ends it says why.
+  const isNever = neverConnected.length > 0 && !namesTopic;
   const facts = [
     shown === messages ? count(messages, 'message') : `${count(messages, 'message')}, ${shown} shown`,
     count(summary.reconnects, 'reconnect'),
@@ -162,12 +161,9 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
       ? 'no gaps'
       : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, not connected for ${showDuration(summary.blindMs)}` : ''}`,
     ...describeFound(summary.caughtUp, summary.unknown, summary.gone),
-    ...(summary.dropped === 0 ? [] : [`${count(summary.dropped, 'event')} lost`]),
+    ...countSome(summary.dropped, 'event', 'lost'),
   ];
-  const { neverConnected } = summary;
-  // Of a single topic the error that ends it says why.
-  if (neverConnected.length > 0 && !namesTopic) facts.splice(0, facts.length, 'never connected');
-  const lines = [`watched for ${showDuration(summary.durationMs)}: ${facts.join(', ')}`];
+  const lines = [`watched for ${showDuration(summary.durationMs)}: ${isNever ? 'never connected' : facts.join(', ')}`];
   for (const { topic, message } of namesTopic ? neverConnected : [])
     lines.push(clean(`  never connected to ${topic}: ${message}`));
   for (const gap of gaps.slice(0, NAMED_GAPS)) {

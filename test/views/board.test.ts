@@ -190,10 +190,10 @@ test('help, and the card of a bicycle', () => {
   expect(screen(60, 6, { view: { ...VIEW, panel } })).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
-    Emmy 0197
+    Emmy 0197  available
+
     name             Emmy 0197
     state            available
-    state_of_charge  6 %
     q quit  Esc back  ↑↓ scroll             ● connected for 40 s
     "
   `);
