@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { configError, messageOf, reasonOf } from '../errors.js';
-import { hasCode } from '../system/folder.js';
 import { homeOfUser, nameOfUser } from '../system/user.js';
 import { isPort, postgresParameters } from './address.js';
 
@@ -34,7 +33,7 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   const host = find('host') ?? 'localhost';
   const port = find('port') ?? DEFAULT_PORT;
   if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
-  const tls = await readTls(find, join(home(env), '.postgresql'));
+  const tls = await readTls(find);
   return {
     ...{ host, port: Number(port) },
     tls: host.startsWith('/') ? [false as const] : tls.map((each) => each && { ...each, host }),
@@ -48,33 +47,20 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** Where nobody has a home, nothing is read: never from the current directory. */
-function home(env: NodeJS.ProcessEnv): string {
-  return homeOfUser(env) ?? '/nonexistent';
-}
-
-/** The text of a file; undefined where there is none. */
-async function readSmall(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
-    throw configError(`${path} cannot be read: ${reasonOf(error)}`, undefined, error);
-  }
+/** The text of a file that a parameter names. */
+async function readNamed(path: string, name: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error) => {
+    throw configError(`${path} (${name}) cannot be read: ${reasonOf(error)}`, undefined, error);
+  });
 }
 
 /** The parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section 32.17). */
 async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named> {
-  const own = env['PGSERVICEFILE'] || join(home(env), '.pg_service.conf');
-  const folder = env['PGSYSCONFDIR'];
-  const folders = folder === undefined ? ['/etc', '/etc/postgresql-common'] : [folder];
-  const paths = [own, ...folders.map((each) => join(each, 'pg_service.conf'))];
-  for (const path of paths) {
-    const found = parseService((await readSmall(path)) ?? '', name);
-    if (found !== undefined) return found;
-  }
-  const hint = `looked in ${paths.join(', ')}; see PGSERVICE and PGSERVICEFILE`;
-  throw configError(`there is no service "${name}" of PostgreSQL`, hint);
+  // Where nobody has a home, nothing is read: never from the current directory.
+  const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
+  const found = parseService(await readNamed(path, 'PGSERVICEFILE'), name);
+  if (found !== undefined) return found;
+  throw configError(`there is no service "${name}" of PostgreSQL in ${path}`, 'see PGSERVICE and PGSERVICEFILE');
 }
 
 /** The section of one service; undefined when the text has none of that name. */
@@ -84,25 +70,15 @@ export function parseService(text: string, name: string): Named | undefined {
   return lines && Object.fromEntries(lines.filter(([key = '', value]) => /^[^#]/.test(key) && value !== undefined));
 }
 
-const TLS_FILES = [
-  ['ca', 'sslrootcert', 'root.crt'],
-  ['cert', 'sslcert', 'postgresql.crt'],
-  ['key', 'sslkey', 'postgresql.key'],
-] as const;
-
-/** The files of the user's folder are taken where no parameter names others (PostgreSQL 17, section 32.19). */
-async function readTls(find: Find, folder: string): Promise<Tls> {
+async function readTls(find: Find): Promise<Tls> {
   const mode = find('sslmode') ?? 'prefer';
   if (mode === 'disable') return [false];
-  const own: { ca?: string; cert?: string; key?: string } = {};
-  for (const [option, name, file] of TLS_FILES) {
-    const named = find(name);
+  const read = async (name: string) => {
+    const path = find(name);
     // The system's own authorities are those of Node.
-    if (named === 'system') continue;
-    const text = await readSmall(named ?? join(folder, file));
-    if (text !== undefined) own[option] = text;
-    else if (named !== undefined) throw configError(`there is no file ${named} (${name})`);
-  }
+    return path === undefined || path === 'system' ? undefined : readNamed(path, name);
+  };
+  const own = { ca: await read('sslrootcert'), cert: await read('sslcert'), key: await read('sslkey') };
   try {
     // What cannot be used fails here, and not in the middle of a handshake.
     if (own.ca !== undefined) new X509Certificate(own.ca);

@@ -3,7 +3,9 @@
 import { ALERT_FIELDS } from '../api/alert.js';
 import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
-import { writeJson, writtenNumber } from '../json/exact.js';
+import { type PushEnvelope, uuidOfMessage } from '../api/push.js';
+import type { Item } from '../http/types.js';
+import { exactValue, readExact, writeJson, writtenNumber } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Value } from './database.js';
 import type { Dialect } from './dialect.js';
@@ -143,4 +145,37 @@ export function utcOf(text: string): string | undefined {
 /** Milliseconds since the epoch, in the same form. */
 export function utcOfMs(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+}
+
+/** A UUID has 36. PostgreSQL's indexes end at 2,700 bytes. */
+const LONGEST_ID_CHARACTERS = 200;
+
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
+/** Every escape, so that an escaped backslash is passed over; a pair of surrogates is one. */
+const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f]{2}))|\\[\s\S]/gi;
+
+/** JSON whose texts hold no NUL and no half of a surrogate pair: either ends a query that reads `raw ->> 'name'` of all. */
+export function storableJson(json: string): string {
+  if (!UNSTORABLE.test(json)) return json;
+  return json.replace(ESCAPES, (written, unstorable?: string) => (unstorable === undefined ? written : '\\ufffd'));
+}
+
+/** The items of a page as the mirror takes them, numbers as they were sent; those are left out whose uuid is none. */
+export function storableItems<T extends { uuid?: unknown }>(items: readonly Item<T>[]): Item<T>[] {
+  return items.flatMap((item) => {
+    const json = storableJson(item.json);
+    const value = json === item.json ? exactValue(item) : (readExact(json) as T);
+    return isId(value?.uuid) ? [{ json, value }] : [];
+  });
+}
+
+/** The bicycle that a message is about; undefined for an identifier that is none. */
+export function storableUuid(envelope: PushEnvelope): string | undefined {
+  const uuid = uuidOfMessage(envelope);
+  return isId(uuid) ? uuid : undefined;
+}
+
+/** Without any it is the list's business. */
+function isId(uuid: unknown): boolean {
+  return typeof uuid !== 'string' || uuid.length <= LONGEST_ID_CHARACTERS;
 }

@@ -6,7 +6,7 @@
 import { configError, type FleetError } from '../errors.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
-import { ALONE, PARTITIONED } from './partitions.js';
+import { utcOfMs } from './rows.js';
 
 /** The number of the schema that this program writes, and of the one before it that can be upgraded. */
 export const SCHEMA_NUMBER = 5;
@@ -55,6 +55,31 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
     'CREATE TABLE listed (uuid TEXT, writer TEXT, pass INTEGER NOT NULL, PRIMARY KEY (writer, uuid))',
   ];
 }
+
+/** Nobody else makes or drops tables of the mirror before the transaction ends. */
+const ALONE = 'SELECT pg_advisory_xact_lock(723511)';
+
+/**
+ * Makes `changes` a partitioned table, whose key is its index for times; what it held is its first partition, to the end of the month, as it
+ * lies on the disk. All of it is one transaction with the rest of the upgrade.
+ */
+const PARTITIONED: readonly string[] = [
+  'ALTER TABLE changes RENAME TO changes_before',
+  'ALTER TABLE changes_before ALTER id DROP IDENTITY, DROP CONSTRAINT changes_pkey',
+  'DROP INDEX changes_at',
+  ...['bicycle', 'state'].map((name) => `ALTER INDEX changes_${name} RENAME TO changes_before_${name}`),
+  'CREATE SEQUENCE changes_ids',
+  "SELECT setval('changes_ids', coalesce((SELECT max(id) FROM changes_before), 0) + 1, false)",
+  `CREATE TABLE changes (
+    id bigint NOT NULL DEFAULT nextval('changes_ids'), at timestamptz NOT NULL, received timestamptz NOT NULL, bicycle TEXT NOT NULL,
+    version bigint, field TEXT NOT NULL, old TEXT, new TEXT, source TEXT NOT NULL, PRIMARY KEY (at, id)) PARTITION BY RANGE (at)`,
+  'CREATE INDEX changes_bicycle ON changes (bicycle, id)',
+  "CREATE INDEX changes_state ON changes (bicycle, at, id) WHERE field = 'state'",
+  `DO $$ BEGIN EXECUTE format('ALTER TABLE changes ATTACH PARTITION changes_before FOR VALUES FROM (MINVALUE) TO (%L)',
+    date_trunc('month', greatest(now(), (SELECT max(at) FROM changes_before)), 'UTC') + interval '1 month'); END $$`,
+  // What is dated beyond the months that were made.
+  'CREATE TABLE changes_other PARTITION OF changes DEFAULT',
+];
 
 /**
  * An index that every message changes costs more than all else of its row, and PostgreSQL then writes all the others anew. Views are made anew at
@@ -169,4 +194,39 @@ export async function readMeta(database: Database): Promise<Readonly<Record<stri
 
 export async function writeMeta(database: Database, meta: Readonly<Record<string, string>>): Promise<void> {
   await database.write('meta', ['key', 'value'], Object.entries(meta), ['key']);
+}
+
+/** The partition of the month in which a moment is, UTC. */
+function partitionOf(utc: string): string {
+  return `changes_${utc.slice(0, 7).replace('-', '_')}`;
+}
+
+/** Makes the partitions of this month and the next, and drops those that ended before a moment. What cannot be had now is tried the next time. */
+export async function turnPartitions(database: Database, nowMs: number, beforeMs = 0): Promise<void> {
+  if (database.kind === 'sqlite') return;
+  const now = new Date(nowMs);
+  const [first = '', second = '', third = ''] = [0, 1, 2].map((ahead) =>
+    utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead)),
+  );
+  const turning = database.transaction(async () => {
+    await database.all(ALONE);
+    // Who reads for long keeps the others waiting for no longer.
+    await database.all("SET LOCAL lock_timeout = '2s'");
+    for (const [from, until] of [[first, second] as const, [second, third] as const]) {
+      const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
+      // The first partition may have a part of it, and the one for the rest some of its changes.
+      await database.all(
+        `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
+      );
+    }
+    const rows = await database.all(
+      "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$'",
+    );
+    const oldest = partitionOf(utcOfMs(beforeMs));
+    const months = rows.map(({ name }) => String(name)).filter((name) => name <= oldest);
+    // The first partition ends where the first of these begins.
+    const over = months.length === 0 ? [] : ['changes_before', ...months.filter((name) => name < oldest)];
+    for (const name of over) await database.all(`DROP TABLE IF EXISTS ${name}`);
+  });
+  await turning.catch(() => undefined);
 }

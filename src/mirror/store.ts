@@ -7,7 +7,7 @@ import type { ListPass, Meeting } from '../follower/store.js';
 import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
-import type { Database, Row, Value } from './database.js';
+import type { Database, Value } from './database.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.js';
@@ -191,33 +191,33 @@ function startOf({ started }: ListPass): string {
   return utcOfMs(started.wallMs);
 }
 
+/** A page of the alerts of an organization, and when it came. */
+export interface AlertPage {
+  readonly organization: string;
+  readonly items: readonly Item<Alert>[];
+  readonly nowMs: number;
+}
+
 /**
- * Writes a page of alerts of an organization; resolves with how many were new or changed. Of news there may be more on the next page: until
- * that is read, they do not count as read to the end. Throws as `commit`.
+ * Writes a page; resolves with how many were new or changed, those included that a try before has written whose answer was lost. Of news there
+ * may be more on the next page: until that is read, they do not count as read to the end. Throws as `commit`.
  */
-export async function storeAlerts(
-  database: Database,
-  writer: Writer,
-  organization: string,
-  items: readonly Item<Alert>[],
-  nowMs: number,
-): Promise<number> {
+export async function storeAlerts(database: Database, writer: Writer, { organization, items, nowMs }: AlertPage) {
   const named = new Map(
     items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
   );
   return writeAs(database, writer, async () => {
-    const known = new Map<unknown, Row>();
-    const sql = `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${database.dialect.texts})`;
-    for (const row of await database.all(sql, [JSON.stringify([...named.keys()])])) known.set(row['uuid'], row);
+    const sql = `SELECT uuid, first_seen, last_seen, raw FROM alerts WHERE uuid IN (${database.dialect.texts})`;
+    const rows = await database.all(sql, [JSON.stringify([...named.keys()])]);
+    const known = new Map(rows.map((row) => [row['uuid'], row]));
     const now = utcOfMs(nowMs);
-    const changed: Value[][] = [];
-    for (const [uuid, { json }] of named) {
+    const changed = [...named].flatMap(([uuid, { json }]) => {
       const before = known.get(uuid);
-      if (before?.['raw'] === json) continue;
+      if (before?.['raw'] === json && readTime(before['last_seen']) !== nowMs) return [];
       const firstSeen = String(before?.['first_seen'] ?? now);
       const alert = readExact(json) as { [field: string]: unknown };
-      changed.push(alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json }));
-    }
+      return [alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json })];
+    });
     await database.write('alerts', ALERT_COLUMNS, changed, ['uuid']);
     if (changed.length > 0) await setAlertsRead(database, organization, false);
     return changed.length;

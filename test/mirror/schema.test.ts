@@ -2,9 +2,16 @@
 
 import { describe, expect, test } from 'vitest';
 import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
-import { turnPartitions } from '../../src/mirror/partitions.js';
 import { BICYCLE_COLUMNS, bicycleRow, utcOf, utcOfMs, versionValue } from '../../src/mirror/rows.js';
-import { checkBaseUrl, migrate, readMeta, readSchema, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
+import {
+  checkBaseUrl,
+  migrate,
+  readMeta,
+  readSchema,
+  SCHEMA_NUMBER,
+  turnPartitions,
+  writeMeta,
+} from '../../src/mirror/schema.js';
 import { readLeases } from '../../src/mirror/writers.js';
 import { makeOld, openedDatabase, openedMirror, useEngines } from '../support/mirror.js';
 import { refusal } from '../support/refusal.js';

@@ -5,7 +5,7 @@ import { wholeUuid } from '../../api/links.js';
 import { NAMED, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { ifOffered } from '../../http/offered.js';
-import { eachWithRental } from '../../mirror/rentals.js';
+import { eachWithRental } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';

@@ -6,7 +6,7 @@ import type { Client } from '../../http/client.js';
 import { openSeen } from '../../http/distinct.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { Query } from '../../http/types.js';
-import { storableItems } from '../../mirror/storable.js';
+import { storableItems } from '../../mirror/rows.js';
 import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/store.js';
 import { sleep } from '../../system/clock.js';
 import type { MirrorSession } from './session.js';
@@ -36,24 +36,19 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /** Reads the alerts of each organization until there is nothing new, or all of them where they were never read to the end. */
-export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
-  const { keeper, writer, counters, context } = session;
+export async function readAlertPages(
+  { keeper, writer, counters, context }: MirrorSession,
+  client: Client,
+): Promise<void> {
   for (const organization of writer.organizations) {
-    const isRead = await keeper.run((database) => areAlertsRead(database, organization));
-    let isNews = !isRead;
+    const wereRead = await keeper.run((database) => areAlertsRead(database, organization));
     for await (const { items } of newestAlerts(client, organization)) {
-      let mayHaveMore = false;
-      counters.alerts += await keeper.run(async (database, isRetry) => {
-        const now = context.clock.wallMs();
-        const changed = await storeAlerts(database, writer, organization, storableItems(items), now);
-        // Its answer was lost: what is there already may have come with it.
-        mayHaveMore = isRetry || changed > 0;
-        return changed;
-      });
-      isNews ||= mayHaveMore;
-      if (isRead && !mayHaveMore) break;
+      const page = { organization, items: storableItems(items), nowMs: context.clock.wallMs() };
+      const changed = await keeper.run((database) => storeAlerts(database, writer, page));
+      counters.alerts += changed;
+      if (wereRead && changed === 0) break;
     }
-    if (isNews) await keeper.run((database) => setAlertsRead(database, organization, true));
+    await keeper.run((database) => setAlertsRead(database, organization, true));
   }
 }
 

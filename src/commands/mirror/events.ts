@@ -7,7 +7,7 @@ import type { FollowerEvent } from '../../follower/events.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
-import { storableJson, storableUuid } from '../../mirror/storable.js';
+import { storableJson, storableUuid } from '../../mirror/rows.js';
 import type { Stop } from '../shared/follow/ending.js';
 
 /** What waits to be written. */

@@ -6,7 +6,7 @@ import { type Clock, doublingPauseMs, sleep } from '../../system/clock.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Counters, MirrorReport } from './messages.js';
 
-type Work<T> = (database: Database, isRetry: boolean) => Promise<T>;
+type Work<T> = (database: Database) => Promise<T>;
 
 export type Keeper = Awaited<ReturnType<typeof openKeeper>>;
 
@@ -41,7 +41,7 @@ export async function openKeeper(
     for (let attempt = 1; ; attempt++) {
       try {
         database ??= await open();
-        const result = await work(database, attempt > 1);
+        const result = await work(database);
         const downMs = clock.monotonicMs() - (failedAtMs ?? 0);
         if (failedAtMs !== undefined)
           report.print(true, 'database-back', 'the database is back', { down_s: Math.round(downMs / 1000) });
@@ -67,7 +67,7 @@ export async function openKeeper(
   return {
     /**
      * Does something in the database, one after another. While it is out of reach it is tried again for ten minutes, while it cannot be written for
-     * one; then, and at the end of the program, what failed is thrown. `isRetry`: what was done before may have been written.
+     * one; then, and at the end of the program, what failed is thrown. What is tried again may have been written before.
      */
     run: <T>(work: Work<T>) => inTurn(() => retry(work)),
     async close() {
