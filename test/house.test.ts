@@ -179,7 +179,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/*.ts': 1_470,
   'src/http/stream': 555,
   'src/json': 241,
-  'src/mirror': 2_050,
+  'src/mirror': 2_017,
   'src/page': 1_705,
   'src/sandbox': 2_528,
   'src/settings': 982,
