@@ -81,8 +81,8 @@ export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] 
   return url;
 }
 
-/** How one try ended: an answer that may be a refusal, or what went wrong in words. */
-type Try = { answer: HttpAnswer } | { answer?: undefined; failure: FleetError; end: TryEnd };
+/** How one try ended: with an answer, and unless that is a success with what went wrong in words. */
+type Try = { answer: HttpAnswer; failure?: undefined } | { answer?: HttpAnswer; failure: FleetError; end: TryEnd };
 
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
@@ -99,13 +99,12 @@ export function openClient(options: ClientOptions): Client {
     for (;;) {
       if (signal.aborted) throw signal.reason;
       const tried = await tryOnce(options, request, { secret, signal, startedAt });
-      if (tried.answer !== undefined && isSuccess(tried.answer)) return tried.answer;
-      if (tried.answer !== undefined) request.onRefusal?.(tried.answer);
-      const { failure, end } = tried.answer === undefined ? tried : refusalOf(options, request, tried.answer);
+      if (tried.failure === undefined) return tried.answer;
+      const { answer, failure, end } = tried;
+      if (answer !== undefined) request.onRefusal?.(answer);
       const state = { isSafe: isSafe(request.method ?? 'GET'), repetitions, most, mayRenew };
       const decision = decide(end, state, clock.wallMs(), clock.random);
-      if (decision.next === 'give-up') throw failure;
-      if (decision.next === 'give-up-for-now') throw askedToWait(failure, decision.askedMs);
+      if (decision.next === 'give-up') throw askedToWait(failure, decision.askedMs);
       if (decision.next === 'renew') {
         mayRenew = false;
         const renewed = await token.renew(secret);
@@ -174,7 +173,7 @@ async function tryOnce(
       const answer = await exchange(options, request, { method, url, headers, signal });
       const target = isSafe(method) ? redirectTarget(answer, url, hop) : undefined;
       const milliseconds = options.clock.monotonicMs() - startedAt;
-      if (target === undefined) return { answer: toAnswer(answer, options.secrets, milliseconds) };
+      if (target === undefined) return judge(options, request, toAnswer(answer, options.secrets, milliseconds));
       url = target;
     }
   } catch (error) {
@@ -237,20 +236,17 @@ function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets,
   };
 }
 
-function isSuccess({ status }: HttpAnswer): boolean {
-  return status >= 200 && status < 300;
-}
-
 function askedBy({ method = 'GET', isDryRun = false, shownBy }: HttpRequest, url: URL): Asked {
   return { url, isChange: !isSafe(method) && !isDryRun, shownBy };
 }
 
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
-function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer) {
-  const { refusalHint } = options.token;
-  const more = { ...askedBy(request, urlOf(options, request)), refusalHint };
-  const failure = answerFailure(status, headers, options.secrets.hide(text), request.subject, more);
-  return { failure, end: { status, retryAfter: headers['retry-after'] } };
+function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer): Try {
+  const { status, headers } = answer;
+  if (status >= 200 && status < 300) return { answer };
+  const more = { ...askedBy(request, urlOf(options, request)), refusalHint: options.token.refusalHint };
+  const failure = answerFailure(status, headers, options.secrets.hide(answer.text), request.subject, more);
+  return { answer, failure, end: { status, retryAfter: headers['retry-after'] } };
 }
 
 function readText(bytes: Buffer): string {
@@ -259,7 +255,8 @@ function readText(bytes: Buffer): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-function askedToWait(failure: FleetError, pauseMs: number): FleetError {
+function askedToWait(failure: FleetError, pauseMs: number | undefined): FleetError {
+  if (pauseMs === undefined) return failure;
   const seconds = Math.ceil(pauseMs / 1000);
   return withHint(failure, `the service asks to wait ${seconds} s, longer than fleet waits by itself; try again then`);
 }

@@ -28,9 +28,8 @@ export interface TryState {
 }
 
 export type RetryDecision =
-  | { next: 'give-up' }
-  /** Longer than fleet waits by itself: the error says how long the service asks for. */
-  | { next: 'give-up-for-now'; askedMs: number }
+  /** `askedMs`: the service asks for a longer pause than fleet waits by itself, and the error says so. */
+  | { next: 'give-up'; askedMs?: number }
   /** With a newer token, at once and not counted as a repetition. */
   | { next: 'renew' }
   | { next: 'repeat'; pauseMs: number };
@@ -59,7 +58,7 @@ export function decide(end: TryEnd, state: TryState, wallMs: number, random: () 
   if ('status' in end && end.status === 401 && state.mayRenew) return { next: 'renew' };
   if (!mayRepeat(end, state.isSafe) || state.repetitions >= state.most) return { next: 'give-up' };
   const askedMs = 'status' in end ? (readRetryAfter(end.retryAfter, wallMs) ?? 0) : 0;
-  if (askedMs > RETRY_AFTER_LIMIT_MS) return { next: 'give-up-for-now', askedMs };
+  if (askedMs > RETRY_AFTER_LIMIT_MS) return { next: 'give-up', askedMs };
   return { next: 'repeat', pauseMs: Math.max(askedMs, pauseBefore(state.repetitions + 1, random)) };
 }
 

@@ -3,12 +3,12 @@
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../system/folder.js';
+import { alone } from '../system/lock.js';
 import { quoteForShell } from '../system/shell-words.js';
 import { lazyPattern } from '../terminal/lazy-pattern.js';
 import { writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './folder.js';
 import type { KeyName } from './keys.js';
-import { alone } from './lock.js';
 import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */

@@ -61,14 +61,15 @@ describe('auth login', () => {
 
   it('asks for everything in an empty house, and shows nothing of the token', async () => {
     const { typed, ...terminal } = typing([
-      ['Address of the service', 'api.example.com\r'],
+      ['Address of the service', `${'0a'.repeat(16)}\r`],
+      ['this looks like a token, and is not repeated', '\x15api.example.com\r'],
       ['did you mean https://api.example.com?', '\x15https://api.example.com\r'],
       ['Push address', '\r'],
       ['Access token for profile "default" at https://api.example.com', `${VALID}\r`],
       ['Organization (UUID; Enter', `${ORGANIZATION.toUpperCase()}\r`],
     ]);
     const run = await fleet('auth login --no-check', terminal);
-    expect([run.code, typed()]).toEqual([0, 5]);
+    expect([run.code, typed()]).toEqual([0, 6]);
     expect(run.stdout).toBe('');
     expect(run.stderr).toContain(`saved organization ${ORGANIZATION}`);
     expect(run.stderr).not.toContain(VALID);

@@ -1,4 +1,4 @@
-// A current mirror is used without being asked for: look-ups, completion, a watch, the state before a change; and in doubt it is not.
+// A current mirror is used without being asked for: look-ups, a watch, the state before a change; and in doubt it is not.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -124,16 +124,6 @@ test('a damaged file costs nothing but the request', async () => {
   writeFileSync(join(other, 'default.db'), 'no database'.repeat(1000));
   const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid'], { XDG_STATE_HOME: other });
   expect([run.code, run.stdout, run.stderr]).toEqual([0, `${bicycle.uuid}\n`, '']);
-});
-
-test('completion offers what the mirror has, without a request', async () => {
-  await beat();
-  const run = await requestsOf(['__complete', '--', 'bicycles', 'get', bicycle.uuid.slice(0, 6)]);
-  expect(run.stdout.split('\n')[0]).toMatch(new RegExp(`^${bicycle.uuid}\t`));
-  expect(run.paths).toEqual([]);
-  const plain = await requestsOf(['__complete', '--', 'bicycles', 'get', '--no-mirror', bicycle.uuid.slice(0, 6)]);
-  expect([plain.stdout, plain.paths.length]).toEqual([expect.stringContaining(bicycle.uuid), expect.any(Number)]);
-  expect(plain.paths.length).toBeGreaterThan(0);
 });
 
 test('a watch knows every bicycle from the start, and what changed since the mirror was read', async () => {

@@ -54,7 +54,7 @@ test.each<[what: string, end: TryEnd, state: typeof GET, decision: RetryDecision
   ['asked to wait until a time', answered(503, 'Sun, 01 Mar 2026 12:00:30 GMT'), GET, again(30_000)],
   ['asked to wait until a time that is over', answered(503, 'Sun, 01 Mar 2026 11:00:00 GMT'), GET, again(250)],
   ['asked to wait in words', answered(503, 'soon'), GET, again(250)],
-  ['asked to wait too long', answered(429, '61'), GET, { next: 'give-up-for-now', askedMs: 61_000 }],
+  ['asked to wait too long', answered(429, '61'), GET, { next: 'give-up', askedMs: 61_000 }],
   ['asked to wait too long, where nothing is repeated', answered(400, '61'), GET, END],
 ])('%s', (_what, end, state, decision) => {
   // The longest pause of each step: random as it can be at most.

@@ -3,7 +3,7 @@
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
-import { parseAddress } from '../../settings/keys.js';
+import { KEYS } from '../../settings/keys.js';
 import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { readNames } from '../named/find.js';
@@ -24,12 +24,12 @@ export async function askAddress(
     message: isNeeded ? message : `${message} (Enter to leave it unset)`,
     instead: INSTEAD,
     refuse(typed) {
-      const parsed = parseAddress(typed);
+      const parsed = KEYS.base_url.parse(typed);
       if ('value' in parsed || (!isNeeded && typed.trim() === '')) return undefined;
       return [parsed.reason, parsed.hint].filter(Boolean).join('; ');
     },
   });
-  const parsed = parseAddress(answer);
+  const parsed = KEYS.base_url.parse(answer);
   return 'value' in parsed ? parsed.value : undefined;
 }
 

@@ -32,36 +32,16 @@ export async function findRemembered(
 ): Promise<Map<string, Item<Bicycle>>> {
   const typed = wholeUuid(text) ?? text;
   const among = withGone ? '' : ' AND gone IS NULL';
-  const select = (condition: string, values: readonly Value[]) =>
-    selectBicycles(database, condition + among, values, organization, `LIMIT ${MOST_MATCHES}`);
+  const [scope, owner] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
+  const select = async (condition: string, values: readonly Value[]): Promise<Item<Bicycle>[]> => {
+    const statement = `SELECT raw FROM bicycles WHERE ${condition}${among}${scope} LIMIT ${MOST_MATCHES}`;
+    const rows = await database.all(statement, [...values, ...owner]);
+    return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
+  };
   // A condition each: of two joined by OR, a database would not use every index.
   const named = await select(NAMED, [text, text, text]);
   const begun = beginsWith(typed, typed) ? await select(IN_RANGE, rangeOf(typed)) : [];
   return new Map([...named, ...begun].map((item) => [String(item.value.uuid).toLowerCase(), item]));
-}
-
-async function selectBicycles(
-  database: Database,
-  where: string,
-  values: readonly Value[],
-  organization: string | undefined,
-  rest: string,
-): Promise<Item<Bicycle>[]> {
-  const [scope, owner] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
-  const rows = await database.all(`SELECT raw FROM bicycles WHERE ${where}${scope} ${rest}`, [...values, ...owner]);
-  return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
-}
-
-/** Bicycles whose UUID begins as typed, in lower case; those that changed last when nothing was typed. */
-export function findBeginning(
-  database: Database,
-  typed: string,
-  organization: string | undefined,
-  most: number,
-): Promise<Item<Bicycle>[]> {
-  const order = typed === '' ? 'modified_utc DESC NULLS LAST' : 'uuid';
-  const where = `gone IS NULL AND ${IN_RANGE}`;
-  return selectBicycles(database, where, rangeOf(typed), organization, `ORDER BY ${order} LIMIT ${most}`);
 }
 
 /** A side of a recorded change, numbers exactly; null where there was none. */

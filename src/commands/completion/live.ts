@@ -1,4 +1,4 @@
-// What the service can offer the shell: UUIDs with their names, from a current mirror, or the service if it answers at once.
+// What the service can offer the shell if it answers at once: UUIDs with their names.
 
 import { stat } from 'node:fs/promises';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
@@ -15,8 +15,6 @@ const PATIENCE_MS = 800;
 /** More is no menu, and at a hundred bash asks whether it shall be shown. */
 const MOST_SHOWN = 50;
 
-type Bicycles = AsyncIterable<readonly Item<Bicycle>[]> | Iterable<readonly Item<Bicycle>[]>;
-
 /**
  * UUIDs of bicycles that begin as typed, each with name and state: those that changed last when nothing was typed. Nothing without a token
  * that is at hand: no command is run for one, and nobody is asked.
@@ -24,12 +22,11 @@ type Bicycles = AsyncIterable<readonly Item<Bicycle>[]> | Iterable<readonly Item
  */
 export function findLiveBicycles(context: Context, values: FollowedLine['values'], typed: string): Promise<Offers> {
   const start = typed.toLowerCase();
-  return withPatience(context, values, async (patient, token) => {
+  return withPatience(context, values, async (patient) => {
     const asked = values.get('--organization')?.at(-1) ?? (await patient.settings()).organization.value;
     const organization = asked !== undefined && isUuid(asked) ? asked : undefined;
     const words: Offer[] = [];
-    const remembered = await searchMirror(patient, organization, token, start);
-    for await (const items of remembered ?? searchList(patient, organization, start)) {
+    for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
         // Whatever is no UUID could mean something to the shell.
         if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start)) continue;
@@ -39,22 +36,6 @@ export function findLiveBicycles(context: Context, values: FollowedLine['values'
       if (words.length >= MOST_SHOWN) break;
     }
     return { words: words.slice(0, MOST_SHOWN) };
-  });
-}
-
-/** What a current mirror has, without a request; undefined where it is not to be asked. */
-async function searchMirror(
-  context: Context,
-  organization: string | undefined,
-  token: string,
-  start: string,
-): Promise<Bicycles | undefined> {
-  const { holdsAll, withCurrentMirror } = await import('../shared/current-mirror.js');
-  return withCurrentMirror(context, async (mirror) => {
-    if (!(await holdsAll(mirror, organization, async () => token))) return undefined;
-    const { findBeginning } = await import('../bicycles/remembered.js');
-    const scope = mirror.organizations.length === 1 ? undefined : organization;
-    return [await findBeginning(mirror.database, start, scope, MOST_SHOWN)];
   });
 }
 
@@ -86,7 +67,7 @@ export function findLiveNamed(context: Context, values: FollowedLine['values'], 
 async function withPatience(
   { io, clock, signal }: Context,
   values: FollowedLine['values'],
-  ask: (context: Context, token: string) => Promise<Offers>,
+  ask: (context: Context) => Promise<Offers>,
 ): Promise<Offers> {
   // An address that was typed and not yet confirmed gets no token.
   if (values.has('--base-url')) return NOTHING;
@@ -94,10 +75,10 @@ async function withPatience(
   const cancel = clock.after(PATIENCE_MS, () => late.abort(new Error('the shell waits no longer')));
   const both = AbortSignal.any([signal, late.signal]);
   const profile = values.get('--profile')?.at(-1);
-  const flags = { quiet: true, mirror: !values.has('--no-mirror'), ...(profile === undefined ? {} : { profile }) };
+  const flags = { quiet: true, ...(profile === undefined ? {} : { profile }) };
   const { context, close } = openContext({ clock }, io, flags, { signal: both, urgentSignal: both, leaveSignals() {} });
   try {
-    return (await hasCheapToken(context)) ? await ask(context, await (await context.token()).get()) : NOTHING;
+    return (await hasCheapToken(context)) ? await ask(context) : NOTHING;
   } finally {
     cancel();
     await close();

@@ -16,6 +16,7 @@ import {
   replaceConfig,
 } from '../../settings/store.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
+import { describeEnd } from '../../system/shell.js';
 
 /** The first text in the editor where there are no settings yet. */
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;
@@ -63,29 +64,22 @@ function chooseEditor({ io }: Context): string {
  * and SIGHUP end it, and fleet.
  */
 async function runEditor({ io, signal, urgentSignal }: Context, editor: string, draft: string): Promise<void> {
-  // In the place of the shell, which would take a signal for itself; unless it is more than a program and its flags.
-  const command = /^[\w ./+-]+$/.test(editor) ? `exec ${editor}` : editor;
-  const [line, shell] =
-    process.platform === 'win32' ? [`${editor} "${draft}"`, true] : [`${command} "$FLEET_DRAFT"`, '/bin/sh'];
-  const child = spawn(line, { shell, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
-  const failure = await new Promise<unknown>((resolve) => {
+  const line = process.platform === 'win32' ? `${editor} "${draft}"` : `${editor} "$FLEET_DRAFT"`;
+  const child = spawn(line, { shell: true, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
+  await new Promise<void>((resolve, reject) => {
     const refuse = (how: string) =>
-      resolve(configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'));
+      reject(configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'));
     const onAbort = ({ currentTarget }: Event) => {
       const { reason } = currentTarget as AbortSignal;
       if (asFleetError(reason).kind === 'interrupted') return;
       child.kill('SIGTERM');
       child.unref();
-      resolve(reason);
+      reject(reason);
     };
     for (const each of [signal, urgentSignal]) each.addEventListener('abort', onAbort);
     child.on('error', (error) => refuse(`could not be started: ${error.message}`));
-    child.on('close', (code, killedBy) => {
-      if (code === 0) resolve(undefined);
-      else refuse(killedBy === null ? `failed with exit code ${code}` : `was ended by ${killedBy}`);
-    });
+    child.on('close', (code, killedBy) => (code === 0 ? resolve() : refuse(describeEnd({ code, killedBy }, 'failed'))));
   });
-  if (failure !== undefined) throw failure;
 }
 
 async function save({ notice }: Context, place: SettingsFolder, text: string): Promise<void> {

@@ -1,8 +1,8 @@
-// Lets one run at a time do what changes the settings.
+// Lets one run at a time do a work on this machine.
 
 import { closeSync, promises as files, lstatSync, openSync, rmSync } from 'node:fs';
-import { every, sleep, systemClock } from '../system/clock.js';
-import { hasCode, untilFree } from '../system/folder.js';
+import { every, sleep, systemClock } from './clock.js';
+import { hasCode, untilFree } from './folder.js';
 
 const OWNER_ONLY_MODE = 0o600;
 const LOCK_PAUSE_MS = 20;
