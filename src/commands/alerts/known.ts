@@ -24,8 +24,6 @@ export interface Version {
   readonly source: Source;
 }
 
-export type KnownAlerts = ReturnType<typeof openKnownAlerts>;
-
 /** So many alerts and versions of each are known; what was met longest ago is forgotten first. */
 const KNOWN_ALERTS = 50_000;
 const KNOWN_VERSIONS = 10;

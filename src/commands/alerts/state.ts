@@ -13,7 +13,8 @@ import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
 import { doublingPauseMs, type Moment } from '../../system/clock.js';
 import { textOf } from '../../terminal/values.js';
-import { iso, type WatchEnd } from '../../views/stream.js';
+import { iso } from '../../views/stream.js';
+import type { End } from '../shared/follow/loop.js';
 import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { type AlertItem, alertVersionOf, lastMsOf, type Source } from './known.js';
@@ -66,7 +67,6 @@ export function startAlerts(plan: AlertsPlan, { known, marks }: Pick<Memory, 'kn
     deepDueMs: now.monotonicMs,
     /** The failure that lasts; said once. */
     failure: undefined as { sinceMs: number; message: string; inARow: number } | undefined,
-    isOver: false,
     counts: { shown: 0, caughtUp: 0, pages: 0, readings: 0, failures: 0 },
   };
 }
@@ -76,23 +76,19 @@ interface Turn {
   readonly state: AlertsState;
   readonly now: Moment;
   readonly effects: AlertsEffect[];
+  /** The last effect, where there is one. */
+  end: End | undefined;
 }
 
 export function alertsState(state: AlertsState, event: AlertsEvent, now: Moment): readonly AlertsEffect[] {
-  const turn: Turn = { state, now, effects: [] };
-  if (state.isOver) return [];
+  const turn: Turn = { state, now, effects: [], end: undefined };
   if (event.type === 'tick') begin(turn);
   else if (event.type === 'page') takePage(turn, event);
   else if (event.type === 'failed') takeFailure(turn, event);
   else if (event.type === 'webhook') takeWebhook(turn, event);
-  else if (event.type === 'stop') end(turn, event.end, event.error);
+  else if (event.type === 'stop') turn.end = { ...event, type: 'end' };
   else takePushed(turn, event);
-  return turn.effects;
-}
-
-function end({ state, effects }: Turn, reason: WatchEnd, error?: FleetError) {
-  state.isOver = true;
-  effects.push({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
+  return turn.end === undefined ? turn.effects : [...turn.effects, turn.end];
 }
 
 // The reading of the list
@@ -174,14 +170,14 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
   for (const item of oldestFirst(reading.items.values())) {
     const { source, before } = known.look(item);
-    if (source !== undefined || state.isOver) continue;
+    if (source !== undefined || turn.end !== undefined) continue;
     // One without a time is news unless it was there at the start.
     const isNews = (lastMsOf(item.value) ?? cursorMs ?? Number.NEGATIVE_INFINITY) >= fromMs;
     if (before !== undefined || isNews) show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
     else learn(turn, item, 'there');
   }
   counts.readings++;
-  if (state.isOver) return;
+  if (turn.end !== undefined) return;
   if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.size });
   const everyMs = plan.everyMs ?? 0;
   if (reading.isDeep) {
@@ -211,8 +207,10 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   state.isLate = true;
   state.counts.failures++;
   const { sinceMs, message, inARow } = state.failure ?? { sinceMs: now.monotonicMs, message: undefined, inARow: 0 };
-  if (!state.plan.isBackfill && isFinal(error, state.counts.pages > 0, now.monotonicMs - sinceMs))
-    return end(turn, 'failed', error);
+  if (!state.plan.isBackfill && isFinal(error, state.counts.pages > 0, now.monotonicMs - sinceMs)) {
+    turn.end = { type: 'end', end: 'failed', error };
+    return;
+  }
   state.failure = { sinceMs, message: error.message, inARow: inARow + 1 };
   const backoffMs = doublingPauseMs(inARow + 1, FIRST_RETRY_MS, LONGEST_RETRY_MS);
   const pauseMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS));
@@ -236,25 +234,23 @@ function isFinal({ kind, status = 0, isLasting }: FleetError, isProven: boolean,
 function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' }) {
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
-  let left = webhook.items.length;
   for (const item of webhook.items) {
-    if (state.isOver) break;
+    // One that ends all before its last alert is not answered: it is sent again to whoever listens next.
+    if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
-    left--;
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
     // The list had it first: from now on a webhook did as well.
     else if (source === 'list') learn(turn, item, 'webhook');
   }
-  // One that ends all is answered when nothing of it is left; else it is sent again to whoever listens next.
-  if (left === 0) effects.splice(state.isOver ? -1 : effects.length, 0, { type: 'accepted', webhook, isNews });
+  effects.push({ type: 'accepted', webhook, isNews });
 }
 
 /** What the channel does not say, or says in part, stands in the list. */
 function takePushed(turn: Turn, event: StreamEvent) {
   const { state, effects } = turn;
   if (event.type !== 'message') effects.push({ type: 'stream', event });
-  if (event.type === 'closed') return end(turn, 'failed', event.error);
+  if (event.type === 'closed') turn.end = { type: 'end', end: 'failed', error: event.error };
   const alert = event.type === 'message' ? readPushed(event.data) : undefined;
   if (alert === undefined) return;
   const { source, before } = state.known.look(alert);
@@ -279,8 +275,8 @@ function show(turn: Turn, item: AlertItem, source: Source, before: string | unde
   effects.push({ type: 'show', item, version, before: before === version.state ? undefined : before, mark });
   counts.shown++;
   if (mark === 'caught-up') counts.caughtUp++;
-  if (plan.until?.every((condition) => matches(condition, item.value, now.wallMs))) end(turn, 'until');
-  else if (counts.shown === plan.maxEvents) end(turn, 'max-events');
+  const isMet = plan.until?.every((condition) => matches(condition, item.value, now.wallMs));
+  if (isMet || counts.shown === plan.maxEvents) turn.end = { type: 'end', end: isMet ? 'until' : 'max-events' };
 }
 
 /** Checked on this side as well: a service may ignore a parameter. */

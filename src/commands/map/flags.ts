@@ -24,26 +24,16 @@ const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 
 /** A parser for commander: the template of a tile server's addresses. */
 export function readTiles(text: string): string {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw usageError(`--tiles takes the address of a tile server, not "${text}"`, EXAMPLE);
-  }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    throw usageError(`--tiles takes http or https, not "${text}"`);
-  if (url.username !== '' || url.password !== '')
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && url.username + url.password !== '')
     throw usageError('--tiles takes no password: it would stand in the page');
-  const path = (url.pathname + url.search).replaceAll(/%7B/gi, '{').replaceAll(/%7D/gi, '}');
-  if (/\.(pbf|mvt)$/i.test(url.pathname)) throw usageError('--tiles takes pictures, not vector tiles', EXAMPLE);
-  const missing = ['{z}', '{x}', '{y}'].filter((name) => !path.includes(name));
-  if (missing.length === 0 && !HOST.test(url.hostname))
-    throw usageError(`--tiles takes the name of a server, not "${url.hostname}"`, EXAMPLE);
-  if (missing.length === 0) return url.origin + path;
-  throw usageError(`--tiles needs ${missing.join(' and ')} in the address`, EXAMPLE);
+  const path = `${url?.pathname}${url?.search}`.replaceAll(/%7B/gi, '{').replaceAll(/%7D/gi, '}');
+  const isOfPictures = ['{z}', '{x}', '{y}'].every((name) => path.includes(name)) && !/\.(pbf|mvt)(\?|$)/i.test(path);
+  if (url !== undefined && isOfPictures && /^https?:$/.test(url.protocol) && HOST.test(url.hostname))
+    return url.origin + path;
+  const example = 'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png';
+  throw usageError(`--tiles takes pictures of a server by {z}, {x} and {y}, no vector tiles, not "${text}"`, example);
 }
-
-const EXAMPLE = 'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png';
 
 /** What the page has to know of them. */
 export function tilesOf(url: string, attribution: string | undefined): Tiles {
