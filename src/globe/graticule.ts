@@ -13,17 +13,14 @@ export interface Tick {
   readonly label: string;
 }
 
-export interface Graticule {
-  readonly meridians: readonly Tick[];
-  readonly parallels: readonly Tick[];
-}
+export type Graticule = ReturnType<typeof graticule>;
 
 /** How far lines are apart at least, in dots. */
 const MERIDIAN_DOTS = 32;
 const PARALLEL_DOTS = 24;
 
 /** The lines of a view, at round degrees. */
-export function graticule(view: View, extent: Extent, hasDegreeSign: boolean): Graticule {
+export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const { width, height } = extent;
   const dotsPerDegree = view.worldDots / 360;
   const meridianStep = smallestStep(MERIDIAN_DOTS / dotsPerDegree);
@@ -68,14 +65,8 @@ function showDegrees(degrees: number, [plus, minus]: string, step: number, hasDe
   return `${text}${hasDegreeSign ? '°' : ''}${isZero ? '' : degrees > 0 ? plus : minus}`;
 }
 
-export interface ScaleBar {
-  readonly dots: number;
-  /** `500 m`, `20 km`. */
-  readonly label: string;
-}
-
-/** A round length of at most so many dots, true in the middle of the view. */
-export function scaleBar(view: View, mostDots: number): ScaleBar {
+/** A round length of at most so many dots, true in the middle of the view, as `500 m` or `20 km`. */
+export function scaleBar(view: View, mostDots: number) {
   const metres = metresPerDot(view) * mostDots;
   const power = 10 ** Math.floor(Math.log10(metres));
   const round = [5, 2, 1].map((factor) => factor * power).find((length) => length <= metres) ?? power;

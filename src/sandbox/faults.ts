@@ -66,21 +66,10 @@ export function parseFault(text: string): Fault {
 }
 
 /** What the faults of the moment do; both servers ask it. */
-export interface Faults {
-  set: (faults: readonly Fault[]) => void;
-  /** How long this request has to wait, in milliseconds. */
-  latencyMs: (request: FaultTarget) => number;
-  /** The status that is answered instead of performing the request, if any. */
-  errorStatus: (request: FaultTarget) => number | undefined;
-  /** Whether the socket dies instead of answering. */
-  cuts: (request: FaultTarget) => boolean;
-  /** The time of a fault in milliseconds, if there is one. */
-  durationMs: (kind: 'drop' | 'stall' | 'throttle' | 'expire') => number | undefined;
-  has: (habit: Habit) => boolean;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
 /** Keeps the faults of the moment; which request a share strikes follows from the seed. */
-export function createFaults(random: Random, initial: readonly Fault[]): Faults {
+export function createFaults(random: Random, initial: readonly Fault[]) {
   // Copies, because the number of times left is counted down here.
   let current = initial.map((fault) => ({ ...fault }));
 
@@ -96,17 +85,20 @@ export function createFaults(random: Random, initial: readonly Fault[]): Faults 
   }
 
   return {
-    set: (faults) => {
+    set(faults: readonly Fault[]): void {
       current = faults.map((fault) => ({ ...fault }));
     },
-    latencyMs: (request) =>
-      ofKind('latency').reduce(
-        (sum, { milliseconds, only }) => sum + (only?.(request) === false ? 0 : milliseconds),
-        0,
-      ),
-    errorStatus: (request) => ofKind('error').find((fault) => strikes(fault, request))?.status,
-    cuts: (request) => ofKind('cut').some((fault) => strikes(fault, request)),
-    has: (habit) => current.some(({ kind }) => kind === habit),
-    durationMs: (kind) => ofKind(kind)[0]?.milliseconds,
+    /** How long this request has to wait, in milliseconds. */
+    latencyMs(request: FaultTarget): number {
+      const late = ofKind('latency').filter(({ only }) => only?.(request) !== false);
+      return late.reduce((sum, { milliseconds }) => sum + milliseconds, 0);
+    },
+    /** The status that is answered instead of performing the request, if any. */
+    errorStatus: (request: FaultTarget) => ofKind('error').find((fault) => strikes(fault, request))?.status,
+    /** Whether the socket dies instead of answering. */
+    cuts: (request: FaultTarget) => ofKind('cut').some((fault) => strikes(fault, request)),
+    has: (habit: Habit) => current.some(({ kind }) => kind === habit),
+    /** The time of a fault in milliseconds, if there is one. */
+    durationMs: (kind: 'drop' | 'stall' | 'throttle' | 'expire') => ofKind(kind)[0]?.milliseconds,
   };
 }

@@ -1,15 +1,15 @@
 // The sandbox: the whole service of interface.md on two loopback ports, in memory, seeded, with faults on request.
 import { createApi } from './api.js';
 import { createFaults, type Fault } from './faults.js';
-import { type Surroundings, surroundingsOf } from './fleet.js';
+import { surroundingsOf } from './fleet.js';
 import { startLife } from './life.js';
 import { PushChannel, type PushLine } from './push.js';
 import { createRandom, randomUuid } from './random.js';
-import { addRecorded, createPlayback, type Playback, type Recorded } from './recorded.js';
+import { addRecorded, createPlayback, type Recorded } from './recorded.js';
 import { seedFleet } from './seed.js';
 import { closeServer, listen, type RecordedRequest, type RequestLine, serve } from './server.js';
-import { createSteering, type Steering } from './steering.js';
-import { createTokens, type TokenOptions } from './token.js';
+import { createSteering } from './steering.js';
+import { createTokens } from './token.js';
 import { openWebhook, type WebhookOptions } from './webhook.js';
 
 export type { Fault } from './faults.js';
@@ -62,38 +62,8 @@ export interface SandboxOptions extends SandboxWorld {
   onRequest?: (line: RequestLine) => void;
 }
 
-/** What happened so far; the oldest lines are forgotten. */
-export interface SandboxLogs {
-  /** The last 5,000 requests in the order they came. */
-  requests: RecordedRequest[];
-  /** The last 20,000 pushed events. */
-  pushLog: PushLine[];
-}
-
-/** `http://127.0.0.1:PORT`, without a trailing slash. */
-export interface SandboxAddresses {
-  /** The prefix included. */
-  baseUrl: string;
-  sseUrl: string;
-}
-
 /** Two organizations; the first is the main one with nearly all the bicycles. Users: an admin, a fleet operator, then renters. */
-export interface Sandbox extends SandboxAddresses, Surroundings, SandboxLogs, Steering, Playback {
-  /** Signs an access token: a fleet operator for 12 hours and all organizations, unless said otherwise. */
-  token: (options?: TokenOptions) => Promise<string>;
-  /** Replaces all faults; open subscriptions obey the new ones too. */
-  setFaults: (faults: Fault[]) => void;
-  /** How many transitions requests have carried out on this bicycle; what the service does itself does not count. */
-  actionCount: (uuid: string) => number;
-  /** How many subscriptions are open. */
-  streamCount: () => number;
-  /** How many webhooks were delivered, wait to be, and were given up. */
-  webhookCounts: () => { delivered: number; waiting: number; lost: number };
-  /** Cuts all subscriptions that are open; their sockets are destroyed. */
-  dropStreams: () => void;
-  /** Stops at once: closes both ports, cuts what is open, ends all timers. */
-  close: () => Promise<void>;
-}
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /** Enough for the longest test; bounds the memory of a sandbox that runs for days. */
 const RECORDED_REQUESTS = 5000;
@@ -108,7 +78,7 @@ const CREATION_SEED = 0x0c0de;
  * Starts the sandbox on loopback and resolves when both ports answer. Rejects with Node's error when a port is taken
  * (`code` EADDRINUSE).
  */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions = {}) {
   const webhook = options.webhook === undefined ? undefined : openWebhook(options.webhook);
   const api = await listen(options.port);
   const pushing = await listen(options.ssePort).catch(async (thrown: unknown) => {
@@ -116,13 +86,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     throw thrown;
   });
   const { prefix = '' } = options;
-  const addresses = { baseUrl: `${api.url}${prefix}`, sseUrl: pushing.url };
+  const baseUrl = `${api.url}${prefix}`;
   const { seed = 1, recorded, rate = recorded === undefined ? 2 : 0 } = options;
-  const logs: SandboxLogs = { requests: [], pushLog: [] };
+  /** The last requests in the order they came, and the last pushed events. */
+  const logs = { requests: [] as RecordedRequest[], pushLog: [] as PushLine[] };
   const fleet = seedFleet(
     { seed, bicycles: recorded === undefined ? (options.bicycles ?? 500) : 0 },
     {
-      baseUrl: addresses.baseUrl,
+      baseUrl,
       isObserved: options.service !== 'interface',
       now: options.now ?? Date.now,
       publish: (publication) => push.publish(publication),
@@ -144,21 +115,30 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   serve(pushing.server, { ...common, name: 'push', handle: push.handle });
   const endLife = startLife(fleet, createRandom(seed ^ LIFE_SEED), rate);
   return {
-    ...addresses,
+    /** `http://127.0.0.1:PORT` with the prefix, without a trailing slash. */
+    baseUrl,
+    sseUrl: pushing.url,
     ...surroundingsOf(fleet),
     ...logs,
-    ...createSteering({ fleet, nextUuid, publish: push.publish }),
-    ...createPlayback(fleet, recorded?.baseUrl ?? addresses.baseUrl),
-    actionCount: (uuid) => fleet.bicyclesByUuid.get(uuid)?.actions ?? 0,
+    ...createSteering(fleet, nextUuid, push.publish),
+    ...createPlayback(fleet, recorded?.baseUrl ?? baseUrl),
+    /** How many transitions requests have carried out on this bicycle; what the service does itself does not count. */
+    actionCount: (uuid: string) => fleet.bicyclesByUuid.get(uuid)?.actions ?? 0,
+    /** How many subscriptions are open. */
     streamCount: push.streamCount,
+    /** Cuts all subscriptions that are open; their sockets are destroyed. */
     dropStreams: push.dropStreams,
+    /** Signs an access token: a fleet operator for 12 hours and all organizations, unless said otherwise. */
     token: tokens.sign,
-    setFaults: (changed) => {
+    /** Replaces all faults; open subscriptions obey the new ones too. */
+    setFaults(changed: Fault[]): void {
       faults.set(changed);
       push.obeyFaults();
     },
+    /** How many webhooks were delivered, wait to be, and were given up. */
     webhookCounts: () => webhook?.counts() ?? { delivered: 0, waiting: 0, lost: 0 },
-    close: async () => {
+    /** Stops at once: closes both ports, cuts what is open, ends all timers. */
+    async close(): Promise<void> {
       endLife();
       webhook?.close();
       push.close();

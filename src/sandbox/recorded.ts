@@ -29,24 +29,20 @@ export interface RecordedBicycle {
   organization: string;
 }
 
-/** What happened to a recorded fleet, as it is played. */
-export interface Playback {
-  /** Changes a bicycle, its links led here; nothing happens where it is not there. */
-  playChanges: (uuid: string, changes: Partial<Bicycle>) => void;
-  playArrival: (arrival: RecordedBicycle) => void;
-  /** Takes a bicycle out of the lists. */
-  playDeparture: (uuid: string) => void;
-}
-
-/** @param recordedAt the address at which it was recorded */
-export function createPlayback(fleet: ServedFleet, recordedAt: string): Playback {
+/**
+ * What happened to a recorded fleet, as it is played.
+ * @param recordedAt the address at which it was recorded
+ */
+export function createPlayback(fleet: ServedFleet, recordedAt: string) {
   return {
-    playChanges: (uuid, changes) => {
+    /** Changes a bicycle, its links led here; nothing happens where it is not there. */
+    playChanges(uuid: string, changes: Partial<Bicycle>): void {
       const row = fleet.bicyclesByUuid.get(uuid);
       if (row !== undefined) changeBicycle(fleet, row, leadHere(changes, recordedAt, fleet.baseUrl));
     },
-    playArrival: (arrival) => changeBicycle(fleet, addRecordedBicycle(fleet, arrival, recordedAt), {}),
-    playDeparture: (uuid) => {
+    playArrival: (arrival: RecordedBicycle) => changeBicycle(fleet, addRecordedBicycle(fleet, arrival, recordedAt), {}),
+    /** Takes a bicycle out of the lists. */
+    playDeparture(uuid: string): void {
       const row = fleet.bicyclesByUuid.get(uuid);
       if (row !== undefined) removeBicycle(fleet, row);
     },

@@ -11,81 +11,59 @@ import {
   type ServedAlert,
   type ServedBicycle,
   type ServedFleet,
-  type ServedHistoryEntry,
 } from './fleet.js';
 import type { ServedTransition } from './transitions.js';
 
-export interface Steering {
-  /** A copy of a bicycle as it is served now. */
-  bicycle: (uuid: string) => ServedBicycle | undefined;
-  /** Copies of all bicycles, or those of one organization, in the order of an unordered list. */
-  bicycles: (organization?: string) => ServedBicycle[];
-  /** A copy of an alert as it is served now. */
-  alert: (uuid: string) => ServedAlert | undefined;
-  /** The transitions of a bicycle, the oldest first. */
-  history: (uuid: string) => ServedHistoryEntry[];
-  /** Copies of all alerts in the order of an unordered list. */
-  alerts: () => ServedAlert[];
-  /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
-  changeBicycle: (uuid: string, changes: Partial<Bicycle>) => ServedBicycle;
-  /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
-  act: (uuid: string, transition: ServedTransition, rider?: string) => ServedBicycle;
-  /** Raises an alert about a bicycle; `changes` are laid over its fields. */
-  raiseAlert: (bicycle: string, alertType: string, changes?: Partial<Alert>) => ServedAlert;
-  /** Changes fields of an alert, its state for instance. */
-  changeAlert: (uuid: string, changes: Partial<Alert>) => ServedAlert;
-  /** Pushes any message to the subscribers of any topic, as it is. Returns the event's id. */
-  publish: (topic: string, sender: string, message: unknown) => number;
-}
-
-export function createSteering({
-  fleet,
-  nextUuid,
-  publish,
-}: {
-  fleet: ServedFleet;
-  nextUuid: () => string;
-  publish: (publication: Publication) => number;
-}): Steering {
+export function createSteering(
+  fleet: ServedFleet,
+  nextUuid: () => string,
+  publish: (publication: Publication) => number,
+) {
   const bicycleRow = (uuid: string) => required(fleet.bicyclesByUuid.get(uuid), 'bicycle', uuid);
-  const alertRow = (uuid: string) =>
-    required(
-      fleet.alerts.find(({ body }) => body.uuid === uuid),
-      'alert',
-      uuid,
-    );
+  const findAlert = (uuid: string) => fleet.alerts.find(({ body }) => body.uuid === uuid);
   return {
-    bicycle: (uuid) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
-    bicycles: (organization) => {
+    /** A copy of a bicycle as it is served now. */
+    bicycle: (uuid: string) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
+    /** Copies of all bicycles, or those of one organization, in the order of an unordered list. */
+    bicycles(organization?: string): ServedBicycle[] {
       const isWanted = (row: BicycleRow) => organization === undefined || row.organization === organization;
       return copiesInListOrder(fleet, fleet.bicycles.filter(isWanted));
     },
-    alert: (uuid) => structuredClone(fleet.alerts.find(({ body }) => body.uuid === uuid)?.body),
-    alerts: () => copiesInListOrder(fleet, fleet.alerts),
-    history: (uuid) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
-    changeBicycle: (uuid, changes) => {
+    /** A copy of an alert as it is served now. */
+    alert: (uuid: string) => structuredClone(findAlert(uuid)?.body),
+    /** Copies of all alerts in the order of an unordered list. */
+    alerts: (): ServedAlert[] => copiesInListOrder(fleet, fleet.alerts),
+    /** The transitions of a bicycle, the oldest first. */
+    history: (uuid: string) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
+    /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
+    changeBicycle(uuid: string, changes: Partial<Bicycle>): ServedBicycle {
       const row = bicycleRow(uuid);
       changeBicycle(fleet, row, changes);
       return structuredClone(row.body);
     },
-    act: (uuid, transition, rider) => {
+    /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
+    act(uuid: string, transition: ServedTransition, rider = fleet.users[2]): ServedBicycle {
       const row = bicycleRow(uuid);
       const from = row.body.state;
-      if (!runTransition(fleet, row, transition, 'service', rider ?? fleet.users[2])) {
+      if (!runTransition(fleet, row, transition, 'service', rider)) {
         throw new Error(`the sandbox cannot "${transition}" a bicycle that is ${from}`);
       }
       return structuredClone(row.body);
     },
-    raiseAlert: (bicycle, alertType, changes) => {
+    /** Raises an alert about a bicycle; `changes` are laid over its fields. */
+    raiseAlert(bicycle: string, alertType: string, changes?: Partial<Alert>): ServedAlert {
       const input = { uuid: nextUuid(), alert_type: alertType, roles: ['fleet_operator', 'admin'] };
       return structuredClone(raiseAlert(fleet, bicycleRow(bicycle), input, changes).body);
     },
-    changeAlert: (uuid, changes) => {
-      const row = alertRow(uuid);
+    /** Changes fields of an alert, its state for instance. */
+    changeAlert(uuid: string, changes: Partial<Alert>): ServedAlert {
+      const row = required(findAlert(uuid), 'alert', uuid);
       changeAlert(fleet, row, changes);
       return structuredClone(row.body);
     },
-    publish: (topic, sender, message) => publish({ sender, topics: [topic], message: JSON.stringify(message) }),
+    /** Pushes any message to the subscribers of any topic, as it is. Returns the event's id. */
+    publish: (topic: string, sender: string, message: unknown) =>
+      publish({ sender, topics: [topic], message: JSON.stringify(message) }),
   };
 }
 
