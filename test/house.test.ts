@@ -179,7 +179,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/*.ts': 1_467,
   'src/http/stream': 555,
   'src/json': 241,
-  'src/mirror': 2_017,
+  'src/mirror': 1_996,
   'src/page': 1_705,
   'src/sandbox': 2_479,
   'src/settings': 940,

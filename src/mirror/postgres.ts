@@ -21,8 +21,6 @@ import { LEASE_MS } from './writers.js';
 
 type Client = import('pg').Client;
 
-/** Rows that are sent at once. */
-const COPIED_ROWS = 500;
 /** What both connections agree on: times in UTC in one spelling. */
 const SESSION = "set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set intervalstyle to 'iso_8601'";
 
@@ -88,13 +86,8 @@ function numberParameters(sql: string): string {
 async function copyRows(client: Client, into: string, rows: Rows): Promise<void> {
   const { from } = await import('pg-copy-streams');
   const { pipeline } = await import('node:stream/promises');
-  function* pieces() {
-    for (let at = 0; at < rows.length; at += COPIED_ROWS) {
-      const lines = rows.slice(at, at + COPIED_ROWS).map((row) => `${row.map(copyCell).join('\t')}\n`);
-      yield lines.join('');
-    }
-  }
-  await pipeline(pieces, client.query(from(`copy ${into} from stdin`)));
+  const lines = rows.map((row) => `${row.map(copyCell).join('\t')}\n`);
+  await pipeline([lines.join('')], client.query(from(`copy ${into} from stdin`)));
 }
 
 /** What would end a cell or a row in the text of COPY. */
@@ -116,16 +109,6 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     server.clients.delete(client);
     return client.end().catch(() => undefined);
   };
-  let columns: TableColumn[] = [];
-  const next = (cursor: InstanceType<typeof Cursor<Value[]>>) => {
-    return new Promise<Value[][]>((resolve, reject) => {
-      cursor.read(CHUNK_ROWS, (error: Error | undefined, rows: Value[][], result: { fields?: FieldDef[] }) => {
-        if (error) return reject(error);
-        columns = (result?.fields ?? []).map(columnOf);
-        resolve(rows);
-      });
-    });
-  };
   try {
     // Only PostgreSQL 14 and later know it: a query whose reader is gone ends on the server, too.
     await client.query("set client_connection_check_interval to '1s'").catch(() => undefined);
@@ -134,15 +117,21 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     // In a query of the operator's nothing is replaced.
     const text = values.length === 0 ? sql : numberParameters(sql);
     const cursor = client.query(new Cursor<Value[]>(text, values.map(bind), { rowMode: 'array', types: TYPES }));
-    const first = await next(cursor);
+    const next = () =>
+      new Promise<{ rows: Rows; fields: readonly FieldDef[] }>((resolve, reject) => {
+        cursor.read(CHUNK_ROWS, (error: Error | undefined, rows, result?: { fields?: FieldDef[] }) =>
+          error ? reject(error) : resolve({ rows, fields: result?.fields ?? [] }),
+        );
+      });
+    const first = await next();
     async function* chunks() {
       try {
-        for (let chunk = first; chunk.length > 0; chunk = await next(cursor)) yield chunk;
+        for (let { rows } = first; rows.length > 0; { rows } = await next()) yield rows;
       } finally {
         await end();
       }
     }
-    return { columns, chunks: chunks() };
+    return { columns: first.fields.map(columnOf), chunks: chunks() };
   } catch (error) {
     await end();
     throw error;

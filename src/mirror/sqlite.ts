@@ -28,10 +28,8 @@ type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 type Driver = ReturnType<typeof openDriver>;
 type Statement = ReturnType<Driver['prepare']>;
 
-/** How long SQLite itself waits for another writer: short, for nothing else runs meanwhile. */
+/** How long SQLite waits for another writer: short, for nothing else runs meanwhile. */
 const BUSY_MS = 250;
-/** How often a transaction is begun anew when another program writes: 15 s in all. */
-const MOST_BUSY_TRIES = 60;
 /** Of one insert. */
 const MOST_PARAMETERS = 500;
 /** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
@@ -76,16 +74,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
       insertRows(prepare, `insert into ${table} (${columns.join(', ')}) values`, rows, conflict),
     async begin() {
       refuseReplaced();
-      for (let left = MOST_BUSY_TRIES; ; left -= 1) {
-        try {
-          opened.exec('begin immediate');
-          return;
-        } catch (error) {
-          if (left === 0 || codeOf(error) !== BUSY) throw error;
-        }
-        await nextTurn();
-        signal.throwIfAborted();
-      }
+      opened.exec('begin immediate');
     },
     understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
@@ -197,7 +186,6 @@ function codeOf(error: unknown): number | undefined {
 }
 
 const READ_ONLY = 8;
-const BUSY = 5;
 /** Out of memory, and too big. */
 const TOO_LONG: readonly unknown[] = [7, 18];
 /** Corrupt, and not a database. */

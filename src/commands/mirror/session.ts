@@ -2,27 +2,30 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Bicycle } from '../../api/bicycle.js';
-import { organizationTopic } from '../../api/push.js';
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { organizationTopic, type PushEnvelope } from '../../api/push.js';
 import type { Context } from '../../context.js';
-import type { FollowerOutput } from '../../follower/events.js';
+import { messageOf } from '../../errors.js';
+import type { FollowerEvent, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
 import { isResent } from '../../follower/known-fleet.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
-import type { Message } from '../../http/stream/events.js';
+import type { Message, StreamEvent } from '../../http/stream/events.js';
 import type { Queue } from '../../http/stream/queue.js';
-import { isObject } from '../../json/parse.js';
+import { exactValue } from '../../json/exact.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { Ledger } from '../../mirror/ledger.js';
 import { openOwn } from '../../mirror/open.js';
-import { storableItems, utcOf } from '../../mirror/rows.js';
+import { storableItems, storableJson, storableUuid, utcOf } from '../../mirror/rows.js';
 import { turnPartitions } from '../../mirror/schema.js';
 import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';
 import { readTime } from '../../terminal/time.js';
+import type { Stop } from '../shared/follow/ending.js';
 import {
   type BatchHooks,
   type CommonEffect,
@@ -36,10 +39,23 @@ import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js
 import { beginFollowing } from '../shared/follow/start.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
-import { type Heard, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
 import { openHeld, SKEW_MS } from './held.js';
 import { type Keeper, openKeeper } from './keeper.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './messages.js';
+
+/** What waits to be written. */
+type SessionEvent = StreamEvent | FollowerEvent | Stop;
+
+/** A message as it is merged, its numbers as they were sent; `reason`: why it cannot be read. */
+interface Heard {
+  readonly type: 'heard';
+  readonly event: Message;
+  readonly envelope: PushEnvelope;
+  readonly uuid?: string | undefined;
+  readonly reason?: string;
+}
+
+type ReadEvent = Exclude<SessionEvent, Message> | Heard;
 
 export interface OnceOptions {
   to?: MirrorAddress;
@@ -138,11 +154,9 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
     serviceAt: undefined as { readonly serviceMs: number; readonly monotonicMs: number } | undefined,
     /** How far the database is. */
     written: {
-      /** The number of the last batch, and the gap that it left open. */
-      batch: 0,
+      /** The gap that the last batch left open, and whether the list had been read whole. */
       gap: undefined as OpenGap | undefined,
-      /** What its state says of the lists, as text. */
-      lists: '',
+      isWhole: false,
       /** When that was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
       /** When history is looked through next, on the monotonic clock. */
@@ -214,6 +228,28 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
   };
 }
 
+function readMessage(event: Message): Heard {
+  const data = storableJson(event.data);
+  // An event without data says nothing.
+  if (data === '') return { type: 'heard', event, envelope: {} };
+  try {
+    const value = exactValue({ json: data, value: parseJson(data) });
+    const envelope = isObject(value) ? (value as PushEnvelope) : {};
+    return { type: 'heard', event, envelope, uuid: storableUuid(envelope) };
+  } catch (error) {
+    return { type: 'heard', event, envelope: {}, reason: messageOf(error) };
+  }
+}
+
+/** The bicycles whose rows have to be loaded. */
+function uuidsOf(events: readonly ReadEvent[]): string[] {
+  return events.flatMap((event) => {
+    if (event.type === 'heard') return event.uuid ?? [];
+    const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
+    return items.flatMap(({ value }) => bicycleUuid(value) ?? []);
+  });
+}
+
 /** So many messages at once wait for the writer; of fewer, one may tell of something that is long over. */
 const MANY_MESSAGES = 50;
 
@@ -278,24 +314,23 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const { clock } = session.context;
   ledger.recordLeft(clock.wallMs());
   const { gap, proven, known, comparedToMs } = follower;
-  // What outlives this program.
-  const reached = { isWhole: known.isWhole, proven, leaving: ledger.leaving() };
-  const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
+  const [isSameGap, isWhole, writes] = [gap === written.gap, known.isWhole, ledger.take()];
   const isDue = clock.monotonicMs() - written.at.monotonicMs >= HEARTBEAT_MS;
-  const hasNews =
-    writes.bicycles.length + writes.changes.length + writes.steps.length > 0 || !isSameGap || lists !== written.lists;
-  if (!hasNews && !isDue && !isEnd) return;
+  const isNews =
+    writes.bicycles.length + writes.changes.length + writes.steps.length > 0 ||
+    !isSameGap ||
+    isWhole !== written.isWhole;
+  if (!isNews && !isDue && !isEnd) return;
   const { owner, organizations } = writer;
-  const batch = written.batch + 1;
   const position = { heardMs, checkedMs: comparedToMs, behindMs: Math.round(counters.lagMs) };
-  const state = { ...reached, ...position, owner, organizations, batch };
+  const lists = { isWhole, proven, leaving: ledger.leaving() };
+  const state = { ...position, ...lists, owner, organizations, batch: ++counters.batches };
   const rows = { writes, gap, isSameGap, state, nowMs: clock.wallMs() };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  Object.assign(written, { batch, gap, lists, at: momentOf(clock) });
-  counters.batches++;
+  Object.assign(written, { gap, isWhole, at: momentOf(clock) });
   counters.changes += writes.changes.length + gone;
   counters.gone += gone;
   for (const step of writes.steps) {
