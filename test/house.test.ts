@@ -199,7 +199,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/help': 239,
   'src/commands/journal': 79,
   'src/commands/map': 845,
-  'src/commands/mirror': 1_133,
+  'src/commands/mirror': 1_125,
   'src/commands/named': 155,
   'src/commands/profile': 117,
   'src/commands/sandbox': 272,
