@@ -190,7 +190,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/alerts': 1_548,
   'src/commands/api': 300,
   'src/commands/auth': 559,
-  'src/commands/bicycles': 1_445,
+  'src/commands/bicycles': 1_427,
   'src/commands/completion': 265,
   'src/commands/config': 258,
   'src/commands/demo': 103,
@@ -206,7 +206,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/shared/*.ts': 362,
   'src/commands/shared/bulk': 2_222,
   'src/commands/shared/follow': 659,
-  'src/commands/shared/list': 758,
+  'src/commands/shared/list': 698,
   'src/commands/watch': 1_007,
 };
 

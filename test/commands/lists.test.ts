@@ -95,7 +95,7 @@ test('--param is sent as it is, repeated and in order', async () => {
 
 test.each([
   [['--limit', '0'], '--limit takes a whole number of 1 or more'],
-  [['--all', '--page', '2'], '--all and --page cannot be used together'],
+  [['--all', '--page', '2'], "option '--all' cannot be used with option '--page <n>'"],
   [['--zone', ''], '--zone needs a UUID or a name'],
   [['--timeout', '0'], 'is not a number of seconds'],
   [['extra'], 'too many arguments'],
@@ -104,10 +104,10 @@ test.each([
   [['--bbox', '200,95,13,52'], '--bbox 180,90,13,52'],
   [['--bbox', '1,2,3'], '--bbox takes four numbers'],
   [['--param', 'x'], '--param takes NAME=VALUE'],
-  [['--param', 'page=2'], '--param page is spelled --page'],
-  [['--ordering', 'name', '--param', 'ordering=uuid'], 'the query parameter "ordering" is sent already'],
-  [['--count', '--limit', '5'], '--count counts everything and takes no --limit'],
-  [['--count', '--page', '2', '--where', 'state=lost'], '--count with a filter reads every page and takes no --page'],
+  [['--param', 'page=2'], 'the query parameter "page" is sent by a flag'],
+  [['--ordering', 'name', '--param', 'ordering=uuid'], 'the query parameter "ordering" is sent by a flag'],
+  [['--count', '--limit', '5'], "option '--count' cannot be used with option '--limit <n>'"],
+  [['--count', '--page', '2', '--where', 'state=lost'], "option '--count' cannot be used with option '--page <n>'"],
   [['--count', '--jq', '.'], '--count prints a number and takes no --jq'],
   [['--where', 'state=availble'], 'did you mean "available"?'],
   [['--jq', '.['], '--jq: syntax error'],

@@ -269,8 +269,14 @@ describe('bicycles list --near', () => {
   test.each([
     [['--near', '52,13'], '--near needs --radius'],
     [['--radius', '800'], '--radius goes with --near'],
-    [['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'], '--near and --bbox cannot be used together'],
-    [['--near', '52,13', '--radius', '800', '--page', '2'], '--near reads every page'],
+    [
+      ['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'],
+      "'--near <lat,lon>' cannot be used with option '--bbox",
+    ],
+    [
+      ['--near', '52,13', '--radius', '800', '--page', '2'],
+      "'--near <lat,lon>' cannot be used with option '--page <n>'",
+    ],
     [['--near', '113,52', '--radius', '800'], '--near "113,52" is out of range'],
     [['--near', '52,13', '--radius', '0'], '--radius takes metres above 0'],
   ])('%j is refused, nothing is sent', async (args, words) => {

@@ -2,6 +2,7 @@
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
+import { createOption } from '../../cli/command.js';
 import { someOf } from '../../cli/options.js';
 import { addScopeFlags, readNamed } from '../shared/list/flags.js';
 import { parseBbox, parseNear, parseRadius } from './area.js';
@@ -20,7 +21,11 @@ export function addFilters<A extends unknown[], O extends OptionValues>(command:
       'only inside the box with these north-east and south-west corners',
       parseBbox,
     )
-    .option('--near <lat,lon>', 'only around this point, in lists nearest first; needs --radius', parseNear)
+    .addOption(
+      createOption('--near <lat,lon>', 'only around this point, in lists nearest first; needs --radius')
+        .argParser(parseNear)
+        .conflicts(['bbox', 'page']),
+    )
     .option('--radius <metres>', 'distance from --near: 800, 1.5km', parseRadius)
     .option('--model <uuid|name>', 'filter by bicycle model', readNamed('model'))
     .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));

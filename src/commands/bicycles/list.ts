@@ -4,7 +4,6 @@ import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, type LatLon, withDistance } from '../../views/distance.js';
@@ -30,8 +29,6 @@ export interface ListBicyclesOptions extends ListOptions {
 
 /** Lists bicycles with the parameters of interface.md section 4.1. */
 export async function listBicycles(context: Context, options: ListBicyclesOptions): Promise<void> {
-  if (options.near !== undefined && options.page !== undefined)
-    throw usageError('--near reads every page and takes no --page', 'use --limit for the nearest');
   const plan = await planBicycles(context, options);
   // A circle is read whole, so that the nearest are known.
   await printList(context, plan, options.near === undefined ? options : { ...options, all: true });
@@ -41,8 +38,6 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
 export async function planBicycles(context: Context, options: ListBicyclesOptions): Promise<ListPlan<Bicycle>> {
   const { state, name, zone, ordering, bbox } = options;
   const circle = readCircle(options.near, options.radius);
-  if (circle !== undefined && bbox !== undefined)
-    throw usageError('--near and --bbox cannot be used together', 'leave one of them out');
   const query = await scopeOf(context, options.organization);
   // A service may ignore a filter: then it sends more, which these drop.
   const checks: ((item: Item<Bicycle>) => boolean)[] = [];

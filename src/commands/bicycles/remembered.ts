@@ -6,7 +6,7 @@ import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { Database, Value } from '../../mirror/database.js';
-import { beginsWith } from '../shared/list/uuid-prefix.js';
+import { isPrefix } from '../shared/list/uuid-prefix.js';
 
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
@@ -40,7 +40,7 @@ export async function findRemembered(
   };
   // A condition each: of two joined by OR, a database would not use every index.
   const named = await select(NAMED, [text, text, text]);
-  const begun = beginsWith(typed, typed) ? await select(IN_RANGE, rangeOf(typed)) : [];
+  const begun = isPrefix(typed) ? await select(IN_RANGE, rangeOf(typed)) : [];
   return new Map([...named, ...begun].map((item) => [String(item.value.uuid).toLowerCase(), item]));
 }
 

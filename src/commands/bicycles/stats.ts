@@ -4,7 +4,7 @@ import { BICYCLE, BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
 import { fieldOf } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
-import { fieldsOf } from '../../terminal/formats/columns.js';
+import { fieldsOf, firstSegment } from '../../terminal/formats/columns.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
 import { STATS, STATS_WITH_BARS, type StatsRow } from '../../views/stats.js';
@@ -47,9 +47,8 @@ export async function showStats(context: Context, { by: word, ...filters }: Stat
 
 /** Refuses a group that is neither one of ours nor a field of any bicycle: it would count everything as `(none)`. */
 function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
-  if (by === undefined || isNamedGroup(by) || fields.has(by)) return;
-  const [first = by] = by.split('.', 1);
-  if (!fields.has(first)) throw unknownWord('field', by, [...new Set([...STATS_GROUPS, ...fields])]);
+  if (by === undefined || isNamedGroup(by) || fields.has(by) || fields.has(firstSegment(by))) return;
+  throw unknownWord('field', by, [...new Set([...STATS_GROUPS, ...fields])]);
 }
 
 async function print(context: Context, rows: readonly StatsRow[], total: number): Promise<void> {

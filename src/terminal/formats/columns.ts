@@ -59,7 +59,8 @@ export function openTableColumns<T>(shape: Shape<T>, words: readonly string[] | 
   return findColumns(shape, words, shape.columns.length > 0 ? () => shape.columns : own);
 }
 
-function firstSegment(path: string): string {
+/** The field that a dotted path begins with. */
+export function firstSegment(path: string): string {
   return path.split('.', 1)[0] ?? path;
 }
 

@@ -3,6 +3,7 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../../api/links.js';
 import type { Resource, Vocabulary } from '../../../api/resource.js';
+import { createOption } from '../../../cli/command.js';
 import {
   MODELS,
   type Offers,
@@ -109,7 +110,7 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     )
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
     .option('--limit <n>', 'show at most this many, following the pages', wholeNumber('--limit', 1))
-    .option('--all', 'show all, following the pages')
-    .option('--count', 'print only the number of matches')
+    .addOption(createOption('--all', 'show all, following the pages').conflicts('page'))
+    .addOption(createOption('--count', 'print only the number of matches').conflicts(['limit', 'page']))
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

@@ -8,7 +8,8 @@ import { hasUuid, openSeen } from '../../../http/distinct.js';
 import { withHint } from '../../../http/failure.js';
 import { firstPage } from '../../../http/first-page.js';
 import type { HttpRequest, Item, Query } from '../../../http/types.js';
-import { fieldsOf, hasField } from '../../../terminal/formats/columns.js';
+import { momentOf } from '../../../system/clock.js';
+import { fieldsOf, firstSegment, hasField } from '../../../terminal/formats/columns.js';
 import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Format, Shape } from '../../../terminal/formats.js';
 import { openProgress } from '../../../terminal/progress.js';
@@ -50,20 +51,19 @@ export async function printList<T extends Listed>(
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
-  const isFiltered = isFilteredHere(plan, options);
-  checkFlags(context, options, isFiltered);
   const request = makeRequest(plan, options);
-  const isCount = options.count === true;
-  let count = isCount && !isFiltered ? await readTotal(context, request) : undefined;
   let incomplete: FleetError | undefined;
-  if (isCount && count === undefined) {
-    count = 0;
-    incomplete = await readList(context, plan, options, (items) => {
-      count = (count ?? 0) + items.length;
-    });
-  }
-  if (count !== undefined) await writeResult(context, `${count}\n`);
-  else {
+  if (options.count === true) {
+    if (context.flags.jq !== undefined)
+      throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
+    const total = isFilteredHere(plan, options) ? undefined : await readTotal(context, request);
+    let counted = 0;
+    const count = (items: readonly Item<T>[]) => {
+      counted += items.length;
+    };
+    if (total === undefined) incomplete = await readList(context, plan, options, count);
+    await writeResult(context, `${total ?? counted}\n`);
+  } else {
     await context.io.startPager(context.notice);
     const result = await openResult(context, plan.shape, plan.format);
     incomplete = await showList(context, { ...plan, request }, options, result);
@@ -91,22 +91,51 @@ export async function readList<T extends Listed>(
   return showList(context, { ...plan, request: makeRequest(plan, options) }, { ...options, all: true }, result);
 }
 
+/** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
 async function showList<T extends Listed>(
   context: Context,
   plan: ListPlan<T>,
   options: ListOptions,
   result: Result<T>,
 ): Promise<FleetError | undefined> {
+  const { distance, keep, extend } = plan;
   const { noun } = plan.shape;
+  const { where = [], limit, all = false } = options;
   const tally = startTally();
-  const startedAt = context.clock.monotonicMs();
+  const { wallMs: now, monotonicMs: startedAt } = momentOf(context.clock);
   const draw = () => showProgress(tally, noun, context.clock.monotonicMs() - startedAt);
-  const isLong = options.all === true || options.limit !== undefined;
-  const progress = isLong ? openProgress(context, { draw }) : undefined;
+  const wanted = limit ?? (all ? Number.POSITIVE_INFINITY : undefined);
+  const progress = wanted === undefined ? undefined : openProgress(context, { draw });
+  const how = { isNearest: distance !== undefined, isFiltered: isFilteredHere(plan, options) };
+  const isKept = (item: Item<T>) =>
+    (keep?.(item) ?? true) && where.every((condition) => matches(condition, item.value, now));
+  const show = async (kept: readonly Item<T>[]) => {
+    const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
+    tally.shown += rows.length;
+    tally.hasMore ||= rows.length < kept.length;
+    await result.write(rows);
+  };
+  const gathered: { item: Item<T>; metres: number }[] = [];
+  // A function of its own: what it names is let go of before the next page is read.
+  const take = async (came: readonly Item<T>[]): Promise<void> => {
+    const items = extend === undefined ? came : came.map(extend);
+    // None came before.
+    if (tally.read === items.length && items.length > 0) checkFields(where, items, plan);
+    const kept = how.isFiltered ? items.filter(isKept) : items;
+    tally.kept += kept.length;
+    if (distance === undefined) return show(kept);
+    for (const item of kept) gathered.push({ item, metres: distance(item) });
+  };
   try {
-    await showItems(context, plan, options, tally, result);
+    // How many items must come for --limit is known only where every item is shown.
+    const most = how.isFiltered || how.isNearest ? undefined : wanted;
+    for await (const items of readItems(context, plan, tally, { wanted, limit: most })) {
+      await take(items);
+      if (wanted === undefined || tally.shown >= wanted) break;
+    }
+    gathered.sort((a, b) => a.metres - b.metres);
+    if (how.isNearest) await show(gathered.map(({ item }) => item));
     progress?.end();
-    const how = { isNearest: plan.distance !== undefined, isFiltered: isFilteredHere(plan, options) };
     await result.end(closingLines(tally, noun, { ...options, ...how }));
   } catch (thrown) {
     throw withListHint(thrown, plan, options);
@@ -126,51 +155,6 @@ function withListHint<T>(thrown: unknown, { resource }: ListPlan<T>, { ordering,
     return withHint(error, `orderings that usually work: ${orderings.join(', ')}`);
   if (status !== 404 || page === 1) return thrown;
   return withHint(error, `there may be no page ${page}; --count prints how many items there are`);
-}
-
-/** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
-async function showItems<T extends Listed>(
-  context: Context,
-  plan: ListPlan<T>,
-  options: ListOptions,
-  tally: Tally,
-  result: Result<T>,
-): Promise<void> {
-  const { distance, keep, extend } = plan;
-  const conditions = options.where ?? [];
-  const now = context.clock.wallMs();
-  const wanted = options.limit ?? (options.all === true ? Number.POSITIVE_INFINITY : undefined);
-  const isFiltered = isFilteredHere(plan, options);
-  const isKept = (item: Item<T>) =>
-    (keep?.(item) ?? true) && conditions.every((condition) => matches(condition, item.value, now));
-  const show = async (kept: readonly Item<T>[]) => {
-    const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
-    tally.shown += rows.length;
-    tally.hasMore ||= rows.length < kept.length;
-    await result.write(rows);
-  };
-  // How many items must come for --limit is known only where every item is shown.
-  const pages = readItems(context, plan, tally, {
-    wanted,
-    limit: isFiltered || distance !== undefined ? undefined : wanted,
-  });
-  const gathered: { item: Item<T>; metres: number }[] = [];
-  // A function of its own: what it names is let go of before the next page is read.
-  const take = async (came: readonly Item<T>[]): Promise<void> => {
-    const items = extend === undefined ? came : came.map(extend);
-    // None came before.
-    if (tally.read === items.length && items.length > 0) checkFields(conditions, items, plan);
-    const kept = isFiltered ? items.filter(isKept) : items;
-    tally.kept += kept.length;
-    if (distance === undefined) return show(kept);
-    for (const item of kept) gathered.push({ item, metres: distance(item) });
-  };
-  for await (const items of pages) {
-    await take(items);
-    if (wanted === undefined || tally.shown >= wanted) return;
-  }
-  gathered.sort((a, b) => a.metres - b.metres);
-  if (distance !== undefined) await show(gathered.map(({ item }) => item));
 }
 
 /** How often the pages are read at most, for items that did not come. */
@@ -197,8 +181,8 @@ async function* readItems<T extends Listed>(
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
   // Read from a later page on, the number of items to expect is unknown.
   const startsLater = request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
-  for (tally.readings = 1; ; tally.readings += 1) {
-    const isFirst = tally.readings === 1;
+  for (let reading = 1; ; reading += 1) {
+    const isFirst = reading === 1;
     const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
     for await (const page of client.pages<T>(request, { ...(isFirst ? first : again), seen })) {
       // Without a uuid it cannot be known whether it was shown before.
@@ -218,33 +202,20 @@ async function* readItems<T extends Listed>(
       if (!isFirst && missing() === 0) return;
     }
     if (wanted === undefined || startsLater || missing() === 0) return;
-    if (seen.size !== tally.read || tally.readings === READINGS_LIMIT) break;
+    if (seen.size !== tally.read || reading === READINGS_LIMIT) break;
     const all = countNoun(total ?? 0, shape.noun);
     await context.notice(`${missing()} of ${all} did not come; reading the pages again`);
   }
   tally.missing = missing();
 }
 
-function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {
-  const isPaged = page !== undefined;
-  const conflicts: readonly (readonly [isThere: boolean, message: string])[] = [
-    [all === true && isPaged, '--all and --page cannot be used together'],
-    [count === true && limit !== undefined, '--count counts everything and takes no --limit'],
-    [count === true && isPaged && isFiltered, '--count with a filter reads every page and takes no --page'],
-    [count === true && flags.jq !== undefined, '--count prints a number and takes no --jq'],
-  ];
-  for (const [isThere, message] of conflicts) if (isThere) throw usageError(message, 'leave one of them out');
-}
-
 /** The request with page and further parameters. Throws a usage error for a parameter that is sent already. */
 function makeRequest<T>({ request }: ListPlan<T>, options: ListOptions): HttpRequest {
   const { page, param = [] } = options;
   const query = request.query ?? [];
-  for (const [name] of param) {
-    if (name === 'page') throw usageError('--param page is spelled --page', 'use --page N');
-    const isTaken = query.some(([taken]) => taken === name);
-    if (isTaken) throw usageError(`the query parameter "${name}" is sent already, by a flag or the settings`);
-  }
+  const twice = param.find(([name]) => name === 'page' || query.some(([taken]) => taken === name));
+  if (twice !== undefined)
+    throw usageError(`the query parameter "${twice[0]}" is sent by a flag or the settings`, 'leave it out of --param');
   const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
   return further.length === 0 ? request : { ...request, query: [...query, ...further] };
 }
@@ -261,8 +232,7 @@ function checkFields<T>(
   const values = items.map(({ value }) => value);
   for (const condition of conditions) {
     if (resource === undefined || isDocumented(condition, resource) || hasField(values, condition.field)) continue;
-    const [first = ''] = condition.field.split('.', 1);
-    throw unknownWord('field', first, [...new Set([...shape.fields, ...fieldsOf(values)])]);
+    throw unknownWord('field', firstSegment(condition.field), [...new Set([...shape.fields, ...fieldsOf(values)])]);
   }
 }
 

@@ -39,11 +39,9 @@ export function pickOne<T extends { [field: string]: unknown }>(
 
 /** The first of many, on one line. */
 export function listSome(things: readonly (readonly [uuid: string, name: unknown])[]): string {
-  const more = things.length > MOST_LISTED ? `, and ${things.length - MOST_LISTED} more` : '';
-  return `${things
-    .slice(0, MOST_LISTED)
-    .map(([uuid, name]) => describe(uuid, name))
-    .join(', ')}${more}`;
+  const shown = things.slice(0, MOST_LISTED).map(([uuid, name]) => describe(uuid, name));
+  if (things.length > MOST_LISTED) shown.push(`and ${things.length - MOST_LISTED} more`);
+  return shown.join(', ');
 }
 
 /** `0b9f2c1e-… (Emmy 0001)`: what to paste, and what people call it; cleaned. */

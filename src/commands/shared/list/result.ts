@@ -77,10 +77,9 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
 
 /** What separates values where Excel speaks the language of the environment: a semicolon where a comma is in the numbers. */
 function separatorOf(env: NodeJS.ProcessEnv): string {
-  const name =
-    (env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || 'en').split(/[.@]/, 1)[0]?.replace('_', '-') ?? 'en';
+  const [name = ''] = (env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || 'en').split(/[.@]/, 1);
   try {
-    return (1.5).toLocaleString(name).includes(',') ? ';' : ',';
+    return (1.5).toLocaleString(name.replace('_', '-')).includes(',') ? ';' : ',';
   } catch {
     return ',';
   }

@@ -10,8 +10,6 @@ export type Tally = ReturnType<typeof startTally>;
 export function startTally() {
   return {
     pages: 0,
-    /** How often the pages were read: more than once where they brought fewer than the service counts. */
-    readings: 0,
     /** Distinct items that came, and how many came again within one reading. */
     ...{ read: 0, repeated: 0 },
     /** How many the service counts that did not come, however often the pages were read. */
@@ -63,17 +61,13 @@ export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options
 
 /** The error for a list that stayed short of the service's count; undefined for one that did not. */
 export function incompleteError(tally: Tally, noun: Shape<unknown>['noun']): FleetError | undefined {
-  const { read, missing, readings } = tally;
+  const { read, missing } = tally;
   if (missing === 0) return undefined;
-  const often = readings === 1 ? '' : `, although the pages were read ${readings} times`;
-  return new FleetError(
-    'partial',
-    `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing${often}: what was shown is incomplete`,
-    {
-      detail: { count: read + missing, came: read, missing },
-      hint: 'the service counts more than it sends, or its list changes faster than it can be read; order by a field that does not change, or try again',
-    },
-  );
+  const what = `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing`;
+  return new FleetError('partial', `${what}: what was shown is incomplete`, {
+    detail: { count: read + missing, came: read, missing },
+    hint: 'the service counts more than it sends, or its list changes faster than it can be read; order by a field that does not change, or try again',
+  });
 }
 
 function describeShown(

@@ -19,14 +19,9 @@ export function isBeginning(text: string): boolean {
   return BEGINNING.test(text);
 }
 
-/** Whether the text is the beginning of the UUID, with enough digits to be meant. */
-export function beginsWith(uuid: unknown, text: string): boolean {
-  return (
-    typeof uuid === 'string' &&
-    text.length >= SHORTEST_PREFIX_DIGITS &&
-    isBeginning(text) &&
-    uuid.toLowerCase().startsWith(text.toLowerCase())
-  );
+/** Whether the text may be the beginning of a UUID, with enough digits to be meant. */
+export function isPrefix(text: string): boolean {
+  return text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text);
 }
 
 /** Those whose UUIDs begin like the text, by UUID in lower case; none for fewer digits than are enough. */
@@ -36,10 +31,12 @@ export async function findByPrefix<T extends Listed>(
   text: string,
 ): Promise<Map<string, Item<T>>> {
   const found = new Map<string, Item<T>>();
-  if (!beginsWith(text, text)) return found;
-  for await (const items of pagesAround<T>(client, list, text.toLowerCase()))
-    for (const item of items)
-      if (beginsWith(item.value.uuid, text)) found.set(String(item.value.uuid).toLowerCase(), item);
+  const prefix = text.toLowerCase();
+  if (!isPrefix(text)) return found;
+  for await (const items of pagesAround<T>(client, list, prefix)) {
+    const named = items.map((item) => [String(item.value.uuid ?? '').toLowerCase(), item] as const);
+    for (const [uuid, item] of named) if (uuid.startsWith(prefix)) found.set(uuid, item);
+  }
   return found;
 }
 

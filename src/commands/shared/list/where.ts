@@ -3,10 +3,9 @@
 import { fieldOf, type Vocabulary } from '../../../api/resource.js';
 import { nearest, unknownWord } from '../../../cli/nearest.js';
 import { usageError } from '../../../errors.js';
-import { writtenNumber } from '../../../json/exact.js';
-import { lazyPattern } from '../../../terminal/lazy-pattern.js';
+import { firstSegment } from '../../../terminal/formats/columns.js';
 import { parseDuration, readTime } from '../../../terminal/time.js';
-import { isJsonNumber, readPath, textOf } from '../../../terminal/values.js';
+import { isJsonNumber, numberOf, readPath, textOf } from '../../../terminal/values.js';
 
 export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
 export type Operator = (typeof OPERATORS)[number];
@@ -21,26 +20,20 @@ export interface Condition {
   readonly value: string;
 }
 
-const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)(.*)$/s;
-const OPERATOR_SIGN = /^[=<>~]/;
+const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)((?![=<>~]).*)$/s;
 const FORM = 'FIELD=VALUE, or with != < <= > >= ~ (contains) for =';
-const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >`;
+const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >; a value that begins with an operator has a space before it`;
+
+/** What fields are called. */
+type FieldWords = Pick<Vocabulary, 'fields' | 'headers'>;
 
 /**
  * Reads a condition; spaces around its three parts count for nothing. Throws a usage error for anything else, also for two operators
  * in a row such as `==`: whether the second one belongs to the value is not guessed.
  */
-export function parseCondition(
-  text: string,
-  vocabulary: Pick<Vocabulary, 'fields' | 'headers'> = { fields: [] },
-): Condition {
+export function parseCondition(text: string, vocabulary: FieldWords = { fields: [] }): Condition {
   const [, word = '', operator = '', right = ''] = CONDITION.exec(text) ?? [];
   const value = right.trim();
-  if (OPERATOR_SIGN.test(right))
-    throw usageError(
-      `the condition "${text.trim()}" has two operators`,
-      `for a value that begins with one put a space before it: "${word}${operator} ${value}"`,
-    );
   if (word === '' || (value === '' && /[<>]/.test(operator)))
     throw usageError(`a condition is ${FORM}, not "${text.trim()}"`, EXAMPLES);
   return { text: text.trim(), field: fieldOf(word, vocabulary), operator: operator as Operator, value };
@@ -50,12 +43,8 @@ function isEquality(operator: Operator): boolean {
   return operator === '=' || operator === '!=';
 }
 
-function firstSegment(field: string): string {
-  return field.split('.', 1)[0] ?? field;
-}
-
 /** Whether the interface documents the condition's field. */
-export function isDocumented({ field }: Condition, { fields }: Pick<Vocabulary, 'fields'>): boolean {
+export function isDocumented({ field }: Condition, { fields }: FieldWords): boolean {
   return fields.includes(field) || fields.includes(firstSegment(field));
 }
 
@@ -72,13 +61,12 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
     return;
   }
   const words = vocabulary.words[field];
-  if (words !== undefined && isEquality(operator) && value !== 'null' && !words.includes(value)) {
-    if (value === '' || nearest(value, words) !== undefined) throw unknownWord(field, value, words);
-  }
+  const isOther = words !== undefined && isEquality(operator) && value !== 'null' && !words.includes(value);
+  if (isOther && (value === '' || nearest(value, words) !== undefined)) throw unknownWord(field, value, words);
   if (!/[<>]/.test(operator)) return;
   const refuse = (kind: string, hint: string) =>
     usageError(`"${text}" compares ${field}, which is a ${kind}, with "${value}"`, hint);
-  if (vocabulary.numbers.includes(field) && !isDecimal(value))
+  if (vocabulary.numbers.includes(field) && numberOf(value) === undefined)
     throw refuse('number', `write a plain number: "${field}${operator}20"`);
   if (vocabulary.times.includes(field) && readMoment(value, 0) === undefined)
     throw refuse(
@@ -112,45 +100,32 @@ function meets({ operator, value }: Condition, found: unknown, now: number): boo
   return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<');
 }
 
-/** Pieces in which a long text is read: a run of accents takes `normalize` quadratic time. */
-const PIECE_CHARACTERS = 1000;
-const PIECE = lazyPattern(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
+/** Of a longer text accents stay in the form they have: a run of them takes `normalize` quadratic time. */
+const NORMALIZED_CHARACTERS = 2_000;
 
 /** Text as `~` compares it: letters in one case, accents in one form. */
 function fold(text: string): string {
-  if (text.length <= PIECE_CHARACTERS) return text.normalize('NFC').toLowerCase();
-  return text.replace(PIECE(), (piece) => piece.normalize('NFC')).toLowerCase();
+  return (text.length <= NORMALIZED_CHARACTERS ? text.normalize('NFC') : text).toLowerCase();
 }
 
 /** A text equals itself; a number every way to write it, but a text such as `007` only itself. */
 function isEqual(wanted: string, found: unknown, now: number): boolean {
   const text = (textOf(found) ?? '').trim();
-  const isLiteral = typeof found === 'string' && isDecimal(text) && !(isJsonNumber(text) && isJsonNumber(wanted));
+  const isLiteral =
+    typeof found === 'string' && numberOf(text) !== undefined && !(isJsonNumber(text) && isJsonNumber(wanted));
   return text === wanted || (!isLiteral && compare(found, wanted, now) === 0);
 }
 
 /** Below zero when what was found is less than what is wanted, above when more, undefined when they cannot be compared. */
 function compare(found: unknown, wanted: string, now: number): number | undefined {
-  const isNumber = isDecimal(wanted);
-  const limit = isNumber ? Number(wanted) : readMoment(wanted, now);
+  const number = numberOf(wanted);
+  const limit = number ?? readMoment(wanted, now);
   if (limit !== undefined) {
-    const value = isNumber ? decimalOf(found) : readTime(found);
+    const value = number === undefined ? readTime(found) : numberOf(found);
     return value === undefined ? undefined : value - limit;
   }
   if (typeof found !== 'string') return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
-}
-
-/** `20`, `-0.5`, `.5`, `007`, `1e3`. */
-function isDecimal(text: string): boolean {
-  return /^[-+]?(?=\.?\d)\d*\.?\d*(?:[eE][-+]?\d+)?$/.test(text);
-}
-
-/** A number, or a number written as a string; undefined for anything else. */
-function decimalOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return value;
-  const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
-  return text !== undefined && isDecimal(text) ? Number(text) : undefined;
 }
 
 /** Milliseconds since the epoch of an ISO 8601 time or an age before `now` such as `-2h`; undefined for anything else. */
