@@ -1,7 +1,7 @@
 // Refuses requests from web pages, so that a browser cannot reach the sandbox's tokens.
 import { type Problem, refuse } from './problem.js';
 
-const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+export const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** The refusal of a request that is not addressed to this port on loopback, or that a web page makes; undefined for all others. */
 export function refusalOf(

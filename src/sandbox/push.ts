@@ -14,15 +14,7 @@ const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** One event as it was pushed, for tests. */
-export interface PushLine {
-  id: number;
-  sender: string;
-  topics: string[];
-  /** The `message` of the envelope as JSON text. */
-  message: string;
-  /** The topic that the envelope names; the one that was subscribed to when absent. */
-  envelopeTopic?: string;
-}
+export type PushLine = Publication & { id: number };
 
 interface Connection {
   asked: Topic;

@@ -1,6 +1,7 @@
 // The webhook of section 6.2: each alert that is raised or changed is sent to one address, in order, with retries and a bounded queue.
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { LOOPBACK_NAMES } from './guard.js';
 
 export interface WebhookOptions {
   /** Loopback over http only: the sandbox is nobody else's business. */
@@ -15,14 +16,12 @@ const MOST_WAITING = 10_000;
 const RETRY_AFTER_MS = 250;
 const ANSWER_LIMIT_MS = 10_000;
 
-const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
-
 /** Reads the address of a webhook. Throws an Error that says why it is not taken. */
 export function parseWebhookUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== 'http:')
     throw new Error(`the webhook needs an http address, not "${text}"`);
-  if (!LOOPBACK_HOSTS.includes(url.hostname)) {
+  if (!LOOPBACK_NAMES.includes(url.hostname)) {
     throw new Error(`the webhook stays on this machine: 127.0.0.1, localhost or [::1], not "${url.hostname}"`);
   }
   return url;

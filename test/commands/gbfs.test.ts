@@ -460,7 +460,7 @@ test.each([
   [['--out', 'x', '--jq', '.vehicles'], 'gbfs takes no --jq'],
   [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],
   [['--out', 'x', '--version', '4'], 'unknown version "4"'],
-  [['--out', 'x', '--every', '20ms'], '--every takes 1s or more'],
+  [['--out', 'x', '--every', '20ms'], '--every takes 1 s or more'],
   [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
   [['--every', '60s'], 'give --out DIR, or --serve PORT'],
   [['--check', '--serve', '0'], 'give --out DIR'],

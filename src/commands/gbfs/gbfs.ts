@@ -75,17 +75,15 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   }
 }
 
-const LEAST_EVERY_MS = 1000;
 /** A shorter one was meant in kilometres. */
 const LEAST_RANGE_METRES = 1000;
 
 /** What else is missing; throws what is wrong. */
-function checkFlags({ flags: { jq } }: Context, { out, serve, check, every, range }: GbfsOptions): string[] {
+function checkFlags({ flags: { jq } }: Context, { out, serve, check, range }: GbfsOptions): string[] {
   if (check === true && out === undefined) throw usageError('--check needs the folder of the feed', 'give --out DIR');
   if (jq !== undefined) throw usageError('gbfs takes no --jq', 'give its JSON to jq: fleet gbfs --json … | jq …');
   if (range !== undefined && range < LEAST_RANGE_METRES)
     throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
-  if (every !== undefined && every < LEAST_EVERY_MS) throw usageError('--every takes 1s or more');
   return out === undefined && serve === undefined ? ['no destination: give --out DIR, or --serve PORT'] : [];
 }
 

@@ -11,6 +11,8 @@ import { readDuration } from '../shared/follow/flags.js';
 import { ORGANIZATION_FLAG } from '../shared/list/flags.js';
 import { FEED_VERSIONS } from './system-fields.js';
 
+const LEAST_EVERY_MS = 1000;
+
 const DESCRIPTION = `Write the fleet as a GBFS feed, which cities and trip planners read: what can be rented or is reserved,
 under IDs that change after every rental. The bicycles come from the mirror when it is current, else
 from the list. A feed that cannot be read completely is not published: the old one stays.
@@ -32,7 +34,7 @@ export function addGbfs(program: Command, run: Run): void {
         .argParser(oneOf('version', FEED_VERSIONS))
         .default(FEED_VERSIONS[0]),
     )
-    .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every'))
+    .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every', LEAST_EVERY_MS))
     .option('--serve <port>', 'serve it on this machine, for a proxy in front', portNumber('--serve'))
     .option(
       '--ttl <duration>',

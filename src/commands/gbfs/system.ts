@@ -44,14 +44,12 @@ export async function readSystem(
     const meant = nearest(written, SYSTEM_NAMES);
     const guess = meant === undefined ? '' : `, did you mean "${meant}"?`;
     if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
-    if (typeof value !== 'string') return void problems.push(`${from}: ${name} is not a text`);
     const [example, parse] = SYSTEM_FIELDS[name];
-    const text = value.trim();
-    const isText = text !== '' && text.length <= LONGEST_FIELD_CHARACTERS && !/[\x00-\x1f\x7f]/.test(text);
-    system[name] = isText ? parse(text) : undefined;
-    const shown = text.slice(0, LONGEST_SHOWN_CHARACTERS);
-    if (system[name] === undefined)
-      problems.push(`${from}: ${name}: "${shown}" does not fit (write it like ${example})`);
+    const text = String(value).trim();
+    const isText = typeof value === 'string' && text !== '' && text.length <= LONGEST_FIELD_CHARACTERS;
+    system[name] = isText && !/[\x00-\x1f\x7f]/.test(text) ? parse(text) : undefined;
+    const shown = `${name}: "${text.slice(0, LONGEST_SHOWN_CHARACTERS)}"`;
+    if (system[name] === undefined) problems.push(`${from}: ${shown} does not fit (write it like ${example})`);
   };
   const ofFile = file === undefined ? {} : await readFields(context, file);
   for (const [name, value] of Object.entries(ofFile)) take(file ?? '', name, value);
@@ -60,8 +58,7 @@ export async function readSystem(
   const missing = NEEDED_FIELDS[version].filter(isMissing);
   if (missing.length > 0) problems.push(`a feed of version ${version} needs ${missing.join(', ')}`);
   if (problems.length === 0) return system;
-  const example = missing[0] ?? SYSTEM_NAMES.find((name) => name in system && system[name] === undefined) ?? 'name';
-  throw usageError(problems.join('; '), `--set ${example}=VALUE, or --system FILE; "fleet help gbfs" explains each`);
+  throw usageError(problems.join('; '), '--set NAME=VALUE, or --system FILE; "fleet help gbfs" explains each');
 }
 
 async function readFields(context: Context, path: string): Promise<Fields> {

@@ -1,9 +1,7 @@
 // Reads the fleet for a map: every page of the list, with the filters of `bicycles list`, and the open alerts.
 
-import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import type { FleetError } from '../../errors.js';
 import type { ListedItem } from '../../terminal/formats.js';
 import { showDuration } from '../../terminal/time.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
@@ -22,21 +20,10 @@ export interface MapFilters
 }
 
 /** What every drawing of a fleet is made from. */
-export interface FleetPicture {
-  /** Whose fleet it is and what was left of it, in the words of the command line; not cleaned yet. */
-  readonly title: string;
-  /** When it was read, by the machine's date in milliseconds since the epoch. */
-  readonly takenAtMs: number;
-  /** Every bicycle, also those without a position; `json` is the object as sent, its numbers exact. */
-  readonly bicycles: readonly ListedItem<Bicycle>[];
-  /** New and escalated alerts of these bicycles; undefined where they could not be read. */
-  readonly alerts: readonly ListedItem<Alert>[] | undefined;
-  /** The error of kind `partial` to end with when the picture is out: some bicycles that the service counts did not come. */
-  readonly incomplete: FleetError | undefined;
-}
+export type FleetPicture = Awaited<ReturnType<typeof readFleet>>;
 
 /** Reads all that is to be drawn. Throws what a list throws. */
-export async function readFleet(context: Context, asked: MapFilters): Promise<FleetPicture> {
+export async function readFleet(context: Context, asked: MapFilters) {
   const organization = await chosenOrganization(context, asked.organization);
   const filters = organization === undefined ? asked : { ...asked, organization };
   const bicycles: ListedItem<Bicycle>[] = [];
@@ -50,10 +37,15 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Fl
   const age =
     ageMs === undefined ? '' : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
   return {
+    /** Whose fleet it is and what was left of it, in the words of the command line; not cleaned yet. */
     title: `${await describeFleet(context, filters)}${age}`,
+    /** When it was read, by the machine's date in milliseconds since the epoch. */
     takenAtMs,
+    /** Every bicycle, also those without a position; `json` is the object as sent, its numbers exact. */
     bicycles,
+    /** New and escalated alerts of these bicycles; undefined where they could not be read. */
     alerts: await readOpenAlerts(context, organization, uuids),
+    /** The error of kind `partial` to end with when the picture is out: some bicycles that the service counts did not come. */
     incomplete,
   };
 }
