@@ -40,17 +40,9 @@ export function unpack(body: Readable, coding: string): Readable {
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 
-/** More than this is not set aside before it came. */
-const MOST_ANNOUNCED_BYTES = 1024 * 1024;
-
-function announcedBytes(contentLength: string | undefined, limitBytes: number): number {
-  const bytes = Number(contentLength ?? 0);
-  return Number.isSafeInteger(bytes) && bytes > 0 ? Math.min(bytes, limitBytes, MOST_ANNOUNCED_BYTES) : 0;
-}
-
-/** The bytes of a body, as far as they fit: as many as are announced, or growing by doubling; the chunks themselves are let go of at once, for they would double the memory. */
-function openStore(headers: Readonly<Record<string, string>>, limitBytes: number) {
-  let bytes = Buffer.allocUnsafeSlow(announcedBytes(headers['content-length'], limitBytes));
+/** The bytes of a body, as far as they fit, growing by doubling; the chunks themselves are let go of at once, for they would double the memory. */
+function openStore(limitBytes: number) {
+  let bytes = Buffer.alloc(0);
   let size = 0;
   return {
     /** Adds a chunk; false when it does not fit whole. */
@@ -76,7 +68,7 @@ export async function collectBody(
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
   const coding = codingOf(headers['content-encoding']);
-  const store = openStore(headers, limitBytes);
+  const store = openStore(limitBytes);
   let isEmpty = true;
   if (coding !== 'identity')
     body.once('data', () => {
@@ -103,7 +95,7 @@ export async function collectBody(
 
 /** The beginning of a body, as far as it comes. */
 export async function readBeginning(body: Readable, limitBytes: number): Promise<Buffer> {
-  const store = openStore({}, limitBytes);
+  const store = openStore(limitBytes);
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) if (!store.add(chunk)) break;
   } catch {

@@ -64,10 +64,10 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
 /**
  * Takes the readable text from whatever error body came: "Error status codes, error body shape and error conditions:
  * not shown" (section 7). Assumed: the shapes that cli.md section 3 lists. `text` is one line for people, undefined when the body says
- * nothing; `detail`, for programs, the parsed body or the beginning of its text.
+ * nothing; `detail`, for programs, the parsed body or the beginning of its text. The client reads no more than 64 kB of it.
  */
 export function readErrorBody(text: string, contentType = ''): { text: string | undefined; detail: unknown } {
-  const trimmed = cutTo(text, ERROR_BODY_LENGTH_CHARACTERS).trim();
+  const trimmed = text.trim();
   if (trimmed === '') return { text: undefined, detail: null };
   let body: unknown;
   try {
@@ -81,9 +81,6 @@ export function readErrorBody(text: string, contentType = ''): { text: string | 
   if (unique.length > 0) return { text: foreignText(unique.join('; ')), detail: body };
   return { text: typeof body === 'object' ? undefined : foreignText(String(body)), detail: body };
 }
-
-/** Defensive limit; callers have cut the text to the 64 kB that the client reads. */
-const ERROR_BODY_LENGTH_CHARACTERS = 64 * 1024;
 
 /** What was asked for, as far as a failure has to know. */
 export interface Asked {

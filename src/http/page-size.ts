@@ -27,8 +27,8 @@ export function openPageSizer(chosen: number | undefined) {
       // A parameter of the operator's own stays, and page 3 is another one where pages are larger.
       if (!asks && query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))) return request;
       const isLong = chosen === undefined ? ahead > 0 && limit > USUAL_PAGE : limit > 1;
-      if (isRefused || !(asks || isLong)) return asks ? { ...request, query: without(query) } : request;
-      return { ...request, query: [...without(query), [NAME, String(chosen ?? LARGEST_PAGE)]] };
+      const size = isRefused || !(asks || isLong) ? [] : [[NAME, String(chosen ?? LARGEST_PAGE)] as const];
+      return { ...request, query: [...query.filter((pair) => !isLarge(pair)), ...size] };
     },
     /** Sends; where 400 is the answer to a page size, once more without, which is remembered when that helps. */
     async send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T> {
@@ -49,7 +49,3 @@ export function openPageSizer(chosen: number | undefined) {
 }
 
 const isLarge = ([name, value]: Query[number]): boolean => name === NAME && value === LARGE_PAGE[1];
-
-function without(query: Query): Query {
-  return query.filter((pair) => !isLarge(pair));
-}

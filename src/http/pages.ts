@@ -19,12 +19,10 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const split = splitPage(answer);
   // What cannot be split is no list, and this says why.
   const body = readJson(answer, split?.rest);
-  const results = isObject(body) ? body['results'] : body;
+  const { results, count, next }: { [field: string]: unknown } = isObject(body) ? body : { results: body };
   if (!isObject(body) && !Array.isArray(body)) throw unexpected(answer, 'neither a page nor an array');
   if (!Array.isArray(results) || split === undefined) throw unexpected(answer, 'a page without an array of results');
-  const items = itemsOf<T>(answer, split.texts);
-  if (!isObject(body)) return { count: undefined, items, next: undefined, trace };
-  return { count: readCount(body['count']), items, next: readNext(answer, body['next']), trace };
+  return { count: readCount(count), items: itemsOf<T>(answer, split.texts), next: readNext(answer, next), trace };
 }
 
 /** Items of a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
