@@ -38,9 +38,9 @@ const WORK: Nouns = {
   mirror: async () => (await import('./commands/mirror/index.js')).addMirror,
   gbfs: async () => (await import('./commands/gbfs/index.js')).addGbfs,
   journal: async () => (await import('./commands/journal/index.js')).addJournal,
-  organizations: async () => (await import('./commands/named/index.js')).addOrganizations,
-  zones: async () => (await import('./commands/named/index.js')).addZones,
-  models: async () => (await import('./commands/named/index.js')).addModels,
+  organizations: async () => (await import('./commands/named/index.js')).addNamed('organization'),
+  zones: async () => (await import('./commands/named/index.js')).addNamed('zone'),
+  models: async () => (await import('./commands/named/index.js')).addNamed('model'),
   api: async () => (await import('./commands/api/index.js')).addApi,
 };
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */

@@ -69,7 +69,7 @@ export function followLine(program: Command, words: readonly string[]): Followed
   return { command, operands, values, awaiting, isLiteral };
 }
 
-/** The flag of a word such as `--output`, `--output=json`, `-o`, `-ojson` or `-qo`, and the value in the same word. */
+/** The flag of a word such as `--output`, `--output=json`, `-o` or `-ojson`, and the value in the same word. */
 export function readFlag(command: Command, word: string): { option: Option | undefined; value: string | undefined } {
   const flags = flagsOf(command);
   if (word.startsWith('--')) {
@@ -78,13 +78,7 @@ export function readFlag(command: Command, word: string): { option: Option | und
     const option = flags.find(({ long }) => long === name);
     return { option, value: equals === -1 ? undefined : word.slice(equals + 1) };
   }
-  // Short flags may be joined; the first one that takes a value has the rest of the word for it.
-  let option: Option | undefined;
-  for (const [index, letter] of [...word.slice(1)].entries()) {
-    option = flags.find(({ short }) => short === `-${letter}`);
-    if (option !== undefined && takesValue(option)) return { option, value: word.slice(index + 2) || undefined };
-  }
-  return { option, value: undefined };
+  return { option: flags.find(({ short }) => short === word.slice(0, 2)), value: word.slice(2) || undefined };
 }
 
 export function takesValue({ required, optional }: Option): boolean {

@@ -41,14 +41,9 @@ export function hasUuid({ value }: Item<unknown>): boolean {
   return typeof (value as { uuid?: unknown }).uuid === 'string';
 }
 
+/** A short name of an item. Those without a uuid are rare. */
 function nameOf({ json, value }: Item<unknown>): string {
   const { uuid } = value as { uuid?: unknown };
-  return typeof uuid === 'string' ? uuid : hashOf(json);
-}
-
-/** A short name of a text (FNV-1a, 32 bits). Two texts of one name do no harm: a page that brings nothing else new is rare. */
-function hashOf(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return `${text.length} ${hash >>> 0}`;
+  if (typeof uuid === 'string') return uuid;
+  return process.getBuiltinModule('node:crypto').createHash('sha1').update(json).digest('base64');
 }

@@ -3,6 +3,7 @@
 import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { Tokens } from '../http/types.js';
 import { every } from '../system/clock.js';
+import { openRenewal } from './renewal.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { loadProfiles, loadTokens, type Stored, type StoredToken } from './store.js';
 import {
@@ -91,17 +92,13 @@ function keepFresh({ read, fetch }: TokenReader, { clock, signal, notice }: Toke
 }
 
 async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenReader> {
-  const { kind, text, origin, refusalHint, login } = place;
+  const { kind, text, origin, refusalHint } = place;
   if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
-  const readStored = storedReader(place, input);
-  if (login !== undefined) return (await import('./renewal.js')).openRenewal(readStored, place, input);
-  const readers = {
-    // A variable stays as it is for as long as the program runs.
-    variable: async () => readToken(text, origin, refusalHint, input.secrets, lastingError),
-    file: fileReader(place, input),
-    stored: async () => (await readStored()).token,
-  };
-  return { read: async () => ({ token: await readers[kind](), dueMs: Number.POSITIVE_INFINITY }) };
+  if (kind === 'stored') return openRenewal(storedReader(place, input), place, input);
+  // A variable stays as it is for as long as the program runs.
+  const readVariable = async () => readToken(text, origin, refusalHint, input.secrets, lastingError);
+  const read = kind === 'file' ? fileReader(place, input) : readVariable;
+  return { read: async () => ({ token: await read(), dueMs: Number.POSITIVE_INFINITY }) };
 }
 
 function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput): () => Promise<string> {

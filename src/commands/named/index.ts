@@ -9,22 +9,17 @@ import type { Context, Run } from '../../context.js';
 import { readCondition, readParameter } from '../shared/list/flags.js';
 import type { NamedListOptions } from './list.js';
 
-type Kind = 'organization' | 'zone' | 'model';
+/** What there is, and which of them: a list with three names. */
+const LISTED = {
+  organization: 'that the token may see',
+  zone: 'for --zone; -o geojson has their outlines',
+  model: 'of bicycles',
+} as const;
 
-export function addOrganizations(program: Command, run: Run): void {
-  addNamed(program, run, 'organization', 'that the token may see');
-}
-
-export function addZones(program: Command, run: Run): void {
-  addNamed(program, run, 'zone', 'for --zone; -o geojson has their outlines');
-}
-
-export function addModels(program: Command, run: Run): void {
-  addNamed(program, run, 'model', 'of bicycles');
-}
-
-function addNamed(program: Command, run: Run, kind: Kind, what: string): void {
+/** Declares the noun of one of them. */
+export const addNamed = (kind: keyof typeof LISTED) => (program: Command, run: Run) => {
   const { many, one } = NAMED[kind];
+  const what = LISTED[kind];
   const lines = [
     ['list them', `fleet ${many} list`],
     ['the names and UUIDs, as CSV', `fleet ${many} list --columns name,uuid -o csv`],
@@ -54,4 +49,4 @@ function addNamed(program: Command, run: Run, kind: Kind, what: string): void {
       }),
     );
   offerColumns(list, NAMED_FIELDS.fields);
-}
+};
