@@ -224,7 +224,7 @@ describe('edit', () => {
     expect(ran.code).toBe(0);
     expect(sent(ran).map(({ method, body }) => [method, body])).toEqual([
       ['PUT', expect.stringContaining('"weight":22.50')],
-      ['PATCH', '{"weight":22.50,"concurrency_version":8}'],
+      ['PATCH', '{"concurrency_version":8,"weight":22.50}'],
     ]);
   });
 

@@ -22,6 +22,7 @@ export interface ActOnBicyclesOptions extends ActOptions {
 
 /** Transitions that ask first, and want a word typed: the document shows no way back from them. */
 const GRAVE_TRANSITIONS = ['retire', 'declare_unrecoverable'];
+const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS };
 
 /**
  * Assumed: where the name of a transition says so, its target state (section 3: "target states … not shown"). Only used for a bicycle
@@ -41,13 +42,8 @@ export async function actOnBicycles(
   words: readonly string[],
   options: ActOnBicyclesOptions,
 ): Promise<void> {
-  const verbs = {
-    kind: 'transition',
-    known: TRANSITIONS,
-    grave: GRAVE_TRANSITIONS,
-    mayBeUnknown: options.allowUnknown === true,
-  };
-  const { texts, name: transition } = readWords(words, BICYCLE, verbs);
+  const mayBeUnknown = options.allowUnknown === true;
+  const { texts, name: transition } = readWords(words, BICYCLE, { ...VERBS, mayBeUnknown });
   const action: Action = {
     resource: BICYCLE,
     verb: transition,

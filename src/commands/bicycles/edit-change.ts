@@ -16,7 +16,7 @@ import { carryOut } from '../shared/bulk/carry-out.js';
 import { describeBefore } from '../shared/bulk/evidence.js';
 import type { BulkChange, BulkPlan, ChangeOptions, Decide, Doubt, Task, TaskDecision } from '../shared/bulk/plan.js';
 import { describe } from '../shared/list/pick-one.js';
-import { type FieldFlags, readLink } from './fields.js';
+import { type FieldFlags, isField, readLink } from './fields.js';
 import type { EditMethod } from './flag-values.js';
 import { fetchBicycle } from './get.js';
 
@@ -134,20 +134,10 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
 /** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
 function requestFor(method: EditMethod, { task, before, changed }: Edit): HttpRequest {
   // Assumed: an edit may write what a creation takes (section 4.2).
-  const kept = NEW_BICYCLE_FIELDS.filter((field) => Object.hasOwn(before, field)).map((field) => [
-    field,
-    before[field],
-  ]);
-  const changes = Object.fromEntries(changed);
-  const version = before['concurrency_version'];
-  const body = {
-    ...(method === 'PUT' ? Object.fromEntries(kept) : {}),
-    ...changes,
-    // Observed: an edit without it is not checked against edits of others.
-    ...(version === undefined || version === null || Object.hasOwn(changes, 'concurrency_version')
-      ? {}
-      : { concurrency_version: version }),
-  };
+  const kept = method === 'PUT' ? Object.entries(before).filter(([field]) => isField(field)) : [];
+  // Observed: an edit without its version is not checked against edits of others.
+  const version = Object.entries(before).filter(([field, value]) => field === 'concurrency_version' && value !== null);
+  const body = Object.fromEntries([...kept, ...version, ...changed]);
   const uuid = String(task.uuid);
   return { method, path: BICYCLE.path(uuid), body: writeJson(body), subject: SUBJECT, shownBy: BICYCLE.shownBy(uuid) };
 }

@@ -27,17 +27,11 @@ export async function editBicycle(context: Context, text: string, options: EditO
   const label = describe(uuid, edit.task.name);
   if (edit.changed.length === 0) return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
-  await carryOutEdits(
-    context,
-    [edit],
-    options,
-    { shape: ACTION, isStdin: false, show },
-    {
-      // Off a terminal a whole UUID is as sure as --yes.
-      isAlwaysAsked: found !== undefined || canAsk(context),
-      explain: (error) => explainFailure(error, label, options.method),
-    },
-  );
+  // Off a terminal a whole UUID is as sure as --yes.
+  const isAlwaysAsked = found !== undefined || canAsk(context);
+  const explain = (error: FleetError) => explainFailure(error, label, options.method);
+  const plan = { shape: ACTION, isStdin: false, show };
+  await carryOutEdits(context, [edit], options, plan, { isAlwaysAsked, explain });
 }
 
 /** The changes that the flags ask for: what each field is to be, by what it is now. */

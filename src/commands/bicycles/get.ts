@@ -53,16 +53,13 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   const newest = [['bicycle', uuid] as const, ['ordering', '-created'] as const];
   const alerts = await readAlertsOf(context, new Set([uuid]), newest, 1);
   const changes = await readLastChanges(context, client, uuid);
-  const card = drawCard(
-    item.value,
-    { alerts: alerts?.slice(0, ALERTS_SHOWN).map(({ value }) => value), changes },
-    {
-      width: io.stdout.width() ?? 80,
-      paint: await loadPaint(io.stdout.colorLevel),
-      now: context.clock.wallMs(),
-      isWhole: flags.wide === true || flags.truncate === false,
-    },
-  );
+  const content = { alerts: alerts?.slice(0, ALERTS_SHOWN).map(({ value }) => value), changes };
+  const card = drawCard(item.value, content, {
+    width: io.stdout.width() ?? 80,
+    paint: await loadPaint(io.stdout.colorLevel),
+    now: context.clock.wallMs(),
+    isWhole: flags.wide === true || flags.truncate === false,
+  });
   await io.stdout.write(forScreen(card, io.stdout));
 }
 

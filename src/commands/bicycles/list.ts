@@ -5,6 +5,7 @@ import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import type { Item } from '../../http/types.js';
+import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, type LatLon, withDistance } from '../../views/distance.js';
 import { uuidOfNamed } from '../named/find.js';
@@ -58,11 +59,7 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
     // `name` looks at names alone. A service that does not know it has perhaps `query`, and another bicycle is in neither answer.
     query.push(['name', name], ['query', name]);
     const wanted = name.toLowerCase();
-    checks.push(({ value }) =>
-      String(value.name ?? '')
-        .toLowerCase()
-        .includes(wanted),
-    );
+    checks.push(({ value }) => (textOf(value.name) ?? '').toLowerCase().includes(wanted));
   }
   if (ordering !== undefined) query.push(['ordering', ordering]);
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };

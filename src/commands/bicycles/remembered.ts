@@ -15,11 +15,6 @@ const MOST_MATCHES = 100;
 const NAMED = 'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
-/** Behind every digit and the dash comes g. */
-function rangeOf(prefix: string): [string, string] {
-  return [prefix.toLowerCase(), `${prefix.toLowerCase()}g`];
-}
-
 /**
  * Every bicycle that the text may mean, by its UUID in lower case, as the look-up in the list has it: of an organization, or of all of them, also
  * those that left the list.
@@ -30,7 +25,7 @@ export async function findRemembered(
   organization?: string,
   withGone = false,
 ): Promise<Map<string, Item<Bicycle>>> {
-  const typed = wholeUuid(text) ?? text;
+  const prefix = (wholeUuid(text) ?? text).toLowerCase();
   const among = withGone ? '' : ' AND gone IS NULL';
   const [scope, owner] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
   const select = async (condition: string, values: readonly Value[]): Promise<Item<Bicycle>[]> => {
@@ -40,7 +35,8 @@ export async function findRemembered(
   };
   // A condition each: of two joined by OR, a database would not use every index.
   const named = await select(NAMED, [text, text, text]);
-  const begun = isPrefix(typed) ? await select(IN_RANGE, rangeOf(typed)) : [];
+  // Behind every digit and the dash comes g.
+  const begun = isPrefix(prefix) ? await select(IN_RANGE, [prefix, `${prefix}g`]) : [];
   return new Map([...named, ...begun].map((item) => [String(item.value.uuid).toLowerCase(), item]));
 }
 
