@@ -32,7 +32,7 @@ export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const west = longitudeOf(view.x) - (across / 2 / view.worldDots) * 360;
   const last = Math.floor((west + (across / view.worldDots) * 360) / meridianStep);
   for (let index = Math.ceil(west / meridianStep); index <= last; index++) {
-    const degrees = wrapDegrees(index * meridianStep);
+    const degrees = longitudeOf(worldX(index * meridianStep));
     const [at] = toDots(view, extent, { x: worldX(degrees), y: 0 });
     if (at < 0 || at >= width || meridians.some((tick) => Math.abs(tick.at - at) < 1)) continue;
     meridians.push({ at, label: showDegrees(degrees, 'EW', meridianStep, hasDegreeSign) });
@@ -51,10 +51,6 @@ export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
 /** The smallest round step of so many degrees at least. */
 function smallestStep(least: number): number {
   return STEPS_DEGREES.filter((step) => step >= least).at(-1) ?? 60;
-}
-
-function wrapDegrees(degrees: number): number {
-  return degrees - 360 * Math.floor((degrees + 180) / 360);
 }
 
 /** `13.4°E`: as many decimals as the step needs, and no sign. */

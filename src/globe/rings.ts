@@ -53,19 +53,21 @@ function close(positions: number[][]): number[][] | undefined {
 /** The parts of a polygon on both sides of the antimeridian. */
 function cut(rings: number[][][]): number[][][][] {
   const start = rings[0]?.[0]?.[0] ?? 0;
-  // Longitudes beyond 180° where a ring goes on across it.
-  const unrolled = rings.map((ring) => {
-    let east = start;
-    return ring.map(([longitude = 0, latitude = 0]) => {
-      east += shortWay(longitude - east);
-      return [east, latitude];
-    });
-  });
+  const unrolled = rings.map((ring) => unroll(ring, start));
   const isAcross = unrolled.flat().some(([longitude = 0]) => Math.abs(longitude) > 180);
   if (!isAcross) return [rings];
   return [-360, 0, 360].flatMap((degrees) => {
     const [outer, ...holes] = unrolled.map((ring) => close(clip(clip(ring, degrees, 1), degrees, -1)));
     return outer === undefined ? [] : [[outer, ...holes.filter((ring) => ring !== undefined)]];
+  });
+}
+
+/** A ring that goes on beyond 180° where it crosses the antimeridian, from that longitude on. */
+export function unroll(ring: readonly number[][], start: number): number[][] {
+  let east = start;
+  return ring.map(([longitude = 0, latitude = 0]) => {
+    east += shortWay(longitude - east);
+    return [east, latitude];
   });
 }
 

@@ -12,7 +12,10 @@ export interface Filter {
 
 export const EVERYTHING: Filter = { words: {}, text: '' };
 
-export type SortField = 'name' | 'state' | 'charge' | 'seen';
+/** What each column of the table is sorted by. */
+const SORT_KEYS = { name: 'nameKey', state: 'state', charge: 'percent', seen: 'seenMs' } as const;
+
+export type SortField = keyof typeof SORT_KEYS;
 
 export interface PageSort {
   readonly field: SortField;
@@ -41,14 +44,9 @@ export function inView(bicycles: readonly PageBicycle[], { west, east, north, so
 /** Sorted; what has no value comes last in either direction, and what is equal in the order in which it came. */
 export function sortBicycles(bicycles: readonly PageBicycle[], { field, isDescending }: PageSort): PageBicycle[] {
   const turn = isDescending ? -1 : 1;
-  const keyOf = {
-    name: ({ nameKey }: PageBicycle) => nameKey,
-    state: ({ state }: PageBicycle) => state,
-    charge: ({ percent }: PageBicycle) => percent,
-    seen: ({ seenMs }: PageBicycle) => seenMs,
-  }[field];
+  const key = SORT_KEYS[field];
   return bicycles.toSorted((a, b) => {
-    const [one, other] = [keyOf(a), keyOf(b)];
+    const [one, other] = [a[key], b[key]];
     if (one === null || other === null) return Number(one === null) - Number(other === null);
     return one < other ? -turn : one > other ? turn : 0;
   });

@@ -3,6 +3,7 @@
 import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
 import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
+import { unroll } from '../globe/rings.js';
 import { readBlock } from './dom.js';
 import { readColour } from './looks.js';
 import type { Tiles } from './payload.js';
@@ -14,7 +15,8 @@ export function styleOf(tiles: Tiles | null): StyleSpecification {
   );
   // A feature a polygon: in one of many MapLibre takes those that turn the other way for holes.
   const features = polygons.map((rings): GeoJSON.Feature => {
-    const coordinates = rings.map((ring) => throughPole(unturned(ring)));
+    // Beyond the date line too, instead of jumping to its other side; MapLibre draws what is beyond on both sides.
+    const coordinates = rings.map((ring) => throughPole(unroll(ring, ring[0]?.[0] ?? 0)));
     return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates } };
   });
   return {
@@ -44,17 +46,6 @@ export function paintLand(map: MapLibre, tiles: Tiles | null): void {
   for (const { id, paint } of layersOf(tiles)) {
     for (const [name, value] of Object.entries(paint ?? {})) map.setPaintProperty(id, name as 'line-color', value);
   }
-}
-
-/** Longitudes that go on over the date line, instead of jumping to its other side; MapLibre draws what is beyond on both sides. */
-function unturned(line: readonly GeoJSON.Position[]): GeoJSON.Position[] {
-  let turn = 0;
-  return line.map(([longitude = 0, latitude = 0], index) => {
-    const before = line[index - 1]?.[0] ?? longitude;
-    if (longitude - before > 180) turn -= 360;
-    else if (before - longitude > 180) turn += 360;
-    return [longitude + turn, latitude];
-  });
 }
 
 /** A coast that runs around a pole is closed through it. */

@@ -42,8 +42,8 @@ export function drawOverlay(overlay: HTMLElement, state: PageMapState, onPress: 
   };
   const isSeen = (point: Point) => {
     const [left, top] = toDots(view, extent, point);
-    const isBeside = left <= -BEYOND_PIXELS || left >= extent.width + BEYOND_PIXELS;
-    return !isBeside && top > -BEYOND_PIXELS && top < extent.height + BEYOND_PIXELS;
+    const isNear = (at: number, length: number) => at > -BEYOND_PIXELS && at < length + BEYOND_PIXELS;
+    return isNear(left, extent.width) && isNear(top, extent.height);
   };
   const names = towns.map((town) => {
     const transform = `${placed(town)} translate(-50%, -50%)`;

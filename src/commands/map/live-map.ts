@@ -1,8 +1,7 @@
 // The map of `--live`: what is known of the fleet as a frame, and what the keys can be about.
 
-import type { Bicycle } from '../../api/bicycle.js';
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { eastOf, type View } from '../../globe/projection.js';
-import { textOf } from '../../terminal/values.js';
 import type { DrawnMap } from '../../views/map/frame.js';
 import type { MapSeen, MapState, MapTarget } from '../../views/map/keys.js';
 import type { Look, Piece } from '../../views/map/legend.js';
@@ -40,16 +39,12 @@ export function openLiveMap() {
   };
 }
 
-function uuidOf({ uuid }: Bicycle): string | undefined {
-  return textOf(uuid)?.toLowerCase();
-}
-
 function placeOf({ places }: Scene, uuid: string): BicyclePoint | undefined {
-  return places.find(({ bicycle }) => uuidOf(bicycle) === uuid);
+  return places.find(({ bicycle }) => bicycleUuid(bicycle) === uuid);
 }
 
 function targetOf(places: readonly BicyclePoint[]): MapTarget {
-  return { uuids: places.map(({ bicycle }) => uuidOf(bicycle) ?? ''), points: places };
+  return { uuids: places.map(({ bicycle }) => bicycleUuid(bicycle) ?? ''), points: places };
 }
 
 function seenOf({ layout, view, extent }: DrawnMap, scene: Scene): MapSeen {

@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
-import type { Bicycle } from '../../api/bicycle.js';
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { exactValue } from '../../json/exact.js';
 import type { Alerts, Details, FieldTexts, PageAlert, PageRow } from '../../page/payload.js';
@@ -14,7 +14,7 @@ import { positionOf } from './scene.js';
 
 export function rowOf(bicycle: Bicycle): PageRow {
   return {
-    uuid: packedUuidOf(bicycle),
+    uuid: bicycleUuid(bicycle) ?? '',
     name: cutText(textOf(bicycle.name)) ?? null,
     state: valueIn('state', bicycle, 0),
     percent: numberOf(bicycle.state_of_charge) ?? null,
@@ -75,8 +75,4 @@ function cutText(text: string | undefined): string | undefined {
   return text === undefined || text.length <= LONGEST_TEXT_CHARACTERS
     ? text
     : `${text.slice(0, LONGEST_TEXT_CHARACTERS)}…`;
-}
-
-export function packedUuidOf({ uuid }: Bicycle): string {
-  return textOf(uuid)?.toLowerCase() ?? '';
 }
