@@ -176,7 +176,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/cli': 715,
   'src/follower': 1_340,
   'src/globe': 237,
-  'src/http/*.ts': 1_452,
+  'src/http/*.ts': 1_447,
   'src/http/stream': 555,
   'src/json': 241,
   'src/mirror': 1_996,

@@ -175,11 +175,7 @@ export function redirectTarget({ status, headers }: Head, url: URL, hop: number)
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Headers {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
-    ),
-  );
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]));
 }
 
 /**

@@ -21,7 +21,7 @@ export function cutTo(text: string, length: number): string {
  * proxy or a login page sent goes into a message through here.
  */
 export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): string {
-  const loose = cutTo(cutTo(text, WINDOW_CHARACTERS), LOOSE_LENGTH_CHARACTERS);
+  const loose = cutTo(text, LOOSE_LENGTH_CHARACTERS);
   const line = loose.replace(/\s+/g, ' ').trim();
   return line.length <= length && loose.length === text.length ? line : `${cutTo(line, length - 1)}…`;
 }

@@ -3,8 +3,6 @@
 import type { Dispatcher } from 'undici';
 import { openRoutes } from './proxy.js';
 
-export { isLoopback } from './loopback.js';
-
 export type { Dispatcher };
 
 export type Network = Awaited<ReturnType<typeof openNetwork>>;

@@ -2,7 +2,7 @@
 
 import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
-import { isLoopback } from '../http/network.js';
+import { isLoopback } from '../http/loopback.js';
 import { isTrue, KEY_NAMES, KEYS, type KeyName, type Parsed, type SettingFlags, type SettingKey } from './keys.js';
 import { DEFAULT_PROFILE, type Stored } from './store.js';
 

@@ -1,7 +1,7 @@
 // The profile that belongs to `fleet sandbox`: nothing else logs in to it, and the sandbox writes into no other.
 
 import { configError } from '../errors.js';
-import { isLoopback } from '../http/network.js';
+import { isLoopback } from '../http/loopback.js';
 import type { SettingsFolder } from './folder.js';
 import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './store.js';
 

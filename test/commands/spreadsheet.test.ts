@@ -51,10 +51,11 @@ describe('-o xlsx', () => {
     ['stats', ['bicycles', 'stats']],
     ['alerts', ['alerts', 'list', '--limit', '5']],
     ['zones', ['zones', 'list']],
+    ['a page that api is answered', ['api', '/bicycles/']],
   ])('%s', async (_what, args) => {
     const path = join(folder, 'out.xlsx');
     expect(await fleet([...args, '-o', 'xlsx', '--file', path])).toMatchObject({ code: 0 });
-    expect((await rowsOf(path)).length).toBeGreaterThan(1);
+    expect((await rowsOf(path)).length).toBeGreaterThan(2);
   });
 
   test('also what jq makes, and what api is answered, goes into the file', async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';
-import { isLoopback } from '../../src/http/network.js';
+import { isLoopback } from '../../src/http/loopback.js';
 import { findKey, parseForStore, type SettingFlags } from '../../src/settings/keys.js';
 import type { Settings } from '../../src/settings/resolve.js';
 import * as resolving from '../../src/settings/resolve.js';

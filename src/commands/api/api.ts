@@ -51,7 +51,7 @@ const ANYTHING: Shape<Resource> = {
 };
 
 /** The formats that show items rather than the answer as a whole. */
-const FORMATS_OF_ITEMS: readonly Format[] = ['table', 'jsonl', 'csv', 'tsv', 'uuid', 'geojson'];
+const FORMATS_OF_ITEMS: readonly Format[] = ['table', 'jsonl', 'csv', 'tsv', 'uuid', 'geojson', 'xlsx'];
 
 /**
  * Sends one request and prints its answer; with `--paginate` the items of all pages. Throws a usage error for anything that cannot be
