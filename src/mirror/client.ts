@@ -6,12 +6,12 @@ import { wholeUuid } from '../api/links.js';
 import { FleetError, usageError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { ListPage } from '../http/pages.js';
-import type { HttpAnswer, HttpRequest, Item, Query } from '../http/types.js';
+import type { HttpAnswer, HttpRequest, Query } from '../http/types.js';
 import { parseJson } from '../json/parse.js';
-import type { Database, Row, Value } from './database.js';
+import type { Database, Value } from './database.js';
 import { likeText } from './dialect.js';
 import type { Mirror } from './open.js';
-import { orderOf } from './rows.js';
+import { lateItem, orderOf } from './rows.js';
 
 /** Pages as the service has them, where a list is not read whole. */
 const PAGE_ITEMS = 20;
@@ -187,23 +187,10 @@ async function* readPages<T>(
   let came = skipped;
   const next: Query = [['page', String(page + 1)]];
   for await (const rows of isOne ? [await database.all(sql, values)] : database.each(sql, values)) {
-    const items = rows.map((each) => itemOf<T>(each));
+    const items = rows.map(({ raw }) => lateItem<T>(String(raw), parseJson));
     came += items.length;
     const isLast = isOne && came >= count;
     yield { count: Math.max(count, came), items, fresh: items, next: isLast ? undefined : next, trace: {} };
   }
   if (!isOne) yield { count: most > count ? came : count, items: [], fresh: [], next: undefined, trace: {} };
-}
-
-/** An object as the mirror has it; its value is read when it is asked for. */
-function itemOf<T>({ raw }: Row): Item<T> {
-  const json = String(raw);
-  let value: T | undefined;
-  return {
-    json,
-    get value(): T {
-      value ??= parseJson(json) as T;
-      return value;
-    },
-  };
 }

@@ -179,3 +179,15 @@ export function storableUuid(envelope: PushEnvelope): string | undefined {
 function isId(uuid: unknown): boolean {
   return typeof uuid !== 'string' || uuid.length <= LONGEST_ID_CHARACTERS;
 }
+
+/** An object in a database whose value is read when it is asked for. */
+export function lateItem<T>(json: string, read: (json: string) => unknown): Item<T> {
+  let value: T | undefined;
+  return {
+    json,
+    get value(): T {
+      value ??= read(json) as T;
+      return value;
+    },
+  };
+}

@@ -6,6 +6,7 @@ import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Answer, TableColumn, Value } from '../../mirror/database.js';
+import { lateItem } from '../../mirror/rows.js';
 import { clean } from '../../terminal/clean.js';
 import type { ListedItem, Shape } from '../../terminal/formats.js';
 import { readStdin } from '../../terminal/stdin.js';
@@ -102,13 +103,7 @@ function rowOf(names: readonly string[], columns: readonly TableColumn[], cells:
   const fields = columns.map((column, index) => {
     return `${JSON.stringify(names[index])}:${cellJson(cells[index] ?? null, column)}`;
   });
-  const json = `{${fields.join(',')}}`;
-  return {
-    json,
-    get value() {
-      return readExact(json) as Record;
-    },
-  };
+  return lateItem(`{${fields.join(',')}}`, readExact);
 }
 
 function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn): string {

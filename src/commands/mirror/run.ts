@@ -4,8 +4,10 @@ import { setFlagsFromString } from 'node:v8';
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { Replaced } from '../../mirror/writers.js';
+import { resume } from '../../mirror/store.js';
+import { inUse, type Lease, Replaced, releaseLease, takeLease, writerName } from '../../mirror/writers.js';
 import { requireSseUrl } from '../../settings/resolve.js';
+import { momentOf, sleep } from '../../system/clock.js';
 import { showDuration } from '../../terminal/time.js';
 import { count } from '../../views/stream.js';
 import { seesAllOf } from '../shared/follow/start.js';
@@ -13,7 +15,6 @@ import { followTopics } from '../shared/follow/stream.js';
 import { mirrorAlerts, readAlertPages } from './alerts.js';
 import { serveCounters } from './metrics.js';
 import { type MirrorSession, type OnceOptions, runSession, withMirrorSession } from './session.js';
-import { becomeWriter } from './standby.js';
 
 export interface MirrorRunOptions extends OnceOptions {
   metrics?: number;
@@ -51,6 +52,46 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
     session.runBeside(mirrorAlerts(session, client));
     await runSession(session, client, () => {}).finally(() => sumUp(session));
   });
+}
+
+/** How often a writer that waits looks for the one before it. */
+const LOOK_MS = 1_000;
+
+/**
+ * Takes the lease, and says where to go on. A writer that was killed cannot let go of it: whether the one before lives, its next heartbeat
+ * shows. Throws a FleetError of kind `config` where it lives, unless this one stands by.
+ */
+async function becomeWriter(session: MirrorSession): Promise<void> {
+  const { context, keeper, writer, topics, report, held, queue, ledger, atEnd, written } = session;
+  const { standby = false } = session.options;
+  const { clock, signal } = context;
+  let before: Lease | undefined;
+  for (;;) {
+    const other = await keeper.run((database) => takeLease(database, writer));
+    if (other === undefined) break;
+    const closed = held.closed();
+    if (closed !== undefined) throw closed.error;
+    if (!standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
+    if (before?.owner !== other.owner) {
+      const { organization, pid, host } = other;
+      const line = `${writerName(other)} keeps ${organization}; waiting ${standby ? 'for its end' : 'to see whether it still runs'}`;
+      report.print(false, 'waiting', line, { organization, pid, host });
+    }
+    before = other;
+    await sleep(clock, LOOK_MS, signal);
+  }
+  atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
+  const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
+  const isHeld = found.heardMs !== undefined && topics.size > 0 && held.covers(topics.keys(), found.heardMs);
+  session.found = { ...found, isHeld };
+  session.startedAt = momentOf(clock);
+  session.follower = session.openFollower(session.startedAt);
+  session.follower.resume(session.found, session.startedAt);
+  ledger.setSize(found.rows);
+  ledger.resumeLeaving(found.leaving ?? []);
+  written.heardMs = found.heardMs ?? clock.wallMs();
+  session.emit = queue.push;
+  for (const event of held.release()) queue.push(event, event.type === 'message' ? event.data.length : 0);
 }
 
 /** The last line: what this run brought. */

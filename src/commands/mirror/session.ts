@@ -171,8 +171,7 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
 export async function runSession(session: MirrorSession, client: Client, onSettled: () => void): Promise<void> {
-  const { context, queue, found, signal, follower, report, outputs } = session;
-  if (found !== undefined) follower.resume(found, momentOf(context.clock));
+  const { context, queue, signal, follower, report, outputs } = session;
   queue.push({ type: 'tick' });
   every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
   const { error } = await runLoop<ReadEvent, FollowerOutput, never>(context, queue, session, {
