@@ -131,12 +131,6 @@ export type Run = <Given extends unknown[]>(
   load: () => Promise<(context: Context, ...given: Given) => Promise<void>>,
 ) => (...given: [...Given, ...unknown[]]) => Promise<void>;
 
-export interface OpenContext {
-  context: Context;
-  /** Closes every connection. */
-  close(): Promise<void>;
-}
-
 /** Creates a value on first use, then returns the same one. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
@@ -147,12 +141,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** Opens the context of one command. */
-export function openContext(
-  world: Pick<World, 'clock' | 'abandon'>,
-  io: Io,
-  flags: GlobalFlags,
-  signals: Signals,
-): OpenContext {
+export function openContext(world: Pick<World, 'clock' | 'abandon'>, io: Io, flags: GlobalFlags, signals: Signals) {
   const { clock } = world;
   const { signal } = signals;
   // Every request in flight listens to them, and there can be 64: Node would warn of a leak.
@@ -180,19 +169,20 @@ export function openContext(
   const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, { io, clock, signal, notice })));
   const endings: (() => Promise<void>)[] = [];
   const atEnd = (work: () => Promise<void>) => void endings.push(work);
+  const context: Context = { ...signals, io, flags, clock, settings, token, network, client, jq, notice, atEnd };
   return {
-    context: { ...signals, io, flags, clock, settings, token, network, client, jq, notice, atEnd },
+    context,
+    /** Closes every connection. */
     close: async () => {
       for (const work of endings) await work();
       over.abort(new FleetError('interrupted', 'the command is over'));
-      const { isLookingUp } = await connections.close();
-      if (isLookingUp) world.abandon?.();
+      await connections.close(world.abandon);
       if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
     },
   };
 }
 
-/** The network of the process and its clients, each opened on first use; whether it still waits for a name server when it is closed. */
+/** The network of the process and its clients, each opened on first use; what still waits for a name server when it is closed is abandoned. */
 function openConnections(given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>) {
   const { io, flags, clock, signal, settings, token } = given;
   let opened: Promise<Network> | undefined;
@@ -228,11 +218,11 @@ function openConnections(given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal
   };
   const sharedClient = once(() => clientWith({}));
   const client: Context['client'] = (overrides) => (overrides === undefined ? sharedClient() : clientWith(overrides));
-  const close = async () => {
+  const close = async (abandon: World['abandon']) => {
     // A failure to open it was reported already.
     const connections = await opened?.catch(() => undefined);
     await connections?.close();
-    return { isLookingUp: connections?.isLookingUp() === true };
+    if (connections?.isLookingUp()) abandon?.();
   };
   return { network, client, close };
 }

@@ -9,15 +9,7 @@ import { fitHelp, type HelpScreen, helpConfiguration, helpFirstPage, helpWidth }
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { addBicycles } from './commands/bicycles/index.js';
 import type { OfflineFlags } from './commands/shared/offline.js';
-import {
-  type Context,
-  type GlobalFlags,
-  type OpenContext,
-  openContext,
-  type Run,
-  type Signals,
-  type World,
-} from './context.js';
+import { type Context, type GlobalFlags, openContext, type Run, type Signals, type World } from './context.js';
 import { FleetError, usageError } from './errors.js';
 import { programVersion } from './system/program-files.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
@@ -72,7 +64,7 @@ const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /** Runs one command line. Throws what ends it, a command line that is not understood as a usage error. */
 export async function runProgram(argv: readonly string[], world: World, io: Io, signals: Signals): Promise<void> {
-  let opened: OpenContext | undefined;
+  let opened: ReturnType<typeof openContext> | undefined;
   let helpText = '';
   const run: Run =
     (load) =>

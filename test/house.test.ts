@@ -171,9 +171,9 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 636,
+  'src/*.ts': 619,
   'src/api': 299,
-  'src/cli': 715,
+  'src/cli': 714,
   'src/follower': 1_340,
   'src/globe': 237,
   'src/http/*.ts': 1_447,
@@ -191,12 +191,12 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/api': 300,
   'src/commands/auth': 559,
   'src/commands/bicycles': 1_398,
-  'src/commands/completion': 265,
-  'src/commands/config': 258,
-  'src/commands/demo': 103,
+  'src/commands/completion': 262,
+  'src/commands/config': 248,
+  'src/commands/demo': 106,
   'src/commands/doctor': 398,
   'src/commands/gbfs': 621,
-  'src/commands/help': 239,
+  'src/commands/help': 240,
   'src/commands/journal': 79,
   'src/commands/map': 833,
   'src/commands/mirror': 1_117,

@@ -13,18 +13,15 @@ export function showExamples(command: Command): string {
   return lines.length === 0 ? '' : `Examples:\n${lines.join('\n')}`;
 }
 
-/** Adds the examples to a command's help. */
-export function examples(command: Command, ...pairs: readonly Example[]): Command {
-  EXAMPLES.set(command, pairs);
-  return command.addHelpText('after', `\n${showExamples(command)}`);
-}
-
 /** What a verb is called, what it does in a line, and its page of help. */
 type Words = readonly [name: string, summary: string, description: string];
 
 /** Declares a verb of a noun, or a noun, with its examples. */
 export function addVerb(noun: Command, [name, summary, description]: Words, ...pairs: readonly Example[]) {
   const verb = noun.command(name);
-  examples(verb, ...pairs);
-  return verb.summary(summary).description(description);
+  EXAMPLES.set(verb, pairs);
+  return verb
+    .summary(summary)
+    .description(description)
+    .addHelpText('after', `\n${showExamples(verb)}`);
 }

@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { createOption } from '../../cli/command.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { oneOf } from '../../cli/options.js';
 import { CALLBACK, SHELLS, type Shell } from '../../cli/shells.js';
 import type { Run } from '../../context.js';
@@ -15,15 +15,20 @@ interface CompletionOptions {
 }
 
 export function addCompletion(program: Command, run: Run): void {
-  const completion = program
-    .command('completion')
-    .summary('complete commands, flags and values in the shell')
-    .description(
-      [
-        'Print the script that completes fleet in your shell: commands, flags, words such as states and',
-        'transitions, and bicycles. --install puts it where the shell finds it.',
-      ].join(' '),
-    )
+  addVerb(
+    program,
+    [
+      'completion',
+      'complete commands, flags and values in the shell',
+      `Print the script that completes fleet in your shell: commands, flags, words such as states and
+transitions, and bicycles. --install puts it where the shell finds it.`,
+    ],
+    ['install it', 'fleet completion bash --install'],
+    ['remove it', 'fleet completion bash --uninstall --yes'],
+    ['only in this shell', 'source <(fleet completion bash)'],
+    ['fish', 'fleet completion fish | source'],
+    ['PowerShell', 'fleet completion powershell --install'],
+  )
     .argument('<shell>', `one of ${SHELLS.join(', ')}`, oneOf('shell', SHELLS))
     .option('--install', 'show the change, ask, and make it')
     .addOption(createOption('--uninstall', 'remove what --install wrote').conflicts('install'))
@@ -35,14 +40,6 @@ export function addCompletion(program: Command, run: Run): void {
         return context.io.stdout.write((await import('../../cli/shell-scripts.js')).SCRIPTS[shell]);
       }),
     );
-  examples(
-    completion,
-    ['install it', 'fleet completion bash --install'],
-    ['remove it', 'fleet completion bash --uninstall --yes'],
-    ['only in this shell', 'source <(fleet completion bash)'],
-    ['fish', 'fleet completion fish | source'],
-    ['PowerShell', 'fleet completion powershell --install'],
-  );
   program
     .command(CALLBACK, { hidden: true })
     .argument('[words...]')

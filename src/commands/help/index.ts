@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { type CompletionPoint, collectWith, type Offers, offerCommand } from '../../cli/completions.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { pathOf, showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
@@ -14,10 +14,17 @@ import { TOPIC_NAMES, TOPICS, topicOf } from './names.js';
 const TOPIC_LINES = showPairs(Object.entries(TOPICS));
 
 export function addHelp(program: Command, run: Run): void {
-  const help = program
-    .command('help')
-    .summary('show help for a command or topic; "help topics" lists topics')
-    .description(`Show help for a command or a topic:\n${TOPIC_LINES}`)
+  addVerb(
+    program,
+    [
+      'help',
+      'show help for a command or topic; "help topics" lists topics',
+      `Show help for a command or a topic:\n${TOPIC_LINES}`,
+    ],
+    ['help for a command, the same as --help', 'fleet help bicycles list'],
+    ['list the topics', 'fleet help topics'],
+    ['write the manual where man looks', 'fleet help --man-pages ~/.local/share/man'],
+  )
     .argument('[command|topic...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
     .option('--man-pages <folder>', 'write the manual into this folder, as pages for man')
     .action(
@@ -30,12 +37,6 @@ export function addHelp(program: Command, run: Run): void {
         return (await import('./topics.js')).showTopic(context, topic, program);
       }),
     );
-  examples(
-    help,
-    ['help for a command, the same as --help', 'fleet help bicycles list'],
-    ['list the topics', 'fleet help topics'],
-    ['write the manual where man looks', 'fleet help --man-pages ~/.local/share/man'],
-  );
 }
 
 /** The command that the words name. Throws a usage error that names the nearest. */

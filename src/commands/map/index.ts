@@ -1,7 +1,7 @@
 // Declares `fleet map`: its flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addFleetFilters } from '../bicycles/list-flags.js';
@@ -16,7 +16,15 @@ those that would overlap are one number, and those without a position or outside
 const DEFAULT_PORT = 4030;
 
 export function addMap(program: Command, run: Run): void {
-  const map = program.command('map').summary('draw the fleet on a map').description(DESCRIPTION);
+  const map = addVerb(
+    program,
+    ['map', 'draw the fleet on a map', DESCRIPTION],
+    ['the fleet on the terminal', 'fleet map'],
+    ['follow it on a full screen', 'fleet map --live'],
+    ['a page that works from a disk, offline', 'fleet map -o html --file fleet.html'],
+    ['the same page, moving as messages come', 'fleet map --serve'],
+    ['one city, as a picture for a report', 'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg'],
+  );
   addRoleFlag(addFleetFilters(map))
     .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
     .option('--live', 'fill the terminal and follow updates')
@@ -33,12 +41,4 @@ export function addMap(program: Command, run: Run): void {
       const options = port === undefined ? others : { ...others, serve: port };
       return run(async () => (await import('./map.js')).showMap)(options, command);
     });
-  examples(
-    map,
-    ['the fleet on the terminal', 'fleet map'],
-    ['follow it on a full screen', 'fleet map --live'],
-    ['a page that works from a disk, offline', 'fleet map -o html --file fleet.html'],
-    ['the same page, moving as messages come', 'fleet map --serve'],
-    ['one city, as a picture for a report', 'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg'],
-  );
 }

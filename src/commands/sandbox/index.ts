@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { collectWith, plain } from '../../cli/completions.js';
-import { examples } from '../../cli/examples.js';
+import { addVerb } from '../../cli/examples.js';
 import { oneOf, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -19,10 +19,11 @@ const FAULT_WORDS =
 const FAULTS = FAULT_WORDS.split(' ');
 
 export function addSandbox(program: Command, run: Run): void {
-  const sandbox = program
-    .command('sandbox')
-    .summary('run the whole service on this machine')
-    .description(
+  addVerb(
+    program,
+    [
+      'sandbox',
+      'run the whole service on this machine',
       `Run the whole service in memory on this machine, on loopback only, until Ctrl-C. Prints its addresses, an
 organization and a token, and saves them as the profile "sandbox". "fleet auth login --email" works as
 admin@example.org, operator@example.org and renter@example.org with any password but "wrong".
@@ -32,7 +33,17 @@ breaks the connection. drop cuts push connections after a time, stall silences t
 missed, resend all of it. norented tells of rentals to riders alone. shrink: a list loses a bicycle while it is read.
 throttle: 429 for a second action within a time. expire ends tokens.
 "fleet api -X DELETE /bicycles/UUID/" deletes a bicycle, which no message announces.`,
-    )
+    ],
+    ['then, in the next terminal: fleet --profile sandbox bicycles list', 'fleet sandbox'],
+    [
+      'a busy fleet on a bad network',
+      'fleet sandbox --rate 20 --fault latency=200ms --fault error=503:5% --fault drop=30s',
+    ],
+    [
+      'send alerts to a receiver in another terminal',
+      'fleet sandbox --webhook http://127.0.0.1:4020/ --webhook-secret try',
+    ],
+  )
     .option('--port <n>', 'port of the API, 0 for any free one', portNumber('--port'), 4010)
     .option('--sse-port <n>', 'port of the push channel, 0 for any free one', portNumber('--sse-port'), 4011)
     .option('--bicycles <n>', 'how many bicycles', wholeNumber('--bicycles', 0), 500)
@@ -56,18 +67,6 @@ throttle: 429 for a second action within a time. expire ends tokens.
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
     .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
     .action(run(async () => (await import('./sandbox.js')).runSandbox));
-  examples(
-    sandbox,
-    ['then, in the next terminal: fleet --profile sandbox bicycles list', 'fleet sandbox'],
-    [
-      'a busy fleet on a bad network',
-      'fleet sandbox --rate 20 --fault latency=200ms --fault error=503:5% --fault drop=30s',
-    ],
-    [
-      'send alerts to a receiver in another terminal',
-      'fleet sandbox --webhook http://127.0.0.1:4020/ --webhook-secret try',
-    ],
-  );
 }
 
 function readReplay(text: string): MirrorAddress {
