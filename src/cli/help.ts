@@ -1,6 +1,7 @@
 // How a page of help looks: wrapped at the width, long flags on lines of their own.
 
 import type { CommandUnknownOpts as Command, HelpConfiguration } from '@commander-js/extra-typings';
+import { wrapWords } from './wrap.js';
 
 /** Where help is read. */
 export interface HelpScreen {
@@ -98,20 +99,9 @@ function unfold(text: string): string {
 const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
 /** Wraps a line. One that begins with a term or a bullet keeps its text in a column behind it. */
-export function wrapHelp(text: string, width: number): string[] {
+function wrapHelp(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';
-  const indent = ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length);
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.match(/\s*\S+/g) ?? []) {
-    if (line.trim() !== '' && line.length + word.length > width) {
-      lines.push(line);
-      line = indent + word.trimStart();
-    } else {
-      line += word;
-    }
-  }
-  return [...lines, line];
+  return wrapWords(text, width, ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length));
 }
 
 /** Two columns: terms and their meanings. */

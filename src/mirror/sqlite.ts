@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { configError, FleetError, reasonOf, usageError } from '../errors.js';
-import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../system/folder.js';
+import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/folder.js';
 import {
   type Answer,
   CHUNK_ROWS,
@@ -37,7 +37,6 @@ const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
 /** A query sorts on the disk. */
 const FOR_READING = 'pragma temp_store = file';
-const OWN_FILE = 0o600;
 
 /** Opens the file. With access to write it is made, with its folder, for the user alone. */
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
@@ -170,7 +169,7 @@ async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   if (isReadOnly) throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
   try {
     await makeFolder(dirname(path), OWN_FOLDER_MODE);
-    await (await open(path, 'a', OWN_FILE)).close();
+    await (await open(path, 'a', OWN_FILE_MODE)).close();
   } catch (error) {
     throw new FleetError('output', `${path} cannot be written: ${reasonOf(error)}`, { cause: error });
   }

@@ -2,10 +2,7 @@
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { moveFile } from '../system/folder.js';
-
-/** Readable and writable only by the owner: credentials.json holds tokens, config.json a command that is run. */
-const OWNER_ONLY_MODE = 0o600;
+import { moveFile, OWN_FILE_MODE } from '../system/folder.js';
 
 /**
  * Replaces the content of the file by what `make` gives, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
@@ -23,7 +20,7 @@ export async function writeWithConf(target: string, make: () => object): Promise
   };
   try {
     removeDrafts();
-    const options = { cwd: folder, configName: name, fileExtension: '', configFileMode: OWNER_ONLY_MODE };
+    const options = { cwd: folder, configName: name, fileExtension: '', configFileMode: OWN_FILE_MODE };
     new Conf({ ...options, accessPropertiesByDotNotation: false, serialize: () => text }).store = { ...content };
     if (statSync(draft).size !== Buffer.byteLength(text)) throw new Error('no space left on the device');
     moveFile(draft, target);

@@ -5,6 +5,7 @@ import { dirname, isAbsolute, win32 } from 'node:path';
 
 /** For the owner alone. */
 export const OWN_FOLDER_MODE = 0o700;
+export const OWN_FILE_MODE = 0o600;
 
 /**
  * Makes a folder and those above it, where they are not there. Those it makes have exactly that mode, whatever the umask; without one they have

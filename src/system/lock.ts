@@ -2,9 +2,8 @@
 
 import { closeSync, promises as files, lstatSync, openSync, rmSync } from 'node:fs';
 import { every, sleep, systemClock } from './clock.js';
-import { hasCode, untilFree } from './folder.js';
+import { hasCode, OWN_FILE_MODE, untilFree } from './folder.js';
 
-const OWNER_ONLY_MODE = 0o600;
 const LOCK_PAUSE_MS = 20;
 /** How often its holder touches a lock, and after how long without that the holder counts as killed: a renewal waits for the service. */
 const LOCK_BEAT_MS = 500;
@@ -33,7 +32,7 @@ export async function alone<Value>(lock: string, signal: AbortSignal, work: () =
 
 function take(lock: string): boolean {
   try {
-    closeSync(untilFree(() => openSync(lock, 'wx', OWNER_ONLY_MODE)));
+    closeSync(untilFree(() => openSync(lock, 'wx', OWN_FILE_MODE)));
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;

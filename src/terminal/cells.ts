@@ -1,6 +1,7 @@
 // Measures, cuts and pads text in terminal columns.
 
 import { eastAsianWidth } from 'get-east-asian-width';
+import { wrapWords } from '../cli/wrap.js';
 import { lazyPattern } from './lazy-pattern.js';
 
 /**
@@ -83,17 +84,7 @@ export function cut(text: string, width: number): string {
 
 /** The text in lines of at most `width` columns; `indent` stands before every line but the first. A wider word stays whole, to be pasted. */
 export function wrap(text: string, width: number | undefined, indent = ''): string[] {
-  if (width === undefined || widthOf(text) <= width) return [text];
-  const lines: string[] = [];
-  let [line = '', ...words] = text.split(' ');
-  for (const word of words) {
-    if (widthOf(`${line} ${word}`) <= width) line += ` ${word}`;
-    else {
-      lines.push(line);
-      line = indent + word;
-    }
-  }
-  return [...lines, line];
+  return width === undefined || widthOf(text) <= width ? [text] : wrapWords(text, width, indent, widthOf);
 }
 
 /** The text filled with spaces to `width` columns; wider text is returned as it is. */

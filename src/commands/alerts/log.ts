@@ -10,7 +10,7 @@ import { configError, FleetError, reasonOf } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { readOwnFile, statIfThere, trustTargetOf } from '../../settings/trust.js';
 import { sleep } from '../../system/clock.js';
-import { moveFile } from '../../system/folder.js';
+import { moveFile, OWN_FILE_MODE } from '../../system/folder.js';
 import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../shared/bulk/lock.js';
 
 export interface AlertsLogOptions extends LockOptions {
@@ -21,7 +21,6 @@ export interface AlertsLogOptions extends LockOptions {
   all(): readonly unknown[];
 }
 
-const OWNER_ONLY_MODE = 0o600;
 /** What is read of a log at most: far above what is kept. */
 const LIMIT_BYTES = 400_000_000;
 /** After so many more bytes, some ten thousand lines, the file is written anew, unless it was larger from the start. */
@@ -57,7 +56,7 @@ export async function openLog(options: AlertsLogOptions) {
   /** Where the file is kept that was damaged. */
   const keptAs = restore(records, broken) ? undefined : `${path}.damaged-${randomBytes(4).toString('hex')}`;
   if (keptAs !== undefined)
-    writing(path, 'config', () => fs.writeFileSync(keptAs, found.text, { flag: 'wx', mode: OWNER_ONLY_MODE }));
+    writing(path, 'config', () => fs.writeFileSync(keptAs, found.text, { flag: 'wx', mode: OWN_FILE_MODE }));
   return { keptAs, ...openWriter(options, claim) };
 }
 
@@ -134,7 +133,7 @@ function replaceFile(path: string, text: string): void {
   const draft = `${target}.draft`;
   // What a run that was killed left, or found no room for.
   fs.rmSync(draft, { force: true });
-  fs.writeFileSync(draft, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true });
+  fs.writeFileSync(draft, text, { flag: 'wx', mode: OWN_FILE_MODE, flush: true });
   moveFile(draft, target);
 }
 
@@ -143,7 +142,7 @@ async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise
   const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {
     // The line feed ends what a crash may have cut.
-    writing(path, 'config', () => fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWNER_ONLY_MODE }));
+    writing(path, 'config', () => fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWN_FILE_MODE }));
     return refresh();
   };
   const inUse = (holder: Holder | undefined) =>

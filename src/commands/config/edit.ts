@@ -15,13 +15,11 @@ import {
   readSettingsFile,
   replaceConfig,
 } from '../../settings/store.js';
-import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
+import { makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../system/folder.js';
 import { describeEnd } from '../../system/shell.js';
 
 /** The first text in the editor where there are no settings yet. */
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;
-
-const OWNER_ONLY_MODE = 0o600;
 
 /** Throws a FleetError of kind `config` for settings that are refused; the old ones stay, and what was written is kept beside them. */
 export async function editConfig(context: Context): Promise<void> {
@@ -36,7 +34,7 @@ export async function editConfig(context: Context): Promise<void> {
   let isKept = false;
   try {
     await makeFolder(place.folder, OWN_FOLDER_MODE).catch(refuseDraft);
-    await writeFile(draft, before, { mode: OWNER_ONLY_MODE }).catch(refuseDraft);
+    await writeFile(draft, before, { mode: OWN_FILE_MODE }).catch(refuseDraft);
     await runEditor(context, editor, draft);
     const after = await readFile(draft, 'utf8').catch(refuseDraft);
     if (after === before) return await notice('nothing was changed');
