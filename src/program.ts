@@ -4,7 +4,7 @@ import type { CommandUnknownOpts as Command, Command as TypedCommand } from '@co
 import { CommanderError } from 'commander';
 import { createRoot } from './cli/command.js';
 import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/completions.js';
-import { checkFile, checkGlobalFlags } from './cli/contradictions.js';
+import { checkGlobalFlags } from './cli/contradictions.js';
 import { fitHelp, type HelpScreen, helpConfiguration, helpFirstPage, helpWidth } from './cli/help.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { addBicycles } from './commands/bicycles/index.js';
@@ -71,8 +71,7 @@ export async function runProgram(argv: readonly string[], world: World, io: Io, 
     async (...given) => {
       const command = given.pop() as Command;
       const typed: GlobalFlags = command.optsWithGlobals();
-      checkGlobalFlags(typed);
-      checkFile(typed.file, command.name());
+      checkGlobalFlags(typed, command.name());
       opened = openContext(world, io, readOutput(typed, command), signals);
       // A program of --jq that does not compile is refused before anything is sent.
       await opened.context.jq();

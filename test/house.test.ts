@@ -171,9 +171,9 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 619,
+  'src/*.ts': 618,
   'src/api': 299,
-  'src/cli': 721,
+  'src/cli': 719,
   'src/follower': 1_340,
   'src/globe': 237,
   'src/http/*.ts': 1_447,

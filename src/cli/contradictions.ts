@@ -2,23 +2,21 @@
 
 import { usageError } from '../errors.js';
 
-/** `--jq` filters JSON: another format, asked for by flag, contradicts it, and so do columns. */
-export function checkGlobalFlags(flags: { jq?: string; output?: string; columns?: string[]; headers?: boolean }): void {
-  const { jq, output, columns, headers } = flags;
-  const isOther = output !== undefined && output !== 'json' && output !== 'jsonl';
-  const others = [isOther && `-o ${output}`, columns !== undefined && '--columns', headers === false && '--no-headers'];
-  const other = others.find((flag) => flag !== false);
-  if (jq === undefined || other === undefined) return;
-  throw usageError(
-    `--jq filters JSON and does not go with ${other}`,
-    "choose fields in the program: '.[] | {name, state}'; -o jsonl filters item by item",
-  );
-}
-
 /** Commands that report while they run, and have no result that a file could hold. */
 const WITHOUT_RESULT = ['sandbox', 'demo', 'gbfs', 'run'];
 
-export function checkFile(file: string | undefined, command: string): void {
-  if (file === undefined || !WITHOUT_RESULT.includes(command)) return;
-  throw usageError(`${command} has no result that --file could hold`, 'use > FILE for what it prints');
+type Flags = { jq?: string; output?: string; columns?: string[]; headers?: boolean; file?: string };
+
+/** `--jq` filters JSON: another format, asked for by flag, contradicts it, and so do columns. */
+export function checkGlobalFlags({ jq, output, columns, headers, file }: Flags, command: string): void {
+  const isOther = output !== undefined && output !== 'json' && output !== 'jsonl';
+  const others = [isOther && `-o ${output}`, columns !== undefined && '--columns', headers === false && '--no-headers'];
+  const other = others.find((flag) => flag !== false);
+  if (jq !== undefined && other !== undefined)
+    throw usageError(
+      `--jq filters JSON and does not go with ${other}`,
+      "choose fields in the program: '.[] | {name, state}'; -o jsonl filters item by item",
+    );
+  if (file !== undefined && WITHOUT_RESULT.includes(command))
+    throw usageError(`${command} has no result that --file could hold`, 'use > FILE for what it prints');
 }
