@@ -190,7 +190,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/alerts': 1_548,
   'src/commands/api': 300,
   'src/commands/auth': 559,
-  'src/commands/bicycles': 1_398,
+  'src/commands/bicycles': 1_397,
   'src/commands/completion': 262,
   'src/commands/config': 247,
   'src/commands/demo': 106,

@@ -37,7 +37,7 @@ export async function readNewBicycles(
 ): Promise<Creation[]> {
   const problems: string[] = [];
   const complain = (line: number, message: string) => problems.push(`${source}:${line}: ${message}`);
-  const bodies: Body[] = [];
+  const creations: Creation[] = [];
   const lines = new Map<string, number>();
   let characters = 0;
   const isHeader = (names: readonly string[], line: number) => {
@@ -48,33 +48,33 @@ export async function readNewBicycles(
   try {
     for await (const { line, value } of readRows(readLines(context, from), { isHeader, hasComments: false })) {
       if (typeof value === 'string') throw new Unreadable('an object is expected', line);
-      const body = await readBody(context, value, line).catch((error) => {
-        if (error instanceof FleetError && ['usage', 'not-found'].includes(error.kind)) complain(line, error.message);
-        else throw error;
-      });
-      if (problems.length > MOST_PROBLEMS) break;
-      if (body === undefined) continue;
-      const text = JSON.stringify(body);
-      characters += text.length;
-      if (characters > MOST_CHARACTERS)
-        throw usageError(`${source} is larger than 256 MB`, 'nothing was sent; split the file');
-      const twin = findTwin(body, text, line, lines);
-      if (twin === undefined) bodies.push({ ...defaults, ...body });
-      else complain(line, twin);
+      try {
+        const body = await readBody(context, value, line);
+        const text = JSON.stringify(body);
+        characters += text.length;
+        if (characters > MOST_CHARACTERS) throw new Unreadable('the file is larger than 256 MB up to here', line);
+        refuseTwin(body, text, line, lines);
+        const { name = '', organization = '', ...rest } = { ...defaults, ...body };
+        creations.push({ row: creations.length + 1, body: { name, organization, ...rest } });
+      } catch (error) {
+        if (!(error instanceof FleetError) || !['usage', 'not-found'].includes(error.kind)) throw error;
+        complain(line, error.message);
+        if (problems.length > MOST_PROBLEMS) break;
+      }
     }
-    if (problems.length === 0 && bodies.length === 0) throw new Unreadable('no bicycles found', 1);
+    if (problems.length === 0 && creations.length === 0) throw new Unreadable('no bicycles found', 1);
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     complain(error.line, error.message);
   }
   if (problems.length > 0) throw wrongRows(problems);
-  const hasOwner = bodies.every(({ organization }) => organization !== undefined);
-  const owner = hasOwner ? undefined : await requireOrganization(context, undefined);
-  const { organization: found = '' } = await readBicycleFields(context, { organization: owner });
-  return bodies.map(({ name = '', organization = found, ...rest }, index) => ({
-    row: index + 1,
-    body: { name, organization, ...rest },
-  }));
+  const unowned = creations.filter(({ body }) => body.organization === '');
+  if (unowned.length > 0) {
+    const owner = await requireOrganization(context, undefined);
+    const { organization = '' } = await readBicycleFields(context, { organization: owner });
+    for (const { body } of unowned) body.organization = organization;
+  }
+  return creations;
 }
 
 /** Throws Unreadable for fields of which one cannot be set, or one comes twice. */
@@ -111,14 +111,13 @@ async function readBody(context: Context, row: { [field: string]: unknown }, lin
   return readBicycleFields(context, Object.fromEntries(texts));
 }
 
-/** Says of a bicycle which earlier one it is the same as, or has something of that no two can have. `lines` are where each came first. */
-function findTwin(body: Body, text: string, line: number, lines: Map<string, number>): string | undefined {
+/** Refuses a bicycle that an earlier one is the same as, or has something of that no two can have. `lines` are where each came first. */
+function refuseTwin(body: Body, text: string, line: number, lines: Map<string, number>): void {
   const own = UNIQUE_FIELDS.filter((field) => body[field] !== undefined).map((field) => `${field} "${body[field]}"`);
   const twice = [text, ...own].find((unique) => lines.has(unique));
-  if (twice !== undefined)
-    return `${twice === text ? 'the same bicycle as in' : `${twice} is already that of`} line ${lines.get(twice)}`;
+  const what = twice === text ? 'the same bicycle as in' : `${twice} is already that of`;
+  if (twice !== undefined) throw usageError(`${what} line ${lines.get(twice)}`);
   for (const unique of [text, ...own]) lines.set(unique, line);
-  return undefined;
 }
 
 function wrongRows(problems: readonly string[]): FleetError {
