@@ -208,7 +208,7 @@ describe('creations', () => {
   ] as const)('%s', (_case, start, bicycles, isWhole, made, expected) => {
     const entry = { ...NO_ENTRY, sending: { start, afterMs: 0, before: null } };
     const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
-    const decided = decideCreations([{ task, entry }], { bicycles, isWhole }, { made: new Set(made) }).get(task);
+    const [decided] = decideCreations([{ task, entry }], { bicycles, isWhole }, { made: new Set(made) });
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
   });
 
@@ -220,9 +220,9 @@ describe('creations', () => {
     };
     const entry = { ...NO_ENTRY, sending: { start: START, afterMs: 0, before: null } };
     const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
-    const decide = await lookUpCreations(client as unknown as Client, [{ task, entry }]);
-    const known = { made: new Set<string>(), reached: new Set<string>() };
-    expect(decide(known).get(task)).toMatchObject({ kind: 'unknown', why: 'the list is too long' });
+    const shown = { made: new Set<string>(), reached: new Set<string>() };
+    const [decided] = await lookUpCreations(client as unknown as Client, [{ task, entry }], shown);
+    expect(decided).toMatchObject({ kind: 'unknown', why: 'the list is too long' });
   });
 });
 

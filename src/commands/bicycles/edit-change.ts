@@ -14,7 +14,7 @@ import { ID_DIGITS } from '../../views/bicycle.js';
 import { typedField } from '../api/fields.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import { describeBefore } from '../shared/bulk/evidence.js';
-import type { BulkChange, BulkPlan, ChangeOptions, Decide, Doubt, Task, TaskDecision } from '../shared/bulk/plan.js';
+import type { BulkChange, BulkPlan, ChangeOptions, DecidedDoubt, Doubt, Task } from '../shared/bulk/plan.js';
 import { describe } from '../shared/list/pick-one.js';
 import { type FieldFlags, isField, readLink } from './fields.js';
 import type { EditMethod } from './flag-values.js';
@@ -174,16 +174,16 @@ async function lookUpEdits(
   client: Client,
   doubts: readonly Doubt[],
   editOf: (task: Task) => Edit,
-): Promise<Decide> {
-  const decided = new Map<Task, TaskDecision>();
-  for (const { task, entry } of doubts) {
-    const left = await prepareEdit(context, client, String(task.uuid), () => editOf(task).wanted);
+): Promise<DecidedDoubt[]> {
+  const decided: DecidedDoubt[] = [];
+  for (const doubt of doubts) {
+    const left = await prepareEdit(context, client, String(doubt.task.uuid), () => editOf(doubt.task).wanted);
     const { state, version } = describeBefore(left.before);
-    const before = entry.sending.before?.version ?? null;
-    if (before !== null && before === version) decided.set(task, { kind: 'untouched' });
+    const before = doubt.entry.sending.before?.version ?? null;
+    if (before !== null && before === version) decided.push({ ...doubt, kind: 'untouched' });
     else if (left.changed.length === 0)
-      decided.set(task, { kind: 'done', state, how: 'state', why: 'it has these values now' });
-    else decided.set(task, { kind: 'unknown', state, why: 'it was saved since, and does not have these values' });
+      decided.push({ ...doubt, kind: 'done', state, how: 'state', why: 'it has these values now' });
+    else decided.push({ ...doubt, kind: 'unknown', state, why: 'it was saved since, and does not have these values' });
   }
-  return () => decided;
+  return decided;
 }

@@ -47,7 +47,7 @@ export async function runAction(context: Context, action: Action, options: ActOp
       ...action,
       command: 'act',
       isDryRun,
-      lookUp: (client, doubts) => lookUpActions(client, doubts, action),
+      lookUp: (client, doubts, shown) => lookUpActions(client, doubts, action, shown),
       requestOf: ({ key: uuid }) => ({
         method: 'POST',
         path: `${resource.path(uuid)}actions/`,

@@ -5,12 +5,12 @@ import { wholeUuid } from '../../../api/links.js';
 import type { Client } from '../../../http/client.js';
 import { textOf } from '../../../terminal/values.js';
 import { readNewest } from './evidence.js';
-import type { Decide, Doubt, PastAnswers, Task, TaskDecision } from './plan.js';
+import type { DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
 import type { Start } from './records.js';
 import { isCertainlyNotLater, lastMomentBefore } from './service-times.js';
 
-/** Reads the newest bicycles, and gives what finds the doubtful ones among them. Assumed: what was created is in the list. */
-export async function lookUpCreations(client: Client, doubts: readonly Doubt[]): Promise<Decide> {
+/** Reads the newest bicycles, and looks for those in doubt among them. Assumed: what was created is in the list. */
+export async function lookUpCreations(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers) {
   const starts = doubts.map(({ entry }) => entry.sending.start);
   const bicycles: Bicycle[] = [];
   const isWhole =
@@ -21,7 +21,7 @@ export async function lookUpCreations(client: Client, doubts: readonly Doubt[]):
       if (!isOld) bicycles.push(bicycle);
       return isOld;
     }));
-  return (known) => decideCreations(doubts, { bicycles, isWhole }, known);
+  return decideCreations(doubts, { bicycles, isWhole }, shown);
 }
 
 function isDatable(start: Start): boolean {
@@ -41,8 +41,8 @@ function isBefore(bicycle: Bicycle, start: Start): boolean {
 export function decideCreations(
   doubts: readonly Doubt[],
   candidates: { bicycles: readonly Bicycle[]; isWhole: boolean },
-  { made }: Pick<PastAnswers, 'made'>,
-): Map<Task, TaskDecision> {
+  { made }: Pick<ShownByAnswers, 'made'>,
+): DecidedDoubt[] {
   const { bicycles, isWhole } = candidates;
   const left = bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
   const decide = ({ task, entry }: Doubt): TaskDecision => {
@@ -61,7 +61,7 @@ export function decideCreations(
   };
   // Those that ask for the most come first: what fits them may fit others, too.
   const ordered = [...doubts].sort((one, other) => fieldCount(other) - fieldCount(one));
-  return new Map(ordered.map((doubt) => [doubt.task, decide(doubt)]));
+  return ordered.map((doubt) => ({ ...doubt, ...decide(doubt) }));
 }
 
 const fieldCount = ({ task }: Doubt) => Object.keys(task.creation?.body ?? {}).length;

@@ -13,7 +13,7 @@ import { isObject, JsonError, parseJson, textOrNull } from '../../../json/parse.
 import { readTime } from '../../../terminal/time.js';
 import { decideAction, type Evidence } from './doubts.js';
 import { personOf, personOfToken } from './people.js';
-import type { BulkChange, Decide, Doubt } from './plan.js';
+import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers } from './plan.js';
 import type { Before, Person, Start } from './records.js';
 
 /** How many are asked about at once. */
@@ -67,19 +67,18 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
   }
 }
 
-/** Asks the service about the few in doubt, and gives what decides them. Throws when it is out of reach. */
+/** Asks the service about the few in doubt, and decides each. Throws when it is out of reach. */
 export async function lookUpActions(
   client: Client,
   doubts: readonly Doubt[],
   { resource, verb, target }: Pick<BulkChange, 'resource' | 'verb'> & { target: string | undefined },
-): Promise<Decide> {
+  { reached }: Pick<ShownByAnswers, 'reached'>,
+): Promise<DecidedDoubt[]> {
   const evidence = await gatherEvidence(client, resource, doubts);
-  return ({ reached }) => {
-    const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
-    const decide = ({ task, entry }: Doubt) =>
-      decideAction(entry.sending, evidence.get(task.key), { name: verb, targets });
-    return new Map(doubts.map((doubt) => [doubt.task, decide(doubt)]));
-  };
+  const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
+  const decide = ({ task, entry }: Doubt) =>
+    decideAction(entry.sending, evidence.get(task.key), { name: verb, targets });
+  return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
 }
 
 async function gatherEvidence(

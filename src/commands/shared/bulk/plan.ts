@@ -68,8 +68,8 @@ export interface BulkChange extends ChangeKind {
   findIgnored?(task: Task, answer: HttpAnswer): FleetError | undefined;
   /** A failure of the request in better words. */
   explain?(error: FleetError, task: Task): FleetError;
-  /** Asks the service about those in doubt, and gives what decides them. Throws when it is out of reach. */
-  lookUp(client: Client, doubts: readonly Doubt[]): Promise<Decide>;
+  /** Asks the service about those in doubt, and decides each by evidence and by what answers have shown. Throws when it is out of reach. */
+  lookUp(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers): Promise<DecidedDoubt[]>;
   /** Asks for the name of one, and for how and where it is now (`available, at 52.5,13.4`), for people. Throws where the service does not show it. */
   lookAt?: ((uuid: string) => Promise<{ name: string | undefined; detail: string }>) | undefined;
 }
@@ -111,7 +111,7 @@ export interface TaskEnd {
 }
 
 /** What the answers of this run and of earlier ones say of the change. */
-export interface PastAnswers {
+export interface ShownByAnswers {
   /** The states that bicycles were in after it. */
   reached: ReadonlySet<string>;
   /** The bicycles that other tasks made. */
@@ -126,5 +126,4 @@ export type TaskDecision =
   /** Neither is certain; the state is what it is now, null when not even that is known. */
   | { kind: 'unknown'; state: string | null; why: string };
 
-/** Decides doubts by evidence that was read, and by what is known then. */
-export type Decide = (known: PastAnswers) => Map<Task, TaskDecision>;
+export type DecidedDoubt = Doubt & TaskDecision;

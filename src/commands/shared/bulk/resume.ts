@@ -4,60 +4,54 @@ import { sleep } from '../../../system/clock.js';
 import { count } from '../../../views/stream.js';
 import { resultOf } from './answer.js';
 import type { UnknownChoice } from './flags.js';
-import type { Doubt, Task, TaskDecision } from './plan.js';
+import type { DecidedDoubt, Doubt, Task, TaskDecision } from './plan.js';
 import { askAgain, labelOf } from './question.js';
 import { type BulkRun, failureOf, send, take } from './run.js';
 
-/** A doubt that no evidence decided: why, and what the bicycle is now, where that is known. */
-type Undecided = Doubt & { state: string | null; why: string };
+/** A doubt that no evidence decides: why, and what the bicycle is now, where that is known. */
+type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 
 /**
  * Decides the doubts that openTasks found, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
  * not carried out. Every doubt is reported once, also where the run is stopped before. Never rejects: what fails stops the run.
  */
 export async function settleDoubts(run: BulkRun, startedMs: number): Promise<void> {
-  const { doubts, known, options, over } = run;
+  const { doubts, shown, options, over } = run;
   if (doubts.length === 0) return;
-  let unknown: Undecided[] = doubts.map((doubt) => ({ ...doubt, state: null, why: 'the run was stopped' }));
+  let unknown = doubts.map(
+    (doubt): Undecided => ({ ...doubt, kind: 'unknown', state: null, why: 'the run was stopped' }),
+  );
   try {
     over.throwIfAborted();
     await waitUntilSettled(run, startedMs + options.settle * 1000);
-    const decide = await run.plan.change.lookUp(await run.context.client(), doubts);
-    const first = decide(known);
-    const isUntouched = ({ task }: Doubt) => first.get(task)?.kind === 'untouched';
-    const untouched = doubts.filter(isUntouched).map(({ task }) => task);
-    await send(run, untouched);
-    // An answer may have shown by now where the transition leads.
-    const decisions = decide(known);
-    unknown = [];
-    for (const doubt of doubts.filter((one) => !isUntouched(one))) {
-      const decision = decisions.get(doubt.task);
-      if (decision?.kind === 'done') await settle(run, doubt.task, decision);
-      else if (decision?.kind === 'unknown') unknown.push({ ...doubt, ...decision });
-      else unknown.push({ ...doubt, state: null, why: 'nothing is known about it' });
-    }
-    const doneCount = doubts.length - untouched.length - unknown.length;
+    const decided = await run.plan.change.lookUp(await run.context.client(), doubts, shown);
+    unknown = decided.filter((one) => one.kind === 'unknown');
+    const done = decided.filter((one) => one.kind === 'done');
+    const untouched = decided.filter((one) => one.kind === 'untouched');
+    await sendAgain(run, untouched);
+    for (const { task, ...decision } of done) await settle(run, task, decision);
     run.reporter.say(
-      `${doubts.length} without an answer in an earlier run: ${doneCount} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
+      `${doubts.length} without an answer in an earlier run: ${done.length} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
     if (choice === 'leave') return;
     const chosen = unknown.splice(0);
-    if (choice === 'resend')
-      await send(
-        run,
-        chosen.map(({ task }) => task),
-      );
-    else
-      for (const { task, state } of chosen)
-        await settle(run, task, { state, how: 'operator', why: '--unknown done was given' });
+    if (choice === 'resend') return await sendAgain(run, chosen);
+    for (const { task, state } of chosen)
+      await settle(run, task, { state, how: 'operator', why: '--unknown done was given' });
   } catch (error) {
     run.stop(error);
   } finally {
     for (const one of unknown) await leaveUnknown(run, one).catch(run.stop);
   }
 }
+
+const sendAgain = (run: BulkRun, doubts: readonly Doubt[]) =>
+  send(
+    run,
+    doubts.map(({ task }) => task),
+  );
 
 async function waitUntilSettled({ context, reporter, doubts, over }: BulkRun, untilMs: number): Promise<void> {
   const restMs = untilMs - context.clock.monotonicMs();

@@ -69,9 +69,8 @@ export async function openRun(options: BulkOptions) {
     /** How often a request is tried again that the service provably did not take. */
     patience: isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     /** The states that bicycles were in after the change, and the bicycles that tasks made. */
-    known: { reached: new Set<string>(), made: new Set<string>() },
-    /** Whether the journal has tasks of earlier runs that no answer decides; those that were found among the tasks. */
-    hasDoubts: [...(journal?.before.values() ?? [])].some((entry) => judgeEntry(entry) === 'doubt'),
+    shown: { reached: new Set<string>(), made: new Set<string>() },
+    /** Tasks of earlier runs that no answer decides. */
     doubts: [] as Doubt[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
@@ -85,15 +84,14 @@ export async function openRun(options: BulkOptions) {
 }
 
 function learn(
-  { known, plan, hasDoubts }: Pick<BulkRun, 'known' | 'plan' | 'hasDoubts'>,
+  { shown }: Pick<BulkRun, 'shown'>,
   { outcome, status, state }: ChangeResult,
-  uuid: string | null,
+  madeUuid: string | null,
 ): void {
   if (outcome !== 'done') return;
   // A state that no answer shows, but evidence, may have come later.
-  if (state !== null && status !== null) known.reached.add(state);
-  // They are asked for only where something is in doubt.
-  if (uuid !== null && plan.change.command === 'create' && hasDoubts) known.made.add(uuid);
+  if (state !== null && status !== null) shown.reached.add(state);
+  if (madeUuid !== null) shown.made.add(madeUuid);
 }
 
 /** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
@@ -137,7 +135,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   const { key, creation } = task;
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
-  learn(run, result, uuid);
+  learn(run, result, about.uuid);
   try {
     if (isRecorded) await journal?.record(key, result, about);
     if (answer !== undefined) await plan.show?.(answer);
