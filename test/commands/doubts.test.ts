@@ -2,10 +2,14 @@
 
 import { describe, expect, test } from 'vitest';
 import { decideCreations, lookUpCreations } from '../../src/commands/shared/bulk/created.js';
-import { decideAction, type Evidence, type HistoryEntry } from '../../src/commands/shared/bulk/doubts.js';
+import {
+  decideAction,
+  type Evidence,
+  type HistoryEntry,
+  isCertainlyNotLater,
+} from '../../src/commands/shared/bulk/doubts.js';
 import { personOf } from '../../src/commands/shared/bulk/people.js';
 import type { Before, Start } from '../../src/commands/shared/bulk/records.js';
-import { isCertainlyNotLater } from '../../src/commands/shared/bulk/service-times.js';
 import type { Client } from '../../src/http/client.js';
 
 const ME = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';

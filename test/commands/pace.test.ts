@@ -6,12 +6,14 @@ import { createRandom } from '../../src/sandbox/random.js';
 import { sleep } from '../../src/system/clock.js';
 import { openFastClock } from '../support/fast-clock.js';
 
+const NEVER = new AbortController().signal;
+
 /** Asks for leave so often, on a clock that stands still; `answers` has who got it. */
 async function open(most: number, first: number, asked: number) {
   const clock = openFastClock();
   clock.stop();
   const over = new AbortController();
-  const gate = openGate({ most, first }, clock, over.signal);
+  const gate = openGate({ most, first, clock, over: over.signal, say: () => {} });
   const answers: boolean[] = [];
   const enter = async () => void answers.push(await gate.enter());
   for (let count = 0; count < asked; count++) void enter();
@@ -40,20 +42,23 @@ test('one that begins alone is allowed one more after each round of good answers
 
 test('a pause holds everybody until its moment, and halves once for all that were in flight', async () => {
   const clock = openFastClock();
-  const gate = openGate({ most: 8, first: 8 }, clock, new AbortController().signal);
+  const said: string[] = [];
+  const say = (line: string) => void said.push(line);
+  const gate = openGate({ most: 8, first: 8, clock, over: NEVER, say });
   for (let count = 0; count < 8; count++) await gate.enter();
-  const paused = [gate.pause(500), gate.pause(400)];
+  const paused = [gate.pause(500, 'asked to'), gate.pause(400, 'asked to')];
   for (let count = 0; count < 6; count++) gate.leave(false);
   for (let count = 0; count < 6; count++) void gate.enter();
   await Promise.all(paused);
   expect(clock.monotonicMs()).toBeGreaterThanOrEqual(500);
-  expect(gate.inFlight()).toBe(4);
+  expect([gate.inFlight(), said]).toEqual([4, ['asked to; waiting 0.5 s']]);
   clock.stop();
 });
 
 test('failures in a row make everybody wait, from the third on, longer each time', async () => {
   const clock = openFastClock();
-  const gate = openGate({ most: 1, first: 1 }, { ...clock, random: () => 0.5 }, new AbortController().signal);
+  const steady = { ...clock, random: () => 0.5 };
+  const gate = openGate({ most: 1, first: 1, clock: steady, over: NEVER, say: () => {} });
   const waits: number[] = [];
   for (let count = 0; count < 7; count++) {
     const startedAt = clock.monotonicMs();
@@ -75,8 +80,7 @@ test('when the run is over nobody gets leave, also who waits', async () => {
 /** 1,066 requests at 200 ms and concurrency 32 in virtual time; gives the seconds and the share that failed. */
 async function simulate(fails: (busy: number) => boolean) {
   const clock = openFastClock();
-  const gate = openGate({ most: 32, first: 32 }, clock, new AbortController().signal);
-  const never = new AbortController().signal;
+  const gate = openGate({ most: 32, first: 32, clock, over: NEVER, say: () => {} });
   let [left, busy, failures] = [1066, 0, 0];
   const work = async () => {
     while (left-- > 0) {
@@ -84,7 +88,7 @@ async function simulate(fails: (busy: number) => boolean) {
       // A service that is asked too much refuses at once.
       const isWell = !fails(busy);
       busy += isWell ? 1 : 0;
-      await sleep(clock, isWell ? 200 : 20, never);
+      await sleep(clock, isWell ? 200 : 20, NEVER);
       busy -= isWell ? 1 : 0;
       failures += isWell ? 0 : 1;
       gate.leave(isWell);

@@ -6,13 +6,13 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { type JournalRow, journalShape } from '../../views/journal.js';
-import { peekFile } from '../shared/bulk/file.js';
-import { DAMAGE_HINT, type Journal, type JournalEntry, judgeEntry, readJournal } from '../shared/bulk/records.js';
+import { readJournalFile } from '../shared/bulk/journal.js';
+import { DAMAGE_HINT, type Journal, type JournalEntry, judgeEntry } from '../shared/bulk/records.js';
 import { printReport } from '../shared/change-report.js';
 
 /** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */
 export async function showJournal(context: Context, path: string): Promise<void> {
-  const journal = readJournal(await peekFile(path, true), path);
+  const journal = await readJournalFile(path);
   const { binding } = journal;
   if (binding === undefined) throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;

@@ -13,30 +13,21 @@ import { isObject, parseJson, textOrNull } from '../../../json/parse.js';
 import type { ChangeResult, Outcome } from '../../../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
 
-/** What an exchange means for its task, and for the run. */
-export interface Verdict extends TaskEnd {
-  /** Whether the service is well: it answered, if only with a refusal. */
-  isWell: boolean;
-  /** Whether the same will happen to the others, so that the run stops. */
-  isFatal: boolean;
-}
-
 /** A result of which no more is known than this. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
   return { outcome, status: null, state: null, request_id: null, milliseconds: null, message: null, ...known };
 }
 
-/** The verdict of an outcome; the error says why it is not done, the state is that of the answer. */
-export function verdictOf(
+/** The end of a task, as an answer or an error shows it; the error says why it is not done. */
+export function endOf(
   outcome: Outcome,
-  { answer, error, state = null }: { answer?: HttpAnswer; error?: FleetError; state?: string | null },
-  isWell: boolean,
-  isFatal: boolean,
-): Verdict {
+  { answer, error, ...more }: Omit<TaskEnd, 'result'>,
+  state: string | null = null,
+): TaskEnd {
   const status = answer?.status ?? error?.status ?? null;
   const request_id = (answer ?? error)?.trace.requestId ?? null;
   const result = resultOf(outcome, { status, state, request_id, message: error?.message ?? null });
-  return { result, error, ...(answer === undefined ? {} : { answer }), isWell, isFatal };
+  return { result, answer, error, ...more };
 }
 
 /** A JSON object as it was answered. */
@@ -89,7 +80,7 @@ export function judgeAnswer(
   answer: HttpAnswer,
   task: Task,
   { resource, isDryRun, verb, findIgnored }: BulkChange,
-): Verdict {
+): TaskEnd {
   const { uuid, creation } = task;
   const { one } = resource;
   const isOwn = (body: Body) =>
@@ -105,50 +96,49 @@ export function judgeAnswer(
         ? `look at the ${one} before you try again; check that the base URL is that of the service`
         : 'look for it before it is created again: fleet bicycles list --ordering -created',
     );
-    return verdictOf('unknown', { error }, false, false);
+    return endOf('unknown', { error });
   }
   const ignored = findIgnored?.(task, answer);
-  if (ignored !== undefined) return verdictOf('refused', { answer, error: ignored }, true, false);
+  if (ignored !== undefined) return endOf('refused', { answer, error: ignored, isWell: true });
   const { state, ...about } = reading;
-  if (!isDryRun) return { ...verdictOf('done', { answer, state }, true, false), ...about };
-  if (text === '') return verdictOf('allowed', { answer }, true, false);
+  if (!isDryRun) return endOf('done', { answer, isWell: true, ...about }, state);
+  if (text === '') return endOf('allowed', { answer, isWell: true });
   // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
   const error = new FleetError('service', `the service may not know dry_run: it answered "${verb}" with the ${one}`, {
     status: answer.status,
     trace: answer.trace,
     hint: `look at the state of the ${one}; nothing more was asked`,
   });
-  return verdictOf('unknown', { error }, true, true);
+  return endOf('unknown', { error, isWell: true, isFatal: true });
 }
 
 /** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */
-export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = false): Verdict {
+export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = false): TaskEnd {
   const { status, kind, cause } = error;
   // What carries nothing out leaves nothing unknown.
   const lost = isDryRun ? 'failed' : 'unknown';
-  const is = (outcome: Outcome, isWell: boolean, isFatal: boolean) => verdictOf(outcome, { error }, isWell, isFatal);
-  if (status !== undefined) {
-    // A success whose body breaks off says nothing that could be relied on.
-    if (status >= 200 && status < 300) {
-      const words = `${error.message}; whether it was carried out is unknown`;
-      const unknown = withHint(error, error.hint ?? 'look at it before you try again', words);
-      return verdictOf('unknown', { error: unknown }, false, false);
-    }
-    // The others would hear the same; 405: the service has no such action at all.
-    if (status === 401 || status === 403 || status === 405) return is('refused', true, true);
-    // Still asked to slow down after much patience.
-    if (status === 429) return is('failed', false, true);
-    // A gateway does not know what the service did.
-    if (isFromGateway(status)) return is(lost, false, false);
-    // It was not carried out, and may be another time.
-    if ([408, 423, 425, 499].includes(status) || isConcurrentEdit(error)) return is('failed', true, false);
-    if (status >= 400 && status < 500) return is('refused', true, false);
-    return is('failed', false, false);
+  if (status === undefined) {
+    if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return endOf(lost, { error });
+    // No connection after much patience, no token: the same will happen to the others.
+    const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
+    return endOf(outcome, { error, isFatal: true });
   }
-  if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return is(lost, false, false);
-  if (kind === 'internal' || isGivenUp) return is('unknown', false, true);
-  // No connection after much patience, no token: the same will happen to the others.
-  return is('not-sent', false, true);
+  // A success whose body breaks off says nothing that could be relied on.
+  if (status >= 200 && status < 300) {
+    const words = `${error.message}; whether it was carried out is unknown`;
+    return endOf('unknown', { error: withHint(error, error.hint ?? 'look at it before you try again', words) });
+  }
+  // The others would hear the same; 405: the service has no such action at all.
+  if (status === 401 || status === 403 || status === 405)
+    return endOf('refused', { error, isWell: true, isFatal: true });
+  // Still asked to slow down after much patience.
+  if (status === 429) return endOf('failed', { error, isFatal: true });
+  // A gateway does not know what the service did.
+  if (isFromGateway(status)) return endOf(lost, { error });
+  if (status < 400 || status >= 500) return endOf('failed', { error });
+  // It was not carried out, and may be another time.
+  const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
+  return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
 }
 
 /** Longer than any reason that a service gives. */

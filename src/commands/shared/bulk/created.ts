@@ -4,10 +4,10 @@ import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../.
 import { wholeUuid } from '../../../api/links.js';
 import type { Client } from '../../../http/client.js';
 import { textOf } from '../../../terminal/values.js';
+import { isCertainlyNotLater, lastMomentBefore } from './doubts.js';
 import { readNewest } from './evidence.js';
 import type { DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
 import type { Start } from './records.js';
-import { isCertainlyNotLater, lastMomentBefore } from './service-times.js';
 
 /** Reads the newest bicycles, and looks for those in doubt among them. Assumed: what was created is in the list. */
 export async function lookUpCreations(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers) {

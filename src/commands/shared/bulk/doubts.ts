@@ -1,15 +1,9 @@
 // Whether an action whose answer nobody has was carried out: decided by evidence alone (cli.md, bicycles act).
 
+import { readTime } from '../../../terminal/time.js';
 import { isOneOf } from './people.js';
 import type { TaskDecision } from './plan.js';
-import type { Person, Sending } from './records.js';
-import {
-  firstMomentOfSending,
-  isCertainlyNotLater,
-  isNotBefore,
-  isOfLaterSecond,
-  lastMomentBefore,
-} from './service-times.js';
+import type { Person, Sending, Start } from './records.js';
 
 /** One step in the service's own history of a bicycle. */
 export interface HistoryEntry {
@@ -54,14 +48,40 @@ export function decideAction(
   return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
-function showsAction(entry: HistoryEntry, { start, afterMs }: Sending, name: string): boolean {
-  const sentAt = firstMomentOfSending(start, afterMs);
-  if (entry.transition !== name || sentAt === undefined || !isNotBefore(entry.timestamp, sentAt)) return false;
+function showsAction({ transition, timestamp, by }: HistoryEntry, { start, afterMs }: Sending, name: string): boolean {
+  const moment = spanOf(timestamp);
+  const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
+  if (transition !== name || !isOneOf(by, start.user) || moment === undefined || began.length === 0) return false;
+  // By the later of the newest change and the service's own date.
+  const beganMs = Math.max(...began);
   // Another one of ours may have come within the second in which the run began, before it.
-  return isOneOf(entry.by, start.user) && isOfLaterSecond(entry.timestamp, firstMomentOfSending(start, 0));
+  const isOfLaterSecond = Math.floor(moment.fromMs / 1000) > Math.floor(beganMs / 1000);
+  return isOfLaterSecond && moment.toMs >= Math.floor(beganMs + afterMs);
 }
 
 function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sending): boolean {
   if (before?.version != null && before.version === now.version) return true;
   return isCertainlyNotLater(now.modified, lastMomentBefore(start));
+}
+
+/** When something was by a moment that the service wrote (ISO 8601), in milliseconds since the epoch: one without decimals may be anywhere in its second. */
+function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
+  const fromMs = readTime(moment);
+  if (fromMs === undefined) return undefined;
+  return /[.,]\d{3}/.test(String(moment)) ? { fromMs, toMs: fromMs } : { fromMs, toMs: fromMs + 999 };
+}
+
+/** Whether a moment is certainly not later than another; null is never certain. */
+export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
+  const [span, otherSpan] = [spanOf(moment), spanOf(other)];
+  return span !== undefined && otherSpan !== undefined && span.toMs <= otherSpan.fromMs;
+}
+
+/**
+ * What is certainly no later than this was there before the run began: the earlier of the newest change and the service's own date, since
+ * a `modified` may lie in the future. Null when the service did not say both.
+ */
+export function lastMomentBefore({ newest, date }: Start): string | null {
+  if (newest === null || date === null) return null;
+  return isCertainlyNotLater(newest, date) ? newest : date;
 }

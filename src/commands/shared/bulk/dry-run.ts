@@ -4,9 +4,9 @@ import type { Context } from '../../../context.js';
 import type { Client } from '../../../http/client.js';
 import { clean } from '../../../terminal/clean.js';
 import { chooseListFormat } from '../../../terminal/list.js';
-import { peekJournal } from './journal.js';
+import { peekEntries } from './journal.js';
 import type { BulkPlan, ChangeOptions } from './plan.js';
-import { type Binding, emptyJournal, judgeEntry } from './records.js';
+import { type Binding, type JournalEntry, judgeEntry } from './records.js';
 
 /** Prints the requests that would be sent, as HTTP messages or JSON lines; what the journal knows is left out. */
 export async function showRequests(
@@ -16,8 +16,8 @@ export async function showRequests(
   { journal, unknown, binding }: Pick<ChangeOptions, 'journal' | 'unknown'> & { binding: Binding },
 ): Promise<void> {
   const format = chooseListFormat((await context.settings()).output);
-  const { entries } =
-    journal === undefined ? emptyJournal() : await peekJournal(journal, binding, unknown === 'resend');
+  const entries =
+    journal === undefined ? new Map<string, JournalEntry>() : await peekEntries(journal, binding, unknown === 'resend');
   checkKeys?.(entries.keys());
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
   for (const task of tasks) {

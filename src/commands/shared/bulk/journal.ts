@@ -1,25 +1,20 @@
-// The journal of a bulk run: what is about to be sent and what was answered, on the disk before anything else happens.
+// The journal of a bulk run: what is about to be sent and what was answered, on the disk before anything else happens, in a file that is
+// looked at after each flush: whether it is still this run's own.
 
 import { randomBytes } from 'node:crypto';
+<<<<<<< HEAD
 import type { Clock } from '../../../system/clock.js';
+=======
+import { fstatSync, statSync } from 'node:fs';
+import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Clock, every, momentOf } from '../../../clock.js';
+import { FleetError, reasonOf, usageError } from '../../../errors.js';
+import { hasCode, isDeviceName } from '../../../folder.js';
+>>>>>>> f89c3725 (Bulk: the journal's file is part of the journal, what an exchange means is part of a task's end, the gate itself says why all wait; names are compared with all of a mirror)
 import type { ChangeResult } from '../../../views/action.js';
-import { type JournalFile, lost, openJournalFile, peekFile } from './file.js';
 import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
-import {
-  type Before,
-  type Binding,
-  checkBinding,
-  checkDamage,
-  emptyJournal,
-  JOURNAL_VERSION,
-  type Journal,
-  type JournalEntry,
-  lineOf,
-  readJournal,
-  readOn,
-  type Start,
-  skipOwn,
-} from './records.js';
+import * as records from './records.js';
 
 export type OpenJournal = ReturnType<typeof openRecords>;
 
@@ -31,119 +26,208 @@ export interface JournalOptions extends LockOptions {
   isTrusted: boolean;
 }
 
-/** What the journal knows, without writing or locking it: for `--dry-run`. One that is not trusted must be whole. */
-export async function peekJournal(path: string, binding: Binding, isTrusted: boolean): Promise<Journal> {
-  const journal = readJournal(await peekFile(path), path);
-  if (journal.binding !== undefined) checkBinding(journal.binding, binding, path);
-  if (!isTrusted) checkDamage(journal, path);
-  return journal;
+/** The error of a file that cannot be a journal. */
+function unusable(path: string, why: string, cause?: unknown): FleetError {
+  const hint = 'nothing was sent; give --journal the name of a file that can be written';
+  return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
+}
+
+/** The error of a run that may send nothing more, since its journal is gone or cannot be written; exit 10. */
+function lost(path: string, why: string, cause?: unknown): FleetError {
+  return new FleetError('output', `the journal ${path} ${why}`, {
+    cause,
+    hint: 'no request is sent without a record, so the run was stopped; check the disk and the results before you run it again',
+  });
+}
+
+/** Opens a regular file: a pipe or a device never ends, and remembers nothing. Throws a FleetError of kind `usage` where that cannot be. */
+async function openRegular(path: string, flags: number): Promise<FileHandle> {
+  let handle: FileHandle | undefined;
+  try {
+    // Not blocking: a named pipe without a writer would hang before it can be refused.
+    if (!isDeviceName(path)) handle = await open(path, flags | constants.O_NONBLOCK, 0o666);
+  } catch (error) {
+    const isOther = hasCode(error, 'ENXIO') || hasCode(error, 'EISDIR');
+    if (!isOther) throw unusable(path, `cannot be opened: ${reasonOf(error)}`, error);
+  }
+  if (handle !== undefined && fstatSync(handle.fd).isFile()) return handle;
+  await handle?.close();
+  throw unusable(path, 'is not a regular file');
+}
+
+/** The bytes from an offset to the end. */
+async function readFrom(handle: FileHandle, position: number, path: string): Promise<Buffer> {
+  try {
+    const length = Math.max(0, fstatSync(handle.fd).size - position);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position);
+    return buffer.subarray(0, bytesRead);
+  } catch (error) {
+    throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
+  }
+}
+
+/** What a journal says, without making or locking it; nothing where there is none, unless there must be one. */
+export async function readJournalFile(path: string, mustExist = true): Promise<records.Journal> {
+  const handle = await openRegular(path, constants.O_RDONLY).catch((error: FleetError) => {
+    if (hasCode(error.cause, 'ENOENT')) return undefined;
+    throw error;
+  });
+  if (handle === undefined && mustExist) throw usageError(`there is no journal ${path}`, 'check the name of the file');
+  if (handle === undefined) return records.emptyJournal();
+  const bytes = await readFrom(handle, 0, path).finally(() => handle.close());
+  return records.readJournal(bytes, path);
+}
+
+/** What earlier runs left, for `--dry-run`; one that is not trusted must be whole. */
+export async function peekEntries(path: string, binding: records.Binding, isTrusted: boolean) {
+  const journal = await readJournalFile(path, false);
+  records.checkBinding(journal, binding, path);
+  if (!isTrusted) records.checkDamage(journal, path);
+  return journal.entries;
+}
+
+/**
+ * Gives what appends texts: each is flushed before its promise resolves, those that come meanwhile together, and `check` is asked then.
+ * After a failure nothing more is written: the file may end in half a line.
+ */
+function openAppender(handle: FileHandle, path: string, check: (written: Buffer) => Promise<void>) {
+  let waiting: string[] = [];
+  let flushed = Promise.resolve();
+  const flush = async () => {
+    const bytes = Buffer.from(waiting.join(''));
+    waiting = [];
+    try {
+      await handle.appendFile(bytes);
+      await handle.datasync();
+    } catch (error) {
+      throw lost(path, `could not be written: ${reasonOf(error)}`, error);
+    }
+    await check(bytes);
+  };
+  return (text: string): Promise<void> => {
+    if (waiting.push(text) === 1) flushed = flushed.then(flush);
+    return flushed;
+  };
 }
 
 /**
  * Opens the journal of a run: a new one, or one that the same command left. Throws a FleetError of kind `usage` when it belongs to
  * another command, is no journal, is in use, or cannot be opened.
  */
-export async function openJournal(path: string, binding: Binding, options: JournalOptions): Promise<OpenJournal> {
+export async function openJournal(
+  path: string,
+  binding: records.Binding,
+  options: JournalOptions,
+): Promise<OpenJournal> {
   const id = randomBytes(6).toString('hex');
-  const journal = emptyJournal();
+  const journal = records.emptyJournal();
+  const handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
   let isHeld = false;
-  const file = await openJournalFile(path, async (size, written) => {
-    if (!isHeld) return;
+  const refresh = async () => {
+    records.readOn(journal, await readFrom(handle, journal.bytes, path), path);
+    records.checkBinding(journal, binding, path);
+    return journal.holder;
+  };
+  const append = openAppender(handle, path, async (written) => {
+    const { size, dev, ino } = fstatSync(handle.fd);
+    const named = statSync(path, { throwIfNoEntry: false });
+    if (named?.dev !== dev || named.ino !== ino) throw lost(path, 'was deleted or replaced while the run used it');
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
     // What this run wrote it knows; what others wrote may be a claim.
-    if (size === expected) skipOwn(journal, written, id);
+    if (isHeld && size === expected) records.skipOwn(journal, written, id);
     else await refresh();
-    if (journal.damage !== undefined) throw lost(path, `was changed while the run used it (${journal.damage})`);
-    if (journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
+    if (isHeld && journal.damage !== undefined)
+      throw lost(path, `was changed while the run used it (${journal.damage})`);
+    if (isHeld && journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
   });
-  const refresh = async () => {
-    readOn(journal, await file.read(journal.bytes), path);
-    if (journal.binding !== undefined) checkBinding(journal.binding, binding, path);
-    return journal.holder;
-  };
   try {
     await refresh();
-    if (!options.isTrusted) checkDamage(journal, path);
+    if (!options.isTrusted) records.checkDamage(journal, path);
     const isNew = journal.binding === undefined;
-    const claim = (record: object) => {
-      const header = isNew ? lineOf({ fleet_journal: JOURNAL_VERSION, ...binding }) : '';
+    const claim = async (record: object) => {
+      const header = isNew ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding }) : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
       // The line feed ends what a crash may have cut.
-      return file.append(`\n${header}${lineOf({ ...record, n: 1, after: journal.records, ...accepts })}`).then(refresh);
+      await append(`\n${header}${records.lineOf({ ...record, n: 1, after: journal.records, ...accepts })}`);
+      return journal.holder;
     };
     await takeLock({ path, refresh, claim }, id, options);
-    if (isNew) await file.keepName();
+    if (isNew) await keepName(path);
     isHeld = true;
-    return openRecords(file, id, journal, options.clock);
+    return openRecords(id, journal, options.clock, { append, close: () => handle.close() });
   } catch (error) {
-    await file.close();
+    await handle.close();
     throw error;
   }
 }
 
-function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clock) {
+/** Flushes the folder, so that a new file's name outlives a loss of power. Some systems do not let folders be opened. */
+async function keepName(path: string): Promise<void> {
+  try {
+    const folder = await open(dirname(await realpath(path)), 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch {}
+}
+
+interface JournalWriter {
+  append(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+function openRecords(id: string, journal: records.Journal, clock: Clock, file: JournalWriter) {
   const gone = new AbortController();
   let begunAt = clock.monotonicMs();
   let written = 1;
-  /** By both clocks: one stands still while the machine sleeps, the other may be set. */
-  const now = () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
-  let confirmed = now();
-  let isClosed = false;
-  let cancelBeat = () => {};
+  let confirmed = momentOf(clock);
 
   const append = async (record: object): Promise<void> => {
     // The moment before: what comes later is not confirmed by this.
-    const at = now();
+    const at = momentOf(clock);
     written += 1;
     try {
-      await file.append(lineOf({ ...record, n: written }));
+      await file.append(records.lineOf({ ...record, n: written }));
       confirmed = at;
     } catch (error) {
       gone.abort(error);
       throw error;
     }
   };
-  const beat = () => {
-    cancelBeat = clock.after(BEAT_MS, () => {
-      append({ beat: id }).then(
-        () => isClosed || beat(),
-        () => {},
-      );
-    });
-  };
-  beat();
+  every(clock, BEAT_MS, gone.signal, () => append({ beat: id }).catch(() => {}));
   return {
     /** What earlier runs left, by key. */
-    before: journal.entries as ReadonlyMap<string, JournalEntry>,
+    before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
     /** Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken over, not writable. */
     lost: gone.signal,
     /** Starts this run: what the service said of itself a moment ago. */
-    begin(start: Start): Promise<void> {
+    begin(start: records.Start): Promise<void> {
       begunAt = clock.monotonicMs();
       return append({ run: id, start, at: clock.wallMs() });
     },
     /** Resolves when the record, without what is not known, is on the disk; only then may the request leave. */
-    announce(key: string, { name, before }: { name: string | null; before: Before | null }) {
+    announce(key: string, { name, before }: { name: string | null; before: records.Before | null }) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
       return append({ sending: key, run: id, after_ms: afterMs, name: name ?? undefined, before: before ?? undefined });
     },
     /**
      * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
-     * sleeping machine does not feel.
+     * sleeping machine does not feel, by both clocks: one stands still while the machine sleeps, the other may be set.
      */
     silentMs: () => Math.max(clock.monotonicMs() - confirmed.monotonicMs, Math.abs(clock.wallMs() - confirmed.wallMs)),
     /** Resolves when the record is on the disk. */
-    record(key: string, result: ChangeResult, { uuid, name, how }: Pick<JournalEntry, 'uuid' | 'name' | 'how'>) {
+    record(
+      key: string,
+      result: ChangeResult,
+      { uuid, name, how }: Pick<records.JournalEntry, 'uuid' | 'name' | 'how'>,
+    ) {
       const known = { uuid: uuid ?? undefined, name: name ?? undefined, how: how === 'answered' ? undefined : how };
       return append({ answered: key, run: id, ...known, result, at: clock.wallMs() });
     },
     /** Lets go of the file and its lock. */
     async close() {
-      isClosed = true;
-      cancelBeat();
       // One that is lost is not this run's to let go of.
       if (!gone.signal.aborted) await append({ released: id }).catch(() => {});
+      gone.abort();
       await file.close();
     },
   };

@@ -3,18 +3,24 @@
 import { pauseBefore } from '../../../http/retry.js';
 import type { Clock } from '../../../system/clock.js';
 
-export type Gate = ReturnType<typeof openGate>;
-
 /** So many failures in a row make everybody wait, longer each time. */
 const FAILURES_BEFORE_A_PAUSE = 3;
 /** So many in a row are no bad luck: the service is down, and the rest is better left untouched. */
 const OUTAGE_FAILURES = 20;
 
-/**
- * Opens the gate of a run, for `most` requests in flight, and `first` before any answer has come. A pause halves that, and each round of
- * good answers allows one more. Once `over` is aborted nobody gets leave.
- */
-export function openGate({ most, first }: { most: number; first: number }, clock: Clock, over: AbortSignal) {
+export interface GateOptions {
+  /** The most requests in flight, and how many before any answer has come. */
+  most: number;
+  first: number;
+  clock: Clock;
+  /** Once it is aborted nobody gets leave. */
+  over: AbortSignal;
+  /** A line for the operator. */
+  say(line: string): void;
+}
+
+/** Opens the gate of a run. A pause halves how many may be in flight, and each round of good answers allows one more. */
+export function openGate({ most, first, clock, over, say }: GateOptions) {
   let limit = first;
   let inFlight = 0;
   let failuresInARow = 0;
@@ -27,18 +33,17 @@ export function openGate({ most, first }: { most: number; first: number }, clock
     const heldMs = notBeforeMs - clock.monotonicMs();
     if (over.aborted) for (const go of waiting.splice(0)) go(false);
     else if (waiting.length > 0 && heldMs > 0) cancelTimer = clock.after(heldMs, admit);
-    else
-      for (const go of waiting.splice(0, Math.max(0, Math.floor(limit) - inFlight))) {
-        inFlight += 1;
-        go(true);
-      }
+    else for (; waiting.length > 0 && inFlight + 1 <= limit; inFlight += 1) waiting.shift()?.(true);
   }
   over.addEventListener('abort', admit);
 
-  function hold(milliseconds: number): void {
+  /** Makes everybody wait. What comes back while all are held left before the trouble. */
+  function hold(milliseconds: number, why: string): void {
     const nowMs = clock.monotonicMs();
-    // What comes back while all are held left before the trouble.
-    if (notBeforeMs <= nowMs) limit = Math.max(1, limit / 2);
+    if (notBeforeMs <= nowMs) {
+      limit = Math.max(1, limit / 2);
+      if (!over.aborted) say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
+    }
     notBeforeMs = Math.max(notBeforeMs, nowMs + milliseconds);
   }
 
@@ -53,23 +58,22 @@ export function openGate({ most, first }: { most: number; first: number }, clock
   return {
     enter,
     /**
-     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns what the
-     * failures in a row, of whichever worker, mean: that from now on all go slower, or that nothing more should be sent.
+     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns whether the
+     * failures in a row, of whichever worker, are an outage.
      */
-    leave(isWell: boolean): 'slower' | 'outage' | undefined {
+    leave(isWell: boolean): boolean {
       inFlight -= 1;
       failuresInARow = isWell ? 0 : failuresInARow + 1;
-      const beyond = failuresInARow - FAILURES_BEFORE_A_PAUSE;
+      const pauses = failuresInARow - FAILURES_BEFORE_A_PAUSE + 1;
       if (isWell) limit = Math.min(most, limit + 1 / limit);
-      else if (beyond >= 0) hold(pauseBefore(beyond + 1, clock.random));
+      else if (pauses > 0) hold(pauseBefore(pauses, clock.random), `${failuresInARow} failures in a row`);
       admit();
-      if (failuresInARow >= OUTAGE_FAILURES) return 'outage';
-      return beyond === 0 ? 'slower' : undefined;
+      return failuresInARow >= OUTAGE_FAILURES;
     },
     /** Gives the leave back, makes everybody wait for that many milliseconds, and waits for leave again. */
-    pause(milliseconds: number): Promise<boolean> {
+    pause(milliseconds: number, why: string): Promise<boolean> {
       inFlight -= 1;
-      hold(milliseconds);
+      hold(milliseconds, why);
       return enter();
     },
     inFlight: () => inFlight,

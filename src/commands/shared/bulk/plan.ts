@@ -95,7 +95,7 @@ export interface Doubt {
   entry: JournalEntry;
 }
 
-/** What became of a task, and how that is known. */
+/** What became of a task, how that is known, and what it means for the run. */
 export interface TaskEnd {
   result: ChangeResult;
   /** As the answer has them. */
@@ -107,7 +107,11 @@ export interface TaskEnd {
   /** Whether the journal has to know it: a request may have left, or it is decided now. */
   isRecorded?: boolean;
   /** Of a change that the service accepted. */
-  answer?: HttpAnswer;
+  answer?: HttpAnswer | undefined;
+  /** Whether the service is well: it answered, if only with a refusal. */
+  isWell?: boolean;
+  /** Whether the same will happen to the others, so that the run stops. */
+  isFatal?: boolean;
 }
 
 /** What the answers of this run and of earlier ones say of the change. */

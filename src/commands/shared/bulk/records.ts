@@ -63,31 +63,6 @@ export interface JournalEntry {
 /** How the result of a change is known: the service answered, its history or list shows it, the state proves it, or the operator said so. */
 export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
 
-/** How much of its file was read. */
-interface JournalPart {
-  /** Bytes of whole lines that were read. */
-  bytes: number;
-  lines: number;
-  /** Whole records that were read, and the number of the last one that each run wrote. */
-  records: number;
-  numbers: Map<string, number>;
-}
-
-/** A journal as far as it was read. */
-export interface Journal extends JournalPart {
-  /** Undefined: there is none yet, not even its first line. */
-  binding: Binding | undefined;
-  entries: Map<string, JournalEntry>;
-  holder: Holder | undefined;
-  /** The start of the run that wrote last, and when that was. */
-  start: Start;
-  startedAtMs: number | null;
-  /** Why it does not show all that was done, where somebody changed it. */
-  damage: string | undefined;
-  /** A line that is no record: allowed where a crash cut it, which is before the next claim and at the end. */
-  tornLine: number | undefined;
-}
-
 export const JOURNAL_VERSION = 3;
 
 /** Every journal of every version begins with this. */
@@ -97,16 +72,46 @@ const LINE_FEED = 0x0a;
 
 const NO_START: Start = { newest: null, isEmpty: false, date: null, user: [] };
 
-export function emptyJournal(): Journal {
-  const nothing = { binding: undefined, holder: undefined, tornLine: undefined, damage: undefined };
-  const counts = { bytes: 0, lines: 0, records: 0, numbers: new Map() };
-  return { ...nothing, ...counts, entries: new Map(), start: NO_START, startedAtMs: null };
+/** A journal as far as it was read. */
+export type Journal = ReturnType<typeof emptyJournal>;
+
+export function emptyJournal() {
+  return {
+    /** Undefined: there is none yet, not even its first line. */
+    binding: undefined as Binding | undefined,
+    entries: new Map<string, JournalEntry>(),
+    holder: undefined as Holder | undefined,
+    /** The start of the run that wrote last, and when that was. */
+    start: NO_START,
+    startedAtMs: null as number | null,
+    /** Whole lines that were read: their bytes, their number, and how many of them are whole records. */
+    bytes: 0,
+    lines: 0,
+    records: 0,
+    /** The number of the last record that each run wrote. */
+    numbers: new Map<string, number>(),
+    /** Why it does not show all that was done, where somebody changed it. */
+    damage: undefined as string | undefined,
+    /** A line that is no record: allowed where a crash cut it, which is before the next claim and at the end. */
+    tornLine: undefined as number | undefined,
+  };
 }
 
 const SUM = /,"sum":"([0-9a-f]{8})"}$/;
 
 function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}
+
+/** What a run writes into a record about itself, the journal or a task. */
+interface JournalRecord extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
+  start?: Partial<Start>;
+  at?: number;
+  sending?: string;
+  answered?: string;
+  after_ms?: number;
+  before?: Before;
+  [name: string]: unknown;
 }
 
 /** The line of a record, with a checksum at its end. */
@@ -116,7 +121,7 @@ export function lineOf(record: object): string {
 }
 
 /** The record on a line, and whether it is as it was written; undefined for what is none. */
-function parseLine(line: string): { record: { [name: string]: unknown }; isWhole: boolean } | undefined {
+function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | undefined {
   try {
     const value: unknown = parseJson(line);
     if (!isObject(value)) return undefined;
@@ -165,32 +170,30 @@ export function readJournal(bytes: Buffer, path: string): Journal {
 
 function takeLine(journal: Journal, line: string, path: string): void {
   const { record, isWhole } = parseLine(line) ?? {};
-  if (journal.binding === undefined && record?.['fleet_journal'] === undefined) {
-    checkFirst(line, path);
-    return;
+  const isHeader = record?.['fleet_journal'] !== undefined;
+  if (journal.binding === undefined && !isHeader) checkFirst(line, path);
+  else if (record === undefined) journal.tornLine ??= journal.lines;
+  else {
+    if (isHeader) takeHeader(journal, record, path);
+    if (isWhole) takeWhole(journal, record, isHeader);
+    else journal.damage ??= `line ${journal.lines} was changed`;
   }
-  if (record === undefined) {
-    journal.tornLine ??= journal.lines;
-    return;
-  }
-  if ('fleet_journal' in record) takeHeader(journal, record, path);
-  if (isWhole !== true) {
-    journal.damage ??= `line ${journal.lines} was changed`;
-    return;
-  }
-  if (journal.tornLine !== undefined && !('claim' in record || 'fleet_journal' in record))
+}
+
+function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): void {
+  if (journal.tornLine !== undefined && record['claim'] === undefined && !isHeader)
     journal.damage ??= `line ${journal.tornLine} is damaged`;
   journal.tornLine = undefined;
   journal.records += 1;
-  if ('fleet_journal' in record) return;
+  if (isHeader) return;
   checkNumber(journal, record);
   takeRecord(journal, record);
 }
 
 /** Each run numbers its records, and its claim says how many there were before. */
-function checkNumber(journal: Journal, record: { [name: string]: unknown }): void {
-  const { n, claim, after, accepts } = record;
-  const run = String(claim ?? record['run'] ?? record['beat'] ?? record['released']);
+function checkNumber(journal: Journal, record: JournalRecord): void {
+  const { n, claim, after, accepts, run: id, beat, released } = record;
+  const run = String(claim ?? id ?? beat ?? released);
   const before = journal.numbers.get(run) ?? 0;
   const isMissing = n !== before + 1 || (typeof after === 'number' && journal.records - 1 < after);
   if (isMissing) journal.damage ??= `records are missing before line ${journal.lines}`;
@@ -217,32 +220,21 @@ function checkFirst(text: string, path: string): void {
 }
 
 /** The first header counts: of two runs that begin a file at once, one wins the claim. */
-function takeHeader(journal: Journal, record: { [name: string]: unknown }, path: string): void {
-  const { fleet_journal: version, ...binding } = record;
+function takeHeader(journal: Journal, record: JournalRecord, path: string): void {
+  const { fleet_journal: version, sum, ...binding } = record;
   if (version !== JOURNAL_VERSION) {
     throw usageError(
       `the journal ${path} is of version ${String(version)}, and this fleet reads version ${JOURNAL_VERSION}`,
       'finish that run with the version of fleet that started it, or use a new file for --journal',
     );
   }
-  delete (binding as { sum?: unknown }).sum;
   journal.binding ??= binding as Binding;
 }
 
-/** What a run of this version writes into a record about itself or a task. */
-interface RunRecord extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
-  start?: Partial<Start>;
-  at?: number;
-  sending?: string;
-  answered?: string;
-  after_ms?: number;
-  before?: Before;
-}
-
-function takeRecord(journal: Journal, record: { [name: string]: unknown }): void {
+function takeRecord(journal: Journal, record: JournalRecord): void {
   const { entries } = journal;
-  const { sending, answered, run = '', start, at = null, before = null, result, uuid = null } = record as RunRecord;
-  const { after_ms: afterMs = 0, name = null, how = 'answered' } = record as RunRecord;
+  const { sending, answered, run = '', start, at = null, before = null, result, uuid = null } = record;
+  const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
   // A run that lost the journal may have written on until it noticed, but it sent nothing then.
   const isHolder = run !== '' && run === journal.holder?.id;
@@ -250,19 +242,15 @@ function takeRecord(journal: Journal, record: { [name: string]: unknown }): void
     journal.start = { ...NO_START, ...start };
     journal.startedAtMs = at;
   }
+  const known = entries.get(sending ?? answered ?? '');
+  const about = { name: name ?? known?.name ?? null, how, run };
+  const now = { start: journal.start, afterMs, before };
   if (isHolder && sending !== undefined) {
-    const known = entries.get(sending);
-    const isOpen = known !== undefined && judgeEntry(known) === 'doubt';
-    const now = { start: journal.start, afterMs, before };
+    const first = judgeEntry(known) === 'doubt' ? known?.sending : undefined;
     const atMs = at ?? (journal.startedAtMs === null ? null : journal.startedAtMs + afterMs);
-    const about = { uuid: null, name: name ?? known?.name ?? null, how, run, atMs };
-    entries.set(sending, { result: undefined, ...about, sending: isOpen ? known.sending : now });
-  }
-  if (answered !== undefined && isObject(result)) {
-    const known = entries.get(answered);
-    const sent = known?.sending ?? { start: journal.start, afterMs: 0, before: null };
-    entries.set(answered, { result, uuid, name: name ?? known?.name ?? null, how, run, atMs: at, sending: sent });
-  }
+    entries.set(sending, { ...about, result: undefined, uuid: null, atMs, sending: first ?? now });
+  } else if (answered !== undefined && isObject(result))
+    entries.set(answered, { ...about, result, uuid, atMs: at, sending: known?.sending ?? now });
 }
 
 /** Statuses of a request that was not carried out and may be another time: too early, locked, saved by somebody else, given up by a gateway. */
@@ -279,8 +267,9 @@ export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | '
   return outcome === 'refused' ? 'refused' : 'doubt';
 }
 
-/** Refuses a journal that belongs to something else, and says what differs. */
-export function checkBinding(found: Binding, wanted: Binding, path: string): void {
+/** Refuses a journal that belongs to something else, with a FleetError of kind `usage` that says what differs. */
+export function checkBinding({ binding: found }: Journal, wanted: Binding, path: string): void {
+  if (found === undefined) return;
   const names = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
   const other = names.filter((name) => found[name] !== wanted[name]);
   if (other.length === 0) return;

@@ -9,7 +9,7 @@ import { sleep } from '../../../system/clock.js';
 import { ReaderLeft } from '../../../terminal/delivery.js';
 import { type ChangeResult, isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
-import { isConcurrentEdit, judgeAnswer, judgeFailure, resultOf, verdictOf } from './answer.js';
+import { endOf, isConcurrentEdit, judgeAnswer, judgeFailure, resultOf } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
 import { openGate } from './pace.js';
 import type { BulkPlan, ChangeOptions, Doubt, Task, TaskEnd } from './plan.js';
@@ -46,10 +46,10 @@ export async function openRun(options: BulkOptions) {
   const { clock, signal } = context;
   const stopped = new AbortController();
   const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
-  const isSingle = plan.shape.single === true;
-  const most = isSingle ? 1 : options.options.concurrency;
+  const most = options.options.concurrency;
   // A dry run begins alone: a service that does not know it is noticed by one bicycle.
-  const gate = openGate({ most, first: plan.change.isDryRun ? 1 : most }, clock, over);
+  const first = plan.change.isDryRun === true ? 1 : most;
+  const gate = openGate({ most, first, clock, over, say: reporter.say });
   const { givenUp, close } = openPatience(context, () => {
     const count = gate.inFlight();
     if (count > 0) reporter.say(waitingFor(count));
@@ -67,7 +67,7 @@ export async function openRun(options: BulkOptions) {
     /** Aborted when what is in flight is given up: a second after the first signal, or at the second one. */
     ...{ givenUp, close },
     /** How often a request is tried again that the service provably did not take. */
-    patience: isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
+    patience: plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     /** The states that bicycles were in after the change, and the bicycles that tasks made. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
     /** Tasks of earlier runs that no answer decides. */
@@ -76,8 +76,6 @@ export async function openRun(options: BulkOptions) {
     lastError: undefined as FleetError | undefined,
     /** False when a stop left no time to report all that was not sent. */
     isWhole: true,
-    /** A pause stops many at once, and is reported once. */
-    silentUntilMs: 0,
   };
   for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
   return run;
@@ -198,10 +196,11 @@ async function reportTheRest(run: BulkRun, rest: AsyncIterable<Task>): Promise<v
 
 /** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
 async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
-  const { context, gate, journal, stop, over, reporter } = run;
+  const { context, gate, journal, stop, givenUp } = run;
   const { clock } = context;
   const { change } = run.plan;
   let hasLeave = await gate.enter();
+  if (!hasLeave) return NOT_SENT;
   let sentAtMs: number | undefined;
   /** Writes into the journal that the task is about to be sent, and finds out whether this run still holds it. */
   const announce = async () => {
@@ -209,42 +208,34 @@ async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
     sentAtMs = clock.monotonicMs();
   };
   const pause = async (milliseconds: number, failure: FleetError) => {
-    // A conflict is one bicycle's own: nobody else waits for it.
-    if (failure.status === 409) await sleep(clock, milliseconds, NEVER);
-    else {
-      sayPause(run, milliseconds, failure);
-      hasLeave = await gate.pause(milliseconds);
-      if (!hasLeave) throw failure;
-    }
+    hasLeave = await gate.pause(
+      milliseconds,
+      failure.status === 429 ? 'the service asks to slow down' : failure.message,
+    );
+    if (!hasLeave) throw failure;
     // While it waited, another run may have taken the journal over.
     await announce();
   };
-  let verdict = NOT_SENT;
-  if (hasLeave) {
-    try {
-      await announce();
-      verdict = judgeAnswer(await exchange(run, task, announce, pause), task, change);
-    } catch (thrown) {
-      const error = asFleetError(thrown);
-      if (!hasLeave || sentAtMs === undefined) verdict = verdictOf('not-sent', { error }, false, hasLeave);
-      else verdict = judgeFailure(change.explain?.(error, task) ?? error, run.givenUp.aborted, change.isDryRun);
-    }
+  let end: TaskEnd;
+  try {
+    await announce();
+    end = judgeAnswer(await exchange(run, task, announce, pause), task, change);
+  } catch (thrown) {
+    const error = asFleetError(thrown);
+    if (!hasLeave || sentAtMs === undefined) end = endOf('not-sent', { error, isFatal: hasLeave });
+    else end = judgeFailure(change.explain?.(error, task) ?? error, givenUp.aborted, change.isDryRun);
   }
-  const { error, isFatal, isWell, result } = verdict;
+  const { error, isFatal, isWell = false, result } = end;
   if (hasLeave && sentAtMs !== undefined) result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
   if (isFatal) stop(error);
-  const trouble = hasLeave ? gate.leave(isWell) : undefined;
-  if (trouble === 'outage') stop(error);
-  if (trouble === 'slower' && !over.aborted) reporter.say('several failures in a row; slowing down');
+  if (hasLeave && gate.leave(isWell)) stop(error);
   if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
-  return { ...verdict, isRecorded: sentAtMs !== undefined };
+  return { ...end, isRecorded: sentAtMs !== undefined };
 }
 
-const NOT_SENT = verdictOf('not-sent', {}, false, false);
+const NOT_SENT = endOf('not-sent', {});
 
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
-
-const NEVER = new AbortController().signal;
 
 /** What an exchange throws whose request was held back because nobody knows whether the journal is still this run's. */
 const HELD_BACK = new FleetError('output', 'the journal could not be written in time, and nothing was sent');
@@ -277,16 +268,12 @@ async function exchange(
         await announce();
       else if (mayRepeat && error instanceof FleetError && isConcurrentEdit(error)) {
         mayRepeat = false;
-        await pause(CONCURRENT_EDIT_PAUSE_MS, error);
+        // It is one bicycle's own: nobody else waits for it.
+        await sleep(run.context.clock, CONCURRENT_EDIT_PAUSE_MS, over).catch(() => {
+          throw error;
+        });
+        await announce();
       } else throw error;
     }
   }
-}
-
-function sayPause(run: BulkRun, milliseconds: number, { status, message }: FleetError): void {
-  const now = run.context.clock.monotonicMs();
-  if (now < run.silentUntilMs) return;
-  run.silentUntilMs = now + milliseconds;
-  const why = status === 429 ? 'the service asks to slow down' : message;
-  run.reporter.say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
 }
