@@ -9,10 +9,10 @@ import { openStates, type States } from '../current-mirror.js';
 import { isSignal } from '../in-flight.js';
 import { showRequests } from './dry-run.js';
 import { describeBefore, readStart } from './evidence.js';
-import { type OpenJournal, openJournal } from './journal.js';
-import type { BulkPlan, ChangeOptions, Task } from './plan.js';
-import { askBefore, EXAMPLES_SHOWN } from './question.js';
-import { type Before, type Binding, judgeEntry } from './records.js';
+import { type OpenJournal, openJournal, peekEntries } from './journal.js';
+import { type BulkPlan, type ChangeOptions, judgeTask, type Task } from './plan.js';
+import { askBefore } from './question.js';
+import type { Before, Binding } from './records.js';
 import { openReporter } from './report.js';
 import { settleDoubts } from './resume.js';
 import { type BulkRun, openRun, openTasks, send } from './run.js';
@@ -23,18 +23,13 @@ import { type BulkRun, openRun, openTasks, send } from './run.js';
  */
 export async function carryOut(context: Context, plan: BulkPlan, options: ChangeOptions): Promise<void> {
   const { clock, signal, notice } = context;
-  const client = await context.client();
   const binding = await bindingOf(context, plan);
-  if (options.dryRun === true) return showRequests(context, client, plan, { ...options, binding });
-  const journal =
-    options.journal === undefined
-      ? undefined
-      : await openJournal(options.journal, binding, {
-          clock,
-          signal,
-          say: (line) => void notice(line),
-          isTrusted: options.unknown === 'resend',
-        });
+  const { journal: path } = options;
+  const isTrusted = options.unknown === 'resend';
+  if (options.dryRun === true)
+    return showRequests(context, plan, path === undefined ? new Map() : await peekEntries(path, binding, isTrusted));
+  const say = (line: string) => void notice(line);
+  const journal = path === undefined ? undefined : await openJournal(path, binding, { clock, signal, say, isTrusted });
   const startedMs = clock.monotonicMs();
   const states = openStates(context);
   let run: BulkRun | undefined;
@@ -76,19 +71,14 @@ async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: 
 
 async function askWhereNeeded(context: Context, plan: BulkPlan, journal: OpenJournal | undefined): Promise<void> {
   const { protected: isProtected } = await context.settings();
-  const { isGrave, isDryRun, isAlwaysAsked, isNeedless } = plan.change;
-  const examples: Task[] = [];
-  let count = 0;
-  for (const task of plan.tasks) {
-    if (!['open', 'doubt'].includes(judgeEntry(journal?.before.get(task.key)))) continue;
-    if (isNeedless?.(task) === true) continue;
-    count += 1;
-    if (examples.length < EXAMPLES_SHOWN) examples.push(task);
-  }
+  const { isGrave, isDryRun, isAlwaysAsked } = plan.change;
+  const isLeft = (task: Task) =>
+    ['open', 'doubt'].includes(judgeTask(plan.change, task, journal?.before.get(task.key)));
+  const left = plan.tasks.filter(isLeft);
   context.signal.throwIfAborted();
   // "A profile can be marked protected": then every change asks, also one that else would not.
-  const isAsked = isProtected.value || (!isDryRun && (count > 1 || isGrave || isAlwaysAsked === true));
-  if (count > 0 && isAsked) await askBefore(context, plan, count, examples);
+  const isAsked = isProtected.value || (!isDryRun && (left.length > 1 || isGrave || isAlwaysAsked === true));
+  if (left.length > 0 && isAsked) await askBefore(context, plan, left);
 }
 
 /** Sums up, and throws what the exit code is to be. */

@@ -2,16 +2,12 @@
 // looked at after each flush: whether it is still this run's own.
 
 import { randomBytes } from 'node:crypto';
-<<<<<<< HEAD
-import type { Clock } from '../../../system/clock.js';
-=======
 import { fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, every, momentOf } from '../../../clock.js';
 import { FleetError, reasonOf, usageError } from '../../../errors.js';
-import { hasCode, isDeviceName } from '../../../folder.js';
->>>>>>> f89c3725 (Bulk: the journal's file is part of the journal, what an exchange means is part of a task's end, the gate itself says why all wait; names are compared with all of a mirror)
+import { type Clock, every, momentOf } from '../../../system/clock.js';
+import { hasCode, isDeviceName } from '../../../system/folder.js';
 import type { ChangeResult } from '../../../views/action.js';
 import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
 import * as records from './records.js';

@@ -8,7 +8,7 @@ import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ChangeResult, Ended } from '../../../views/action.js';
 import type { UnknownChoice } from './flags.js';
-import type { Before, How, JournalEntry } from './records.js';
+import { type Before, type How, type JournalEntry, judgeEntry } from './records.js';
 
 /** The flags of every change. */
 export interface ChangeOptions {
@@ -87,6 +87,12 @@ export interface BulkPlan {
   identity?: { readonly [name: string]: string };
   /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
   checkKeys?(keys: Iterable<string>): void;
+}
+
+/** What is to be done for a task, by what earlier runs and the task itself say. */
+export function judgeTask({ isNeedless }: BulkChange, task: Task, entry: JournalEntry | undefined) {
+  const known = judgeEntry(entry);
+  return known === 'open' && isNeedless?.(task) === true ? 'needless' : known;
 }
 
 /** A task that an earlier run sent and of which no answer proves what became. */

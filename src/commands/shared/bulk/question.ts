@@ -10,7 +10,7 @@ import { type Asking, askText, askYesNo, canAsk } from '../../../terminal/prompt
 import type { BulkChange, BulkPlan, Task } from './plan.js';
 
 /** As many names or UUIDs as one line holds beside the rest. */
-export const EXAMPLES_SHOWN = 3;
+const EXAMPLES_SHOWN = 3;
 
 /** How a question begins. */
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
@@ -22,17 +22,17 @@ const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 
 export async function askBefore(
   context: Context,
   { change, isStdin }: BulkPlan,
-  count: number,
-  first: readonly Task[],
+  tasks: readonly Task[],
 ): Promise<void> {
   const { resource, verb, command, isGrave, isDryRun } = change;
   const { one, many } = resource;
   const { profile, baseUrl, protected: isProtected } = await context.settings();
-  const labels = await Promise.all(first.map((task) => labelOf(context, change, task)));
-  const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
+  const count = tasks.length;
   const isGraveOne = isGrave && !isDryRun && count === 1;
-  const details = isGraveOne && first[0]?.uuid != null ? await detailsOf(context, change, first[0].uuid, examples) : '';
-  const what = count === 1 ? `${one} ${examples}${details}` : `${count} ${many} (${examples})`;
+  const shown = tasks.slice(0, EXAMPLES_SHOWN);
+  const labels = await Promise.all(shown.map((task) => describeTask(context, change, task, isGraveOne)));
+  const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
+  const what = count === 1 ? `${one} ${examples}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${ASKED[command] ?? `Run ${verb} on`} ${what} ${where}?`);
   const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
@@ -45,26 +45,25 @@ export async function askBefore(
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
 }
 
-/** ` (d238dc92-…; available, at 52.5,13.4)`: which one it is, and how and where. */
-async function detailsOf(context: Context, change: BulkChange, uuid: string, label: string): Promise<string> {
-  const detail = (await lookAt(context, change, uuid))?.detail;
-  const parts = [...(label === uuid ? [] : [uuid]), ...(detail ? [detail] : [])];
-  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
-}
-
-/** What a task is called in a question; a name is asked for where somebody reads it. */
-export async function labelOf(context: Context, change: BulkChange, { uuid, name, key }: Task): Promise<string> {
-  if (name !== null || uuid === null) return name ?? key;
-  return (await lookAt(context, change, uuid))?.name ?? uuid;
-}
-
-/** The bicycle as it is now, where somebody reads it. Without it the question is asked all the same. */
-async function lookAt({ io, signal }: Context, change: BulkChange, uuid: string) {
-  if (!io.stderr.isTerminal) return undefined;
-  return change.lookAt?.(uuid).catch((error: unknown) => {
+/**
+ * What a task is called in a question, where somebody reads it by the name that is asked for: `Ada`, in detail
+ * `Ada (d238dc92-…; available, at 52.5,13.4)`. Where the service does not show it the question is asked all the same.
+ */
+export async function describeTask(
+  { io, signal }: Context,
+  { lookAt }: BulkChange,
+  { uuid, name, key }: Task,
+  isDetailed = false,
+): Promise<string> {
+  if (uuid === null || (name !== null && !isDetailed)) return name ?? key;
+  const looking = io.stderr.isTerminal ? lookAt?.(uuid) : undefined;
+  const found = await looking?.catch((error: unknown) => {
     if (signal.aborted || !(error instanceof FleetError)) throw error;
     return undefined;
   });
+  const label = name ?? found?.name ?? uuid;
+  const details = isDetailed ? [label === uuid ? '' : uuid, found?.detail ?? ''].filter((part) => part !== '') : [];
+  return details.length === 0 ? label : `${label} (${details.join('; ')})`;
 }
 
 /** Asks whether what is in doubt shall be sent again; no where nobody can be asked. */

@@ -5,7 +5,7 @@ import { count } from '../../../views/stream.js';
 import { resultOf } from './answer.js';
 import type { UnknownChoice } from './flags.js';
 import type { DecidedDoubt, Doubt, Task, TaskDecision } from './plan.js';
-import { askAgain, labelOf } from './question.js';
+import { askAgain, describeTask } from './question.js';
 import { type BulkRun, failureOf, send, take } from './run.js';
 
 /** A doubt that no evidence decides: why, and what the bicycle is now, where that is known. */
@@ -78,7 +78,7 @@ function settle(
 
 async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undecided[]): Promise<UnknownChoice> {
   const [first] = unknown;
-  const label = first === undefined ? '' : await labelOf(context, plan.change, first.task);
+  const label = first === undefined ? '' : await describeTask(context, plan.change, first.task);
   const state = first?.state == null ? '' : ` is ${first.state}`;
   const more = unknown.length > 1 ? ', …' : '';
   const question = `${unknown.length} may or may not have been done before (${label}${state}${more}); ${plan.change.verb} them again?`;

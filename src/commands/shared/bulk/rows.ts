@@ -26,7 +26,7 @@ export class Unreadable extends Error {
 
 export interface RowOptions {
   /** Whether the first line is a header of CSV with these names, in lower case; else every line is a text. Throws Unreadable for a wrong one. */
-  isHeader(names: readonly string[], line: number, hasSeparatorLine: boolean): boolean;
+  isHeader(names: readonly string[], line: number): boolean;
   /** Lines that begin with # say nothing. */
   hasComments: boolean;
 }
@@ -79,7 +79,7 @@ export async function* readRows(
       }
       if (format === undefined) {
         format = findFormat(line, text, separator);
-        if (typeof format === 'object' && !isHeader(format.names, number, separator !== undefined)) format = 'lines';
+        if (typeof format === 'object' && !isHeader(format.names, number)) format = 'lines';
         if (typeof format === 'object') continue;
       }
     }

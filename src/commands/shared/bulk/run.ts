@@ -12,8 +12,8 @@ import { isSignal, openPatience, waitingFor } from '../in-flight.js';
 import { endOf, isConcurrentEdit, judgeAnswer, judgeFailure, resultOf } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
 import { openGate } from './pace.js';
-import type { BulkPlan, ChangeOptions, Doubt, Task, TaskEnd } from './plan.js';
-import { type Before, judgeEntry } from './records.js';
+import { type BulkPlan, type ChangeOptions, type Doubt, judgeTask, type Task, type TaskEnd } from './plan.js';
+import type { Before } from './records.js';
 import type { Reporter } from './report.js';
 
 /** What a run is made of. */
@@ -96,11 +96,10 @@ function learn(
 export async function* openTasks(run: BulkRun): AsyncGenerator<Task, void, undefined> {
   for (const task of run.plan.tasks) {
     const entry = run.journal?.before.get(task.key);
-    const known = judgeEntry(entry);
-    if (entry === undefined || known === 'open') {
-      if (run.plan.change.isNeedless?.(task) === true) await take(run, task, { result: NEEDLESS });
-      else yield task;
-    } else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
+    const known = judgeTask(run.plan.change, task, entry);
+    if (known === 'needless') await take(run, task, { result: NEEDLESS });
+    else if (entry === undefined || known === 'open') yield task;
+    else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
     else {
       // Nothing was sent now: no request took any time.
       const outcome = known === 'done' ? 'skipped' : 'refused';

@@ -7,6 +7,7 @@ import type { Context } from '../../../context.js';
 import { type FleetError, usageError } from '../../../errors.js';
 import { textOrNull } from '../../../json/parse.js';
 import { readLines } from '../../../terminal/stdin.js';
+import { shorten } from '../list/pick-one.js';
 import { describeBefore } from './evidence.js';
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './named-rows.js';
 import type { Task } from './plan.js';
@@ -51,24 +52,22 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
   const named: (TargetRow & NamedRow)[] = [];
   const words = naming === 'none' ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
   let count = 0;
-  const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
+  const isHeader = (names: readonly string[], line: number) => {
     const found = names.filter((name) => words.includes(name));
     const twice = found.find((name, index) => found.indexOf(name) !== index);
     if (twice !== undefined) throw new Unreadable(`two columns are named "${twice}"`, line);
-    if (found.length > 0) return true;
-    if (hasSeparatorLine) throw new Unreadable('a header without the column "uuid"', line);
-    return false;
+    return found.length > 0;
   };
   const rows = readRows(readLines(context, '-'), { isHeader, hasComments: true });
   try {
     for await (const { line, value, isRecord = false } of rows) {
       count += 1;
       if (count > MOST_TARGETS) throw new Unreadable(`more than ${MOST_TARGETS} rows`, line);
-      const fields = typeof value === 'string' ? { uuid: parseUuid(value, line) } : value;
+      const fields = typeof value === 'string' ? { uuid: value } : value;
       const names = naming === 'none' || (fields['uuid'] ?? '') !== '' ? [] : namesOf(fields);
       const [surest] = names;
       const row = { line, fields, isRecord };
-      if (surest === undefined) yield { ...row, uuid: uuidOfRow(fields, line), namedBy: 'uuid' };
+      if (surest === undefined) yield { ...row, uuid: readUuid(fields['uuid'], line), namedBy: 'uuid' };
       else named.push({ ...row, uuid: '', namedBy: surest.field, names: naming === 'all' ? names : [surest] });
     }
   } catch (error) {
@@ -79,21 +78,12 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
   for (const row of named) yield { ...row, uuid: found.get(row) ?? '' };
 }
 
-/** The longest beginning of a line that an error shows. */
-const SHOWN_CHARACTERS = 60;
-
-function parseUuid(text: string, number: number): string {
-  const at = text.search(/\s#/);
-  const uuid = wholeUuid((at === -1 ? text : text.slice(0, at)).trim());
+/** The UUID of a row; behind it may stand a comment. */
+function readUuid(written: unknown, line: number): string {
+  const [text = ''] = typeof written === 'string' ? written.split(/\s#/, 1) : [];
+  const uuid = wholeUuid(text.trim());
   if (uuid !== undefined) return uuid;
-  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-  throw badLine(number, `"${shown}" is not a UUID`);
-}
-
-function uuidOfRow({ uuid: written }: TargetRow['fields'], number: number): string {
-  const uuid = typeof written === 'string' ? wholeUuid(written.trim()) : undefined;
-  if (uuid === undefined) throw badLine(number, '"uuid" is missing or not a UUID');
-  return uuid;
+  throw badLine(line, text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`);
 }
 
 function taskOf({ uuid, fields }: TargetRow): Task {
