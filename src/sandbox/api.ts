@@ -18,7 +18,7 @@ import { createLists } from './lists.js';
 import {
   answerOf,
   htmlPage,
-  Problem,
+  refuseAction,
   refuseField,
   refuseMethod,
   refuseRole,
@@ -121,7 +121,7 @@ function addAlertRoutes(options: ServedApiOptions, route: AddRoute): void {
       if (!actOnAlert(fleet, row, action, body)) {
         const available = availableAlertActions(state).join(', ');
         const message = `Action '${action}' not allowed from current state '${state}'. Available actions: ${available}`;
-        throw new Problem(400, { actions: [{ message, code: 'not_allowed' }] });
+        throw refuseAction(message);
       }
       return answerText(200, serialise(row));
     },

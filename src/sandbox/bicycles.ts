@@ -23,7 +23,7 @@ import {
 } from './fleet.js';
 import { distanceToMiddle } from './geometry.js';
 import { createLists } from './lists.js';
-import { Problem, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';
+import { refuseAction, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';
 import { readBox, readPageSize } from './query.js';
 import { isVisible, selectBicycles } from './selection.js';
 import type { Viewer } from './token.js';
@@ -190,8 +190,4 @@ function checkConditions(fleet: ServedFleet, row: BicycleRow, transition: Served
   if (isTaking && isRenter && fleet.bicycles.some((other) => other !== row && other.rider === rider)) {
     throw refuseAction('The user has a reservation or a rental session already.');
   }
-}
-
-function refuseAction(message: string): Problem {
-  return new Problem(400, { actions: [{ message, code: 'not_allowed' }] });
 }

@@ -82,10 +82,7 @@ export async function readObject({ exchange }: ApiRequest): Promise<{ [field: st
   } catch (thrown) {
     throw refuse(400, `JSON parse error - ${thrown instanceof Error ? thrown.message : String(thrown)}`, 'parse_error');
   }
-  if (!isObject(value)) throw refuse(400, 'Invalid data. Expected a JSON object.', 'invalid');
-  return value;
-}
-
-function isObject(value: unknown): value is { [field: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw refuse(400, 'Invalid data. Expected a JSON object.', 'invalid');
+  return value as { [field: string]: unknown };
 }

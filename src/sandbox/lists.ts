@@ -2,10 +2,6 @@
 
 import type { ServedFleet } from './fleet.js';
 
-interface ListRow {
-  index: number;
-}
-
 /** A field to sort by, and the value a row has in it; null when it has none. */
 export interface Ordering<Row> {
   name: string;
@@ -30,7 +26,7 @@ export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 const REMEMBERED_LISTS = 32;
 
 /** Makes a memory of sorted and filtered lists that are made anew when the fleet has changed. */
-export function createLists<Row extends ListRow>(fleet: ServedFleet, all: readonly Row[]): SelectRows<Row> {
+export function createLists<Row extends { index: number }>(fleet: ServedFleet, all: readonly Row[]): SelectRows<Row> {
   const memory = new Map<string, readonly Row[]>();
   let version = fleet.version;
   const recall = (key: string, make: () => readonly Row[]): readonly Row[] => {
@@ -48,7 +44,9 @@ export function createLists<Row extends ListRow>(fleet: ServedFleet, all: readon
 }
 
 /** Assumed: rows without a value come last either way, and equal ones keep their order of creation, or its reverse. */
-function comparison<Row extends ListRow>(orderings: readonly Ordering<Row>[]): (left: Row, right: Row) => number {
+function comparison<Row extends { index: number }>(
+  orderings: readonly Ordering<Row>[],
+): (left: Row, right: Row) => number {
   const lastSign = orderings.at(-1)?.descending ? -1 : 1;
   return (left, right) => {
     for (const { sortValue, descending } of orderings) {

@@ -31,20 +31,15 @@ export interface ServedAnswer {
   headers?: { [name: string]: string };
 }
 
-/** A refusal as it is sent; what is no Problem is a fault of the sandbox. Observed: 500 comes as a page. */
+/**
+ * A refusal as it is sent; what is no Problem is a fault of the sandbox. Observed: 500 comes as a page. Assumed: interface.md section 7 says only
+ * "not shown", so the shape is the one that was observed: `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is a bare array.
+ */
 export function answerOf(thrown: unknown): ServedAnswer {
   const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
   const { status, detail, headers } = problem;
   if (status === 500) return htmlPage(status, 'Server Error (500)');
-  return { status, body: problemBody(detail), headers };
-}
-
-/**
- * The body of a refusal. Assumed: interface.md section 7 says only "not shown", so the shape is the one that was observed:
- * `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is a bare array.
- */
-function problemBody(detail: Detail | Reason): string {
-  return JSON.stringify({ detail: (detail as Detail)['non_field_errors'] ?? detail });
+  return { status, body: JSON.stringify({ detail: (detail as Detail)['non_field_errors'] ?? detail }), headers };
 }
 
 /** A page as a proxy or a framework sends it. Observed: for unknown addresses and for 500. */
@@ -90,6 +85,11 @@ export function refuseVersion(): Problem {
 export function refuseThrottled(seconds: number): Problem {
   const message = `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`;
   return refuse(429, message, 'throttled', { 'Retry-After': String(seconds) });
+}
+
+/** 400 for an action that its subject does not take. */
+export function refuseAction(message: string): Problem {
+  return refuseField('actions', message, 'not_allowed');
 }
 
 /** 401 with the scheme the interface names (section 5). */
