@@ -187,7 +187,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/terminal': 1_789,
   'src/views/*.ts': 1_270,
   'src/views/map': 945,
-  'src/commands/alerts': 1_547,
+  'src/commands/alerts': 1_539,
   'src/commands/api': 300,
   'src/commands/auth': 559,
   'src/commands/bicycles': 1_397,

@@ -34,28 +34,26 @@ export function openForwarder(options: ForwardOptions) {
   const { queue, onFailure } = options;
   const over = new AbortController();
   const counts = { forwarded: 0, givenUp: 0 };
-  let wake = () => {};
-  const run = async () => {
-    for (;;) {
-      const first = queue.first();
-      if (first === undefined) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        continue;
-      }
+  let isBusy = false;
+  const work = async () => {
+    if (isBusy) return;
+    isBusy = true;
+    for (let first = queue.first(); first !== undefined; first = queue.first()) {
       counts[(await passOn(first, options, over.signal)) ? 'forwarded' : 'givenUp']++;
       queue.done();
     }
+    isBusy = false;
   };
-  run().catch((thrown) => {
-    if (!over.signal.aborted) onFailure(thrown);
-  });
+  const start = () =>
+    void work().catch((thrown) => {
+      if (!over.signal.aborted) onFailure(thrown);
+    });
+  start();
   return {
     /** Keeps a body until it was passed on. Throws a FleetError of kind `output` when that is not possible. */
     add(forwarded: Forwarded): void {
       queue.add(forwarded);
-      wake();
+      start();
     },
     counts: () => ({ ...counts, waiting: queue.size() }),
     /** Ends what is in flight; what waits stays on the disk. */

@@ -52,21 +52,17 @@ const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
   stop: 'mark that its cause is gone',
 };
 
+const ACT_DESCRIPTION = `Run an action on one alert or many. An alert is a UUID or its first digits. - reads UUIDs from stdin: one per line,
+JSON lines, a JSON array, or CSV with a uuid column. Each request is sent at most once, as with "fleet bicycles act".
+Not every service supports this; one that does not changes nothing.
+
+Actions:
+${showPairs(ALERT_ACTIONS.map((name) => [name, ACTION_MEANINGS[name]]))}`;
+
 function addAct(alerts: Command, run: Run): void {
   const act = addVerb(
     alerts,
-    [
-      'act',
-      'resolve, silence, escalate or stop alerts',
-      [
-        'Run an action on one alert or many. An alert is a UUID or its first digits. - reads UUIDs from stdin: one per line,',
-        'JSON lines, a JSON array, or CSV with a uuid column. Each request is sent at most once, as with "fleet bicycles act".',
-        'Not every service supports this; one that does not changes nothing.',
-        '',
-        'Actions:',
-        showPairs(ALERT_ACTIONS.map((name) => [name, ACTION_MEANINGS[name]])),
-      ].join('\n'),
-    ],
+    ['act', 'resolve, silence, escalate or stop alerts', ACT_DESCRIPTION],
     ['preview resolving one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],
     [
       'preview resolving every new alert older than a week',
