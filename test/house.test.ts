@@ -204,7 +204,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/profile': 117,
   'src/commands/sandbox': 272,
   'src/commands/shared/*.ts': 362,
-  'src/commands/shared/bulk': 2_093,
+  'src/commands/shared/bulk': 2_084,
   'src/commands/shared/follow': 659,
   'src/commands/shared/list': 698,
   'src/commands/watch': 1_007,

@@ -7,8 +7,8 @@ import {
   type Evidence,
   type HistoryEntry,
   isCertainlyNotLater,
+  personOf,
 } from '../../src/commands/shared/bulk/doubts.js';
-import { personOf } from '../../src/commands/shared/bulk/people.js';
 import type { Before, Start } from '../../src/commands/shared/bulk/records.js';
 import type { Client } from '../../src/http/client.js';
 

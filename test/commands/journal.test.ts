@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { personOfToken } from '../../src/commands/shared/bulk/people.js';
+import { personOfToken } from '../../src/commands/shared/bulk/doubts.js';
 import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';

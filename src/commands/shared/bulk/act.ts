@@ -6,13 +6,12 @@ import { nearest, unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import type { Item } from '../../../http/types.js';
-import { textOrNull } from '../../../json/parse.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
 import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
-import { describeBefore, lookUpActions } from './evidence.js';
+import { lookUpActions } from './evidence.js';
 import type { BulkChange, BulkPlan, ChangeOptions, Task } from './plan.js';
-import { readTargets } from './targets.js';
+import { readTargets, taskOf } from './targets.js';
 
 export interface ActOptions extends ChangeOptions {
   allowUnknown?: boolean;
@@ -76,8 +75,7 @@ async function findTargets(context: Context, { resource, find }: Action, texts: 
     const { uuid, item } = await find(text);
     const name = item?.value[resource.nameField];
     if (item !== undefined) await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
-    const before = item === undefined ? {} : { before: describeBefore(item.value) };
-    if (!targets.has(uuid)) targets.set(uuid, { key: uuid, uuid, name: textOrNull(name), ...before });
+    if (!targets.has(uuid)) targets.set(uuid, taskOf(uuid, item?.value));
   }
   return { tasks: [...targets.values()], repeated: texts.length - targets.size };
 }

@@ -11,8 +11,7 @@ import { readPage } from '../../../http/pages.js';
 import { answeredAtMs } from '../../../http/retry.js';
 import { isObject, JsonError, parseJson, textOrNull } from '../../../json/parse.js';
 import { readTime } from '../../../terminal/time.js';
-import { decideAction, type Evidence } from './doubts.js';
-import { personOf, personOfToken } from './people.js';
+import { decideAction, type Evidence, personOf, personOfToken } from './doubts.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers } from './plan.js';
 import type { Before, Person, Start } from './records.js';
 

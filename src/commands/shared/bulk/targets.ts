@@ -25,7 +25,7 @@ export async function readTargets(context: Context, resource: Resource): Promise
   let repeated = 0;
   for await (const row of parseRows(context, resource === BICYCLE ? 'all' : 'none')) {
     if (tasks.has(row.uuid)) repeated += 1;
-    else tasks.set(row.uuid, taskOf(row));
+    else tasks.set(row.uuid, taskOf(row.uuid, row.fields));
   }
   return { tasks: [...tasks.values()], repeated };
 }
@@ -86,16 +86,13 @@ function readUuid(written: unknown, line: number): string {
   throw badLine(line, text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`);
 }
 
-function taskOf({ uuid, fields }: TargetRow): Task {
+/** The task of changing a bicycle or alert, of which the fields are known that the input or a list has. */
+export function taskOf(uuid: string, fields: TargetRow['fields'] = {}): Task {
   // What people know it by: a bicycle has a name, an alert a message.
-  const name = fields['name'] ?? fields['message'];
+  const name = textOrNull(fields['name'] ?? fields['message']);
   const before = describeBefore(fields);
-  return {
-    key: uuid,
-    uuid,
-    name: textOrNull(name),
-    ...(before.state === null && before.version === null ? {} : { before }),
-  };
+  const isKnown = before.state !== null || before.version !== null;
+  return { key: uuid, uuid, name, ...(isKnown ? { before } : {}) };
 }
 
 export function badLine(number: number, what: string): FleetError {
