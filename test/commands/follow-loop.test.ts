@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { type Machine, runLoop } from '../../src/commands/shared/follow/loop.js';
+import { openPrinter } from '../../src/commands/shared/follow/print.js';
 import { openStderr } from '../../src/commands/shared/follow/stderr.js';
 import type { Context } from '../../src/context.js';
 import { FleetError } from '../../src/errors.js';
@@ -65,4 +66,18 @@ test('a loss is said again when its pause has grown long, once a minute at most'
   lost(62_000, 20_000, 4);
   for (let minute = 3; minute < 60; minute++) lost(minute * 60_000, 30_000, minute);
   expect(said.map((line) => /again in (.*)\n/.exec(line)?.[1])).toEqual(['155 ms', '20 s']);
+});
+
+test('what a list showed, among messages with --json, is no message that was not delivered', async () => {
+  const stdout = { write: async () => {} };
+  const context = { io: { stdout }, jq: async () => undefined } as unknown as Context;
+  const stderr = {} as ReturnType<typeof openStderr>;
+  const print = await openPrinter(context, 'json', stderr, new AbortController().signal);
+  const entry = { type: 'other', envelope: undefined, text: '' } as const;
+  let delivered = 0;
+  const items = [undefined, '{"a":1}', undefined].map((data) => ({ entry, atMs: 0, data }));
+  await print(items, (count) => {
+    delivered += count;
+  });
+  expect(delivered).toBe(3);
 });

@@ -66,7 +66,8 @@ function openJsonPrinter(
   const lineOf = (data: string) => `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
   return async (items, onDelivered) => {
     const messages = items.flatMap(({ data }) => (data === undefined ? [] : [data]));
-    if (messages.length === 0) return onDelivered(items.length);
+    // What has no JSON of its own was said on stderr.
+    onDelivered(items.length - messages.length);
     if (jq === undefined) return writeAll(messages.map(lineOf), write, onDelivered);
     const results = await jq.run(messages, signal);
     for (const [index, { error }] of results.entries()) {
