@@ -239,7 +239,7 @@ const LATE = {
 };
 
 /** The rest of what its Agent needs: all that `require` leads to from it, and our own two files around it. */
-const undici = ['src/http/agent.ts', 'src/http/dial.ts'].map((file) => resolve(file));
+const undici = ['src/http/agent.ts', 'src/http/connect.ts'].map((file) => resolve(file));
 const addUndici = (file) => {
   if (undici.includes(file) || apart.has(file)) return;
   undici.push(file);

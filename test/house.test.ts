@@ -204,8 +204,9 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/profile': 117,
   'src/commands/sandbox': 272,
   'src/commands/shared/*.ts': 362,
-  'src/commands/shared/bulk': 2_084,
+  'src/commands/shared/bulk': 1_789,
   'src/commands/shared/follow': 659,
+  'src/commands/shared/input': 295,
   'src/commands/shared/list': 698,
   'src/commands/watch': 1_007,
 };
@@ -317,7 +318,7 @@ test('the time comes from the one clock, which tests steer', () => {
 test.each<[string, RegExp, string]>([
   ['sleep', /\bfunction sleep\b/, 'system/clock.ts'],
   ['list of HTTP methods', /'GET', 'HEAD'/, 'http/methods.ts'],
-  ['title of an HTML page', /\bfunction htmlTitle\b/, 'http/foreign.ts'],
+  ['title of an HTML page', /\bfunction htmlTitle\b/, 'http/server-text.ts'],
   ['decision of a proxy', /'HTTPS_PROXY'/, 'http/proxy.ts'],
   ['decision of what is tried again', /\bRETRY_AFTER_LIMIT_MS =/, 'http/retry.ts'],
   ['way to squeeze JSON', /\bfunction squeeze\b/, 'json/text.ts'],

@@ -2,7 +2,7 @@
 
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
-import { ifOffered } from '../http/offered.js';
+import { ifOffered } from '../http/optional.js';
 import { textOrNull } from '../json/parse.js';
 import { BICYCLE } from './bicycle.js';
 

@@ -3,9 +3,9 @@
 import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
-import { cutTo, describeHtml, foreignText, isHtml } from './foreign.js';
 import { traceOf } from './headers.js';
 import { isFromGateway, isTlsCode } from './retry.js';
+import { cutTo, describeHtml, foreignText, isHtml } from './server-text.js';
 
 /** The kind of failure an HTTP status stands for (cli.md section 3). */
 export function kindOfStatus(status: number): ErrorKind {

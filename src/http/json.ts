@@ -3,7 +3,7 @@
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
 import { splitArray, squeeze } from '../json/text.js';
-import { describeHtml, foreignText } from './foreign.js';
+import { describeHtml, foreignText } from './server-text.js';
 import type { HttpAnswer, Item } from './types.js';
 
 /** Reads the answer's body, or a part of its text, as JSON. Throws a FleetError of kind `service` that says what came instead. */

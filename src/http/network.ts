@@ -11,7 +11,7 @@ export type Network = Awaited<ReturnType<typeof openNetwork>>;
 export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
   const { routeTo, hasProxy } = openRoutes(env);
   const { openAgent } = await import('./agent.js');
-  const { MAX_HEADER_BYTES, openConnector, openSockets } = await import('./dial.js');
+  const { MAX_HEADER_BYTES, openConnector, openSockets } = await import('./connect.js');
   const sockets = openSockets();
   const direct = openAgent({ connect: openConnector(timeoutMs, sockets), maxHeaderSize: MAX_HEADER_BYTES });
   const openProxyAgent = hasProxy ? (await import('./proxy-agent.js')).openProxyAgent : undefined;

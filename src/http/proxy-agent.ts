@@ -2,7 +2,7 @@
 
 import { isIP, type Socket } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { MAX_HEADER_BYTES, type Sockets, withSockets, withUnpausedEnd } from './dial.js';
+import { MAX_HEADER_BYTES, type Sockets, withSockets, withUnpausedEnd } from './connect.js';
 import { proxyToken } from './proxy.js';
 
 /** What a proxy gives that no connection could be made to. */

@@ -2,7 +2,7 @@
 
 import { configError } from '../errors.js';
 import { isLoopback } from '../http/loopback.js';
-import type { SettingsFolder } from './folder.js';
+import type { SettingsFolder } from './config-folder.js';
 import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './store.js';
 
 /** The profile that the sandbox is saved as. */

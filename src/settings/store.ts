@@ -7,7 +7,7 @@ import { alone } from '../system/lock.js';
 import { quoteForShell } from '../system/shell-words.js';
 import { lazyPattern } from '../terminal/lazy-pattern.js';
 import { writeWithConf } from './conf-file.js';
-import { findPlace, type SettingsFolder } from './folder.js';
+import { findPlace, type SettingsFolder } from './config-folder.js';
 import type { KeyName } from './keys.js';
 import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 

@@ -3,7 +3,7 @@
 import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { Tokens } from '../http/types.js';
 import { every } from '../system/clock.js';
-import { openRenewal } from './renewal.js';
+import { openRenewal } from './login-renewal.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { loadProfiles, loadTokens, type Stored, type StoredToken } from './store.js';
 import {

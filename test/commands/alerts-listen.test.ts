@@ -6,7 +6,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openMemory } from '../../src/commands/alerts/memory.js';
+import { openMemory } from '../../src/commands/alerts/state-file.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { systemClock } from '../../src/system/clock.js';
 import { environmentOf } from '../support/environment.js';

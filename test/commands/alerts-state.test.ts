@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../src/api/alert.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan } from '../../src/commands/alerts/events.js';
 import { type AlertItem, openKnownAlerts } from '../../src/commands/alerts/known.js';
-import type { Marks } from '../../src/commands/alerts/memory.js';
 import { type AlertsState, alertsState, startAlerts } from '../../src/commands/alerts/state.js';
+import type { Marks } from '../../src/commands/alerts/state-file.js';
 import { FleetError } from '../../src/errors.js';
 
 const PLAN: AlertsPlan = {

@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findPlace } from '../../src/settings/folder.js';
+import { findPlace } from '../../src/settings/config-folder.js';
 import { saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';

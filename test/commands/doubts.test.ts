@@ -9,7 +9,7 @@ import {
   isCertainlyNotLater,
   personOf,
 } from '../../src/commands/shared/bulk/doubts.js';
-import type { Before, Start } from '../../src/commands/shared/bulk/records.js';
+import type { Before, Start } from '../../src/commands/shared/bulk/journal-records.js';
 import type { Client } from '../../src/http/client.js';
 
 const ME = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';

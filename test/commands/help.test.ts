@@ -7,7 +7,7 @@ import { pathOf } from '../../src/cli/help.js';
 import { SYSTEM_NAMES } from '../../src/commands/gbfs/system-fields.js';
 import { TOPIC_NAMES } from '../../src/commands/help/names.js';
 import { EXIT_CODES } from '../../src/errors.js';
-import { findPlace } from '../../src/settings/folder.js';
+import { findPlace } from '../../src/settings/config-folder.js';
 import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';
 import { saveProfile } from '../../src/settings/store.js';
 import { FORMATS } from '../../src/terminal/formats.js';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findDelimiter, type InputRow, readRows, Unreadable } from '../../src/commands/shared/bulk/rows.js';
+import { findDelimiter, type InputRow, readRows, Unreadable } from '../../src/commands/shared/input/rows.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 

@@ -3,7 +3,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
+import { lineOf, readJournal } from '../../src/commands/shared/bulk/journal-records.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';

@@ -6,8 +6,8 @@ import { appendFile, copyFile, link, readFile, rename, rm, symlink, truncate, wr
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../src/commands/shared/bulk/journal.js';
+import { lineOf, readJournal } from '../../src/commands/shared/bulk/journal-records.js';
 import { followHolder, type Holder } from '../../src/commands/shared/bulk/lock.js';
-import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';

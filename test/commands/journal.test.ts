@@ -6,7 +6,7 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { personOfToken } from '../../src/commands/shared/bulk/doubts.js';
-import { lineOf, readJournal } from '../../src/commands/shared/bulk/records.js';
+import { lineOf, readJournal } from '../../src/commands/shared/bulk/journal-records.js';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';

@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { TabFeed } from '../../src/commands/map/feed.js';
-import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
+import { openPageServer, type PageServer } from '../../src/commands/map/page-server.js';
 import { KnownFleet } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
 import { MemoryStore } from '../../src/follower/store.js';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openAgent } from '../../src/http/agent.js';
-import { openConnector, openSockets } from '../../src/http/dial.js';
+import { openConnector, openSockets } from '../../src/http/connect.js';
 
 test('undici still keeps its Agent where agent.ts takes it from', async () => {
   const undici = await import('undici');

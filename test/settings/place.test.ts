@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findPlace } from '../../src/settings/folder.js';
+import { findPlace } from '../../src/settings/config-folder.js';
 import {
   deleteProfile,
   deleteToken,

@@ -3,7 +3,7 @@
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findPlace } from '../../src/settings/folder.js';
+import { findPlace } from '../../src/settings/config-folder.js';
 import { loadStored, loadTokens, type Stored, saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { newFolder } from '../support/folder.js';
 

@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lineOf } from '../../src/commands/shared/bulk/records.js';
+import { lineOf } from '../../src/commands/shared/bulk/journal-records.js';
 import { newFolder } from './folder.js';
 
 /** The path of a journal that is not there yet. */

@@ -1,7 +1,7 @@
 // A service, writers of its mirror in this process on a clock that runs faster, and questions to the database until it has what is expected.
 
 import { expect, onTestFinished } from 'vitest';
-import { END_MS } from '../../src/commands/mirror/keeper.js';
+import { END_MS } from '../../src/commands/mirror/writer-database.js';
 import { startSandbox } from '../../src/sandbox/index.js';
 import type { Clock } from '../../src/system/clock.js';
 import { environmentOf } from './environment.js';

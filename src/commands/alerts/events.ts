@@ -6,8 +6,8 @@ import type { Page, Query } from '../../http/types.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import type { CommonEffect, CommonEvent } from '../shared/follow/loop.js';
 import type { AlertItem, Version } from './known.js';
-import type { Marks } from './memory.js';
-import type { Webhook } from './receiver.js';
+import type { Marks } from './state-file.js';
+import type { Webhook } from './webhook-receiver.js';
 
 /** What following alerts is asked to do. */
 export interface AlertsPlan extends EndOptions {

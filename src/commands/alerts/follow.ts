@@ -18,10 +18,10 @@ import { followTopics } from '../shared/follow/stream.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
-import type { Memory } from './memory.js';
-import { type AlertsReport, openAlertsReport, type SummaryInput } from './messages.js';
-import type { Webhook } from './receiver.js';
+import { type AlertsReport, openAlertsReport, type SummaryInput } from './notices.js';
 import { alertsState, startAlerts } from './state.js';
+import type { Memory } from './state-file.js';
+import type { Webhook } from './webhook-receiver.js';
 
 /** What takes webhooks in. */
 export interface Receiver {

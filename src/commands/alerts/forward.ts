@@ -7,7 +7,7 @@ import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../../http/retry.js';
 import { type Clock, doublingPauseMs, sleep } from '../../system/clock.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Stderr } from '../shared/follow/stderr.js';
-import type { Forwarded, Memory } from './memory.js';
+import type { Forwarded, Memory } from './state-file.js';
 
 export interface ForwardOptions {
   url: URL;

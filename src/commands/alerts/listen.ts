@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { configError, reasonOf, usageError } from '../../errors.js';
 import { isLoopback } from '../../http/loopback.js';
-import { findStateFolder } from '../../settings/folder.js';
+import { findStateFolder } from '../../settings/config-folder.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
 import { count } from '../../views/stream.js';
 import type { EndOptions } from '../shared/follow/ending.js';
@@ -16,8 +16,8 @@ import { scopeOf } from '../shared/organization.js';
 import type { AlertsEvent } from './events.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
-import { type Forwarded, type Memory, openMemory } from './memory.js';
-import { openReceiver, type Webhook } from './receiver.js';
+import { type Forwarded, type Memory, openMemory } from './state-file.js';
+import { openReceiver, type Webhook } from './webhook-receiver.js';
 
 export interface ListenOptions extends EndOptions {
   port: number;

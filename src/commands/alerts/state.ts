@@ -18,8 +18,6 @@ import type { End } from '../shared/follow/loop.js';
 import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { type AlertItem, alertVersionOf, lastMsOf, type Source } from './known.js';
-import type { Marks, Memory } from './memory.js';
-import { readPushed } from './payload.js';
 import {
   addPage,
   CLOCK_MARGIN_MS,
@@ -30,6 +28,8 @@ import {
   startReading,
   topOf,
 } from './reading.js';
+import type { Marks, Memory } from './state-file.js';
+import { readPushed } from './webhook-payload.js';
 
 /** A cursor that is ahead of the service by more is a mistake. */
 const AHEAD_MS = 60_000;

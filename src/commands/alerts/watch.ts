@@ -9,7 +9,7 @@ import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/start.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { followAlerts } from './follow.js';
-import { openMemory } from './memory.js';
+import { openMemory } from './state-file.js';
 
 export interface WatchAlertsOptions extends EndOptions {
   organization?: string;

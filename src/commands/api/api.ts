@@ -18,9 +18,9 @@ import { readInput } from '../../terminal/stdin.js';
 import { pointOf } from '../../terminal/values.js';
 import { sendChange } from '../shared/in-flight.js';
 import { printList } from '../shared/list/list.js';
+import { isScreen, writeResult } from '../shared/list/output-file.js';
 import { openResult, printRows } from '../shared/list/result.js';
-import { isScreen, writeResult } from '../shared/list/target.js';
-import { askIfProtected } from '../shared/protected.js';
+import { askIfProtected } from '../shared/protected-profile.js';
 import { readAddress } from './address.js';
 import { bodyOf, type Field, queryOf, readHeaders, splitField, textField, typedField } from './fields.js';
 

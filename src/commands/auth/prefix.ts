@@ -1,7 +1,7 @@
 // The prefix of the service's paths: "some samples prefix paths with /api and some do not" (interface.md section 4).
 
-import { isHtml } from '../../http/foreign.js';
 import { readPage } from '../../http/pages.js';
+import { isHtml } from '../../http/server-text.js';
 import type { HttpAnswer } from '../../http/types.js';
 
 /** The prefix that some samples have. */

@@ -11,7 +11,7 @@ import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
-import { isScreen, writeResult } from '../shared/list/target.js';
+import { isScreen, writeResult } from '../shared/list/output-file.js';
 
 /** `fleet auth token`: prints the access token, for other programs. */
 export async function printToken(context: Context): Promise<void> {

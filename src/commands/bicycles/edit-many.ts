@@ -7,7 +7,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { ACTIONS } from '../../views/action.js';
-import { badLine, parseRows, type TargetRow } from '../shared/bulk/targets.js';
+import { badLine, parseRows, type TargetRow } from '../shared/input/targets.js';
 import {
   type BicycleFields,
   carryOutEdits,

@@ -6,7 +6,7 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
-import { cutTo } from '../../http/foreign.js';
+import { cutTo } from '../../http/server-text.js';
 import type { Item, Query } from '../../http/types.js';
 import type { Mirror } from '../../mirror/open.js';
 import { quoteForShell } from '../../system/shell-words.js';

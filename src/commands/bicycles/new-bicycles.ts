@@ -6,7 +6,7 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { readLines } from '../../terminal/stdin.js';
 import type { Creation } from '../shared/bulk/plan.js';
-import { readRows, Unreadable } from '../shared/bulk/rows.js';
+import { readRows, Unreadable } from '../shared/input/rows.js';
 import { requireOrganization } from '../shared/organization.js';
 import { isField, readBicycleFields } from './fields.js';
 

@@ -11,7 +11,7 @@ import { STATS, STATS_WITH_BARS, type StatsRow } from '../../views/stats.js';
 import { printReport } from '../shared/change-report.js';
 import { writeFooter } from '../shared/footer.js';
 import { readList } from '../shared/list/list.js';
-import { isScreen } from '../shared/list/target.js';
+import { isScreen } from '../shared/list/output-file.js';
 import { readOpenAlerts } from './alerts.js';
 import { STATS_GROUPS } from './flag-values.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';

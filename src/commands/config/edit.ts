@@ -5,7 +5,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { asFleetError, configError, messageOf, reasonOf, usageError } from '../../errors.js';
-import { findPlace, type SettingsFolder } from '../../settings/folder.js';
+import { findPlace, type SettingsFolder } from '../../settings/config-folder.js';
 import { findKey } from '../../settings/keys.js';
 import { explainSettings } from '../../settings/resolve.js';
 import {

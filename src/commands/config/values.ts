@@ -3,12 +3,12 @@
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { configError, usageError } from '../../errors.js';
-import { findPlace } from '../../settings/folder.js';
+import { findPlace } from '../../settings/config-folder.js';
 import { findKey, KEY_NAMES, KEYS, type KeyName, parseForStore } from '../../settings/keys.js';
 import { explainSetting, findProfile, profileFlag, refusePlainHttp } from '../../settings/resolve.js';
 import { loadStored, saveProfile } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
-import { writeResult } from '../shared/list/target.js';
+import { writeResult } from '../shared/list/output-file.js';
 
 /** Prints the value in use. Throws a FleetError of kind `config` when the setting is not set anywhere, or when its value is refused. */
 export async function getSetting(context: Context, written: string): Promise<void> {

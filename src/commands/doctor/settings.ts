@@ -3,7 +3,7 @@
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
-import { findPlace } from '../../settings/folder.js';
+import { findPlace } from '../../settings/config-folder.js';
 import { explainSettings, profileFlag, type Settings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';

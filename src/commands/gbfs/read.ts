@@ -4,7 +4,7 @@ import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
-import { ifOffered } from '../../http/offered.js';
+import { ifOffered } from '../../http/optional.js';
 import { eachWithRental } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf } from '../../terminal/values.js';

@@ -7,7 +7,7 @@ import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { type JournalRow, journalShape } from '../../views/journal.js';
 import { readJournalFile } from '../shared/bulk/journal.js';
-import { DAMAGE_HINT, type Journal, type JournalEntry, judgeEntry } from '../shared/bulk/records.js';
+import { DAMAGE_HINT, type Journal, type JournalEntry, judgeEntry } from '../shared/bulk/journal-records.js';
 import { printReport } from '../shared/change-report.js';
 
 /** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */

@@ -6,7 +6,7 @@ import { every } from '../../system/clock.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/alerts.js';
 import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';
-import { keptKey } from '../shared/kept-key.js';
+import { keptKey } from '../shared/random-key.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
@@ -14,9 +14,9 @@ import { TabFeed } from './feed.js';
 import { tilesOf } from './flags.js';
 import { type HtmlOptions, readTemplate } from './html.js';
 import { choosePart } from './live.js';
+import { openPageServer, type PageServer } from './page-server.js';
 import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
-import { openPageServer, type PageServer } from './server.js';
 
 export interface ServeOptions extends HtmlOptions {
   filters: MapFilters;

@@ -39,9 +39,9 @@ import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js
 import { beginFollowing } from '../shared/follow/start.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
-import { openHeld, SKEW_MS } from './held.js';
-import { type Keeper, openKeeper } from './keeper.js';
-import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './messages.js';
+import { openHeld, SKEW_MS } from './held-messages.js';
+import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';
+import { type Keeper, openKeeper } from './writer-database.js';
 
 /** What waits to be written. */
 type SessionEvent = StreamEvent | FollowerEvent | Stop;

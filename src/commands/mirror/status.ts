@@ -8,7 +8,7 @@ import { utcOfMs } from '../../mirror/rows.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
-import { isScreen, writeResult } from '../shared/list/target.js';
+import { isScreen, writeResult } from '../shared/list/output-file.js';
 import { describeAge, openChosen, withMirror } from '../shared/offline.js';
 
 /** How many gaps that are over are shown, the newest. */

@@ -7,7 +7,7 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
-import { ifOffered } from '../../http/offered.js';
+import { ifOffered } from '../../http/optional.js';
 import { within } from '../../system/clock.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { mirrorOf } from '../shared/current-mirror.js';

@@ -11,7 +11,7 @@ import {
   type SandboxOptions,
   startSandbox,
 } from '../../sandbox/index.js';
-import { findPlace, type SettingsFolder } from '../../settings/folder.js';
+import { findPlace, type SettingsFolder } from '../../settings/config-folder.js';
 import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';
 import { sleep } from '../../system/clock.js';

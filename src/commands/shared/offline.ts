@@ -4,7 +4,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { defaultAddress, type MirrorAddress } from '../../mirror/address.js';
 import type { Mirror, MirrorStatus } from '../../mirror/open.js';
-import { findStateFolder } from '../../settings/folder.js';
+import { findStateFolder } from '../../settings/config-folder.js';
 import { showDuration } from '../../terminal/time.js';
 
 export interface OfflineFlags {

@@ -10,7 +10,7 @@ import { answer, isRequest } from '../shared/follow/requests.js';
 import { seesAllOf } from '../shared/follow/start.js';
 import { followTopics } from '../shared/follow/stream.js';
 import type { Display, LiveOptions } from './live.js';
-import { openWatchReport } from './messages.js';
+import { openWatchReport } from './notices.js';
 import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 

@@ -11,9 +11,9 @@ import { codingOf, ERROR_BODY_LIMIT_BYTES, readBeginning, unpack } from '../body
 import type { HttpLog } from '../client.js';
 import { ExchangeError, type Head, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
 import { answerFailure, networkFailure, withHint } from '../failure.js';
-import { htmlTitle } from '../foreign.js';
 import { hideInHeaders } from '../headers.js';
 import type { Network } from '../network.js';
+import { htmlTitle } from '../server-text.js';
 import type { Tokens } from '../types.js';
 import type { Cause } from './events.js';
 import { filterEvents, type StreamPosition } from './filter.js';

@@ -7,11 +7,11 @@ import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import type { Item } from '../../../http/types.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
+import { readTargets, taskOf } from '../input/targets.js';
 import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
 import { lookUpActions } from './evidence.js';
 import type { BulkChange, BulkPlan, ChangeOptions, Task } from './plan.js';
-import { readTargets, taskOf } from './targets.js';
 
 export interface ActOptions extends ChangeOptions {
   allowUnknown?: boolean;

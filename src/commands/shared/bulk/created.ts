@@ -6,8 +6,8 @@ import type { Client } from '../../../http/client.js';
 import { textOf } from '../../../terminal/values.js';
 import { isCertainlyNotLater, lastMomentBefore } from './doubts.js';
 import { readNewest } from './evidence.js';
+import type { Start } from './journal-records.js';
 import type { DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
-import type { Start } from './records.js';
 
 /** Reads the newest bicycles, and looks for those in doubt among them. Assumed: what was created is in the list. */
 export async function lookUpCreations(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers) {

@@ -4,8 +4,8 @@ import { wholeUuid } from '../../../api/links.js';
 import { isObject } from '../../../json/parse.js';
 import { readClaims } from '../../../settings/token.js';
 import { readTime } from '../../../terminal/time.js';
+import type { Person, Sending, Start } from './journal-records.js';
 import type { TaskDecision } from './plan.js';
-import type { Person, Sending, Start } from './records.js';
 
 /** One step in the service's own history of a bicycle. */
 export interface HistoryEntry {

@@ -4,8 +4,8 @@ import type { Context } from '../../../context.js';
 import { clean } from '../../../terminal/clean.js';
 import { chooseListFormat } from '../../../terminal/list.js';
 import { count } from '../../../views/stream.js';
+import type { JournalEntry } from './journal-records.js';
 import { type BulkPlan, judgeTask } from './plan.js';
-import type { JournalEntry } from './records.js';
 
 /** What is said of tasks that earlier runs have sent. */
 const SENT_BEFORE = [

@@ -6,14 +6,14 @@ import { readTransitions } from '../../../api/transitions.js';
 import type { Context } from '../../../context.js';
 import { FleetError } from '../../../errors.js';
 import type { Client } from '../../../http/client.js';
-import { ifOffered } from '../../../http/offered.js';
+import { ifOffered } from '../../../http/optional.js';
 import { readPage } from '../../../http/pages.js';
 import { answeredAtMs } from '../../../http/retry.js';
 import { isObject, JsonError, parseJson, textOrNull } from '../../../json/parse.js';
 import { readTime } from '../../../terminal/time.js';
 import { decideAction, type Evidence, personOf, personOfToken } from './doubts.js';
+import type { Before, Person, Start } from './journal-records.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers } from './plan.js';
-import type { Before, Person, Start } from './records.js';
 
 /** How many are asked about at once. */
 const ASKED_AT_ONCE = 4;

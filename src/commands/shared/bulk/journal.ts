@@ -9,8 +9,8 @@ import { FleetError, reasonOf, usageError } from '../../../errors.js';
 import { type Clock, every, momentOf } from '../../../system/clock.js';
 import { hasCode, isDeviceName } from '../../../system/folder.js';
 import type { ChangeResult } from '../../../views/action.js';
+import * as records from './journal-records.js';
 import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
-import * as records from './records.js';
 
 export type OpenJournal = ReturnType<typeof openRecords>;
 

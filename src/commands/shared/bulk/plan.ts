@@ -8,7 +8,7 @@ import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ChangeResult, Ended } from '../../../views/action.js';
 import type { UnknownChoice } from './flags.js';
-import { type Before, type How, type JournalEntry, judgeEntry } from './records.js';
+import { type Before, type How, type JournalEntry, judgeEntry } from './journal-records.js';
 
 /** The flags of every change. */
 export interface ChangeOptions {

@@ -11,9 +11,9 @@ import { type ChangeResult, isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
 import { endOf, isConcurrentEdit, judgeAnswer, judgeFailure, resultOf } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
+import type { Before } from './journal-records.js';
 import { openGate } from './pace.js';
 import { type BulkPlan, type ChangeOptions, type Doubt, judgeTask, type Task, type TaskEnd } from './plan.js';
-import type { Before } from './records.js';
 import type { Reporter } from './report.js';
 
 /** What a run is made of. */

@@ -15,9 +15,9 @@ import type { Format, Shape } from '../../../terminal/formats.js';
 import { openProgress } from '../../../terminal/progress.js';
 import { writeFooter } from '../footer.js';
 import type { ListOptions } from './flags.js';
+import { writeResult } from './output-file.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
-import { writeResult } from './target.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
 /** An item of a list; its uuid is its identity. */

@@ -2,7 +2,7 @@
 
 import type { Resource } from '../../../api/resource.js';
 import { type FleetError, usageError } from '../../../errors.js';
-import { cutTo } from '../../../http/foreign.js';
+import { cutTo } from '../../../http/server-text.js';
 import type { Item } from '../../../http/types.js';
 import { clean } from '../../../terminal/clean.js';
 

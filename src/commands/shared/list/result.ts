@@ -7,7 +7,7 @@ import { type Format, type ListedItem, openRenderer, type Shape } from '../../..
 import { type Jq, writeResults } from '../../../terminal/jq/results.js';
 import { forScreen } from '../../../terminal/marks.js';
 import { writeFooter } from '../footer.js';
-import { isScreen, openTarget } from './target.js';
+import { isScreen, openTarget } from './output-file.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */

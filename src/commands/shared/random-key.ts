@@ -5,7 +5,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { reasonOf } from '../../errors.js';
-import { findStateFolder } from '../../settings/folder.js';
+import { findStateFolder } from '../../settings/config-folder.js';
 import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../system/folder.js';
 
 const KEY_BYTES = 18;

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type OwnServerOptions, openHttpServer } from '../../system/http-server.js';
 import type { AlertItem } from './known.js';
-import { readPayload } from './payload.js';
+import { readPayload } from './webhook-payload.js';
 
 export interface ReceiverOptions extends OwnServerOptions {
   path: string;

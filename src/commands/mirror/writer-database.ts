@@ -4,7 +4,7 @@ import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
 import { type Clock, doublingPauseMs, sleep } from '../../system/clock.js';
 import { showDuration } from '../../terminal/time.js';
-import type { Counters, MirrorReport } from './messages.js';
+import type { Counters, MirrorReport } from './notices.js';
 
 type Work<T> = (database: Database) => Promise<T>;
 

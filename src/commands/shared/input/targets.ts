@@ -7,11 +7,11 @@ import type { Context } from '../../../context.js';
 import { type FleetError, usageError } from '../../../errors.js';
 import { textOrNull } from '../../../json/parse.js';
 import { readLines } from '../../../terminal/stdin.js';
+import { describeBefore } from '../bulk/evidence.js';
+import type { Task } from '../bulk/plan.js';
 import { shorten } from '../list/pick-one.js';
-import { describeBefore } from './evidence.js';
-import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './named-rows.js';
-import type { Task } from './plan.js';
 import { readRows, Unreadable } from './rows.js';
+import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
 /** More than any fleet has; an input that never ends has them at some time. */
 const MOST_TARGETS = 1_000_000;
