@@ -69,7 +69,8 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
 function parsePostgres(url: string): ParsedAddress {
   const parameters = postgresParameters(url);
   if (parameters === undefined) {
-    const rules = 'a port is a number from 1 to 65535, and what has a meaning in a URL is percent-encoded';
+    const rules =
+      'it names one host, a port is a number from 1 to 65535, and what has a meaning in a URL is percent-encoded';
     return { reason: `the address of the database cannot be read: ${rules}`, hint: `${FORMS}, without a password` };
   }
   if (!Object.keys(parameters).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase())))
@@ -88,14 +89,14 @@ const NO_HOST = 'none.invalid';
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
   try {
     const { username, password, hostname, port, pathname, hash, searchParams } = new URL(
-      url.replace('@/', `@${NO_HOST}/`),
+      url.replace('@/', `@${NO_HOST}/`).replaceAll('+', '%2B'),
     );
     const host = hostname === NO_HOST ? '' : hostname.replace(/^\[(.*)\]$/, '$1');
     const named = Object.entries({ user: username, password, host, port, dbname: pathname.slice(1) });
     const given = [...named.map(([name, value]) => [name, decodeURIComponent(value)]), ...searchParams];
     const parameters = Object.fromEntries(given.filter(([, value]) => value !== ''));
     const { dbname = '', port: number = '1' } = parameters;
-    return hash === '' && !dbname.includes('@') && isPort(number) ? parameters : undefined;
+    return hash === '' && !host.includes(',') && !dbname.includes('@') && isPort(number) ? parameters : undefined;
   } catch {
     return undefined;
   }

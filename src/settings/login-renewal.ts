@@ -45,6 +45,9 @@ export function openRenewal(
       return { token: found.token, dueMs: dueMs(found) };
     },
     async fetch(refused) {
+      const { login, token } = await load();
+      // Nothing renews it, so nothing is locked: the folder may be one that cannot be written.
+      if (login === undefined) return token;
       // Another run may have renewed it meanwhile.
       const isDue = (found: StoredToken) => found.token === refused || dueMs(found) <= clock.wallMs();
       await renewToken(stored, profile, async (found) => (isDue(found) ? renew(found) : undefined), signal);

@@ -77,13 +77,22 @@ function firstOf(sources: readonly Source[]): Source | undefined {
 /**
  * All settings, each from flag, environment, profile or default (cli.md section 1); an empty variable counts as not set.
  * Throws a FleetError of kind `usage` for a bad flag, of kind `config` for a bad value elsewhere, a profile that is not
- * there unless it may be new, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4).
+ * there unless it may be new, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4). A bad
+ * organization is refused when it is asked for.
  */
 export function resolveSettings(sources: SettingSources, { mayBeNew = false } = {}): Settings {
-  const settings = explainSettings(sources);
-  for (const { problem, key } of Object.values(settings))
-    if (problem !== undefined && !(mayBeNew && key === 'profile')) throw problem;
-  return settings;
+  const explained = explainSettings(sources);
+  const { organization } = explained;
+  for (const { problem, key } of Object.values(explained))
+    if (problem !== undefined && key !== 'organization' && !(mayBeNew && key === 'profile')) throw problem;
+  return {
+    ...explained,
+    // Refused where it is used: a command whose own flag names another one need not fail for it.
+    get organization() {
+      if (organization.problem !== undefined) throw organization.problem;
+      return organization;
+    },
+  };
 }
 
 /** Every setting with its origin. A value that is refused comes with its problem instead of hiding the others. */

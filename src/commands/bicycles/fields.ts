@@ -29,8 +29,8 @@ export function textsOf({ name, organization, model, lock, serialNumber, descrip
 /** Fields from their texts. Throws what the look-up of a name throws. */
 export async function readBicycleFields(context: Context, texts: BicycleTexts): Promise<Partial<NewBicycle>> {
   const fields: Partial<NewBicycle> = {};
-  for (const field of NEW_BICYCLE_FIELDS) {
-    const text = texts[field];
+  for (const [name, text] of Object.entries(texts)) {
+    const field = name as FieldName;
     if (text !== undefined) fields[field] = isLinkField(field) ? await readLink(context, field, text) : text;
   }
   return fields;

@@ -1,6 +1,7 @@
 // Bicycles to be created from a file, which is checked as a whole before anything is sent.
 
 import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
+import { isLinkField } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -49,13 +50,15 @@ export async function readNewBicycles(
     for await (const { line, value } of readRows(readLines(context, from), { isHeader, hasComments: false })) {
       if (typeof value === 'string') throw new Unreadable('an object is expected', line);
       try {
-        const body = await readBody(context, value, line);
+        const own = await readBody(context, value, line);
+        // The row's fields in their order, as keys of journals have them, then those that it lacks.
+        const { name = '', organization = '', ...rest }: Body = Object.assign({ ...own }, defaults, own);
+        const body = { name, organization, ...rest };
         const text = JSON.stringify(body);
         characters += text.length;
         if (characters > MOST_CHARACTERS) throw new Unreadable('the file is larger than 256 MB up to here', line);
         refuseTwin(body, text, line, lines);
-        const { name = '', organization = '', ...rest } = { ...defaults, ...body };
-        creations.push({ row: creations.length + 1, body: { name, organization, ...rest } });
+        creations.push({ row: creations.length + 1, body });
       } catch (error) {
         if (!(error instanceof FleetError) || !['usage', 'not-found'].includes(error.kind)) throw error;
         complain(line, error.message);
@@ -103,6 +106,7 @@ async function readBody(context: Context, row: { [field: string]: unknown }, lin
   for (const [name, value] of fields) {
     if (value === null) continue;
     if (typeof value !== 'string') throw usageError(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`);
+    if (isLinkField(name) && value.trim() === '') throw usageError(`${name} is empty`);
     texts.set(name, value);
   }
   const name = texts.get('name');

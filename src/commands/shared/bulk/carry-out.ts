@@ -23,6 +23,8 @@ import { type BulkRun, openRun, openTasks, send } from './run.js';
  */
 export async function carryOut(context: Context, plan: BulkPlan, options: ChangeOptions): Promise<void> {
   const { clock, signal, notice } = context;
+  // Without an address no journal is begun.
+  await context.client();
   const binding = await bindingOf(context, plan);
   const { journal: path } = options;
   const isTrusted = options.unknown === 'resend';

@@ -52,11 +52,18 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
 }
 
 /** The bytes from an offset to the end. */
+/** Node reads no more than 2 GiB at once. */
+const MOST_READ_BYTES = 1024 * 1024 * 1024;
+
 async function readFrom(handle: FileHandle, position: number, path: string): Promise<Buffer> {
   try {
     const length = Math.max(0, fstatSync(handle.fd).size - position);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position);
-    return buffer.subarray(0, bytesRead);
+    const bytes = Buffer.alloc(length);
+    for (let at = 0; ; ) {
+      const { bytesRead } = await handle.read(bytes, at, Math.min(length - at, MOST_READ_BYTES), position + at);
+      at += bytesRead;
+      if (bytesRead === 0 || at === length) return bytes.subarray(0, at);
+    }
   } catch (error) {
     throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
   }
