@@ -1,6 +1,8 @@
 // `fleet bicycles act` on many: outcomes, input, care, pace, stops, against the sandbox with faults and small servers.
 
 import { EventEmitter } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
@@ -515,4 +517,14 @@ test('progress on a terminal draws over itself and leaves nothing; --quiet draws
   expect(stderr).toMatch(/\r\u001b\[Kreserve [█░]{20} \d+ of 20, [\d.]+\/s, none failed, .* left/);
   expect(stderr).toMatch(/\r\u001b\[K20 bicycles: 20 done in /);
   expect((await run(['--quiet'])).stderr).toBe('');
+});
+
+test('without an address no journal is begun', async () => {
+  const path = join(newFolder(), 'j.jsonl');
+  const env = { FLEET_CONFIG_DIR: newFolder(), FLEET_TOKEN: 'x' };
+  const { code } = await runFleet(['bicycles', 'act', '-', 'reserve', '--yes', '--journal', path], {
+    env,
+    stdin: Readable.from(`${A}\n`),
+  });
+  expect({ code, isThere: existsSync(path) }).toEqual({ code: 3, isThere: false });
 });

@@ -132,11 +132,21 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     ['{"name":"Ada"}\n{"name":"Bea"', ':2: incomplete JSON'],
     ['name,serial_number\nAda,7\nBea,8\nCid,7\n', ':4: serial_number "7" is already that of line 2'],
     ['name\nAda\n\nAda\n', ':4: the same bicycle as in line 2'],
+    ['{"name":"Ada","model":""}', ':1: model is empty'],
+    ['{"name":"Ada","organization":" "}', ':1: organization is empty'],
   ])('%j', async (text, words) => {
     const path = await fileOf(text);
     const { code, stdout, stderr } = await create(sandbox(), ['--from', path, '--yes', '--json']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(JSON.parse(stderr).error.message).toContain(`${path}${words}`);
+    expect(posted(sandbox())).toEqual([]);
+  });
+
+  test('the same bicycle twice, whose organization one row leaves out', async () => {
+    const organization = sandbox().organizations[0]?.uuid;
+    const path = await fileOf(`{"organization":"${organization}","name":"Ada"}\n{"name":"Ada"}\n`);
+    const { code, stderr } = await create(sandbox(), ['--from', path, '--yes']);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(':2: the same bicycle as in line 1') });
     expect(posted(sandbox())).toEqual([]);
   });
 

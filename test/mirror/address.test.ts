@@ -39,6 +39,7 @@ test.each([
   ['postgres://ann@host:99999/fleet', /port is a number from 1 to 65535/],
   ['postgres://ann@127.0.0.1/fleet?port=99999', /port is a number from 1 to 65535/],
   ['postgres://ann@host:0/fleet', /port is a number from 1 to 65535/],
+  ['postgres://one,two/fleet', /names one host/],
   ['postgres://one,two:s3cr/fleet', /port is a number from 1 to 65535/],
 ])('%s is refused, and what may be a password is not repeated', (text, reason) => {
   const parsed = parseMirrorAddress(text);
@@ -74,6 +75,8 @@ test.each([
   ['postgres://u@/d?host=/run/a&port=7', '/run/a', 7],
   ['postgres://u@%2Frun%2Fa/d', '/run/a', 5432],
   ['postgres://u@/d', 'from-environment', 5432],
+  // A space is %20 there: libpq knows no +.
+  ['postgres://u@/d?host=/run/a+b', '/run/a+b', 5432],
 ])('%s leads to %s', async (url, host, port) => {
   const env = { HOME: home, PGHOST: 'from-environment' };
   expect(await readConnection(url, env)).toMatchObject({ host, port, user: 'u', database: 'd' });

@@ -1,6 +1,6 @@
 // Shows where the token comes from and how it is renewed, with real files and real shell commands.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';
@@ -149,6 +149,14 @@ describe('the source of the token', () => {
     const message = `the token file ${folder}/missing cannot be read: no such file or directory`;
     await expect((await open()).get()).rejects.toMatchObject({ kind: 'config', message });
   });
+});
+
+it('a stored token that nothing renews is refused without the lock of renewals, which may be where nobody can write', async () => {
+  await saveToken(await loadStored(env), 'default', 'stored');
+  await mkdir(join(folder, 'credentials.json.renewal.lock'));
+  const source = await open();
+  const patience = new Promise((resolve) => setTimeout(resolve, 10_000, 'waits for the lock').unref());
+  expect(await Promise.race([source.renew('stored'), patience])).toBeUndefined();
 });
 
 describe('a token command', () => {
