@@ -134,7 +134,8 @@ describe.each(useEngines())('%s', (kind, newText) => {
       made.push(`"${made.length}"`);
       sandbox.changeBicycle(uuid, { description: JSON.parse(made.at(-1) ?? '') });
     }, 50);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    // It has to have stood for longer than clocks may differ before the last thing that the other one heard.
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
     killed.kill('SIGKILL');
     // All but three of its last 15 seconds.
     const past =
