@@ -190,7 +190,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/alerts': 1_539,
   'src/commands/api': 300,
   'src/commands/auth': 559,
-  'src/commands/bicycles': 1_400,
+  'src/commands/bicycles': 1_398,
   'src/commands/completion': 262,
   'src/commands/config': 247,
   'src/commands/demo': 106,
@@ -206,7 +206,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/shared/*.ts': 362,
   'src/commands/shared/bulk': 1_795,
   'src/commands/shared/follow': 659,
-  'src/commands/shared/input': 295,
+  'src/commands/shared/input': 301,
   'src/commands/shared/list': 698,
   'src/commands/watch': 1_007,
 };

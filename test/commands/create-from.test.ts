@@ -150,6 +150,23 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(posted(sandbox())).toEqual([]);
   });
 
+  test('the same bicycle twice, whose organization the service names', async () => {
+    const organization = `http://127.0.0.1/organizations/${ORGANIZATION}/`;
+    await withServer(
+      (response) => sendJson(response, 200, [{ uuid: ORGANIZATION, organization }]),
+      async ({ url, asked }) => {
+        const path = await fileOf(`{"organization":"${ORGANIZATION}","name":"Ada"}\n{"name":"Ada"}\n`);
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        const { code, stderr } = await runFleet(['bicycles', 'create', '--from', path, '--yes'], { env });
+        const said = expect.stringContaining(':2: the same bicycle as in line 1');
+        expect({ code, stderr, sent: asked.filter(({ method }) => method === 'POST') }).toEqual({
+          ...{ code: 2, stderr: said },
+          sent: [],
+        });
+      },
+    );
+  });
+
   test('people see the others in the hint', async () => {
     const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
     const { stderr } = await create(sandbox(), ['--from', path]);

@@ -29,10 +29,8 @@ export function textsOf({ name, organization, model, lock, serialNumber, descrip
 /** Fields from their texts. Throws what the look-up of a name throws. */
 export async function readBicycleFields(context: Context, texts: BicycleTexts): Promise<Partial<NewBicycle>> {
   const fields: Partial<NewBicycle> = {};
-  for (const [name, text] of Object.entries(texts)) {
-    const field = name as FieldName;
+  for (const [field, text] of Object.entries(texts) as [FieldName, string | undefined][])
     if (text !== undefined) fields[field] = isLinkField(field) ? await readLink(context, field, text) : text;
-  }
   return fields;
 }
 

@@ -26,7 +26,7 @@ const MOST_PROBLEMS = 1000;
 const PROBLEMS_SHOWN = 10;
 
 /**
- * Reads bicycles from a JSON array, JSON lines or CSV with a header; all of them are kept. `defaults` are fields that a row does not have; where
+ * Reads bicycles from a JSON array, JSON lines or CSV with a header; all of them are kept. `given` are fields that a row does not have; where
  * rows have no organization then, it is found. Throws a FleetError of kind `usage` with everything that is wrong and where, as its detail:
  * unreadable text, unknown fields, missing names, bad links, duplicates.
  */
@@ -34,8 +34,9 @@ export async function readNewBicycles(
   context: Context,
   from: string,
   source: string,
-  defaults: Body,
+  given: Body,
 ): Promise<Creation[]> {
+  let defaults = given;
   const problems: string[] = [];
   const complain = (line: number, message: string) => problems.push(`${source}:${line}: ${message}`);
   const creations: Creation[] = [];
@@ -49,6 +50,11 @@ export async function readNewBicycles(
   try {
     for await (const { line, value } of readRows(readLines(context, from), { isHeader, hasComments: false })) {
       if (typeof value === 'string') throw new Unreadable('an object is expected', line);
+      // Before the row is taken: where none can be found, that is no fault of the row.
+      if (defaults.organization === undefined && lacksOrganization(value)) {
+        const organization = await requireOrganization(context, undefined);
+        defaults = { ...defaults, ...(await readBicycleFields(context, { organization })) };
+      }
       try {
         const own = await readBody(context, value, line);
         // The row's fields in their order, as keys of journals have them, then those that it lacks.
@@ -71,13 +77,11 @@ export async function readNewBicycles(
     complain(error.line, error.message);
   }
   if (problems.length > 0) throw wrongRows(problems);
-  const unowned = creations.filter(({ body }) => body.organization === '');
-  if (unowned.length > 0) {
-    const owner = await requireOrganization(context, undefined);
-    const { organization = '' } = await readBicycleFields(context, { organization: owner });
-    for (const { body } of unowned) body.organization = organization;
-  }
   return creations;
+}
+
+function lacksOrganization(row: { [field: string]: unknown }): boolean {
+  return !Object.entries(row).some(([name, value]) => value !== null && name.trim().toLowerCase() === 'organization');
 }
 
 /** Throws Unreadable for fields of which one cannot be set, or one comes twice. */
@@ -98,10 +102,8 @@ function unknownField(name: string): string {
 /** The fields of a row. Throws Unreadable for names of fields, and a FleetError for what they hold. */
 async function readBody(context: Context, row: { [field: string]: unknown }, line: number): Promise<Body> {
   const fields = Object.entries(row).map(([name, value]) => [name.trim().toLowerCase(), value] as const);
-  checkNames(
-    fields.map(([name]) => name),
-    line,
-  );
+  const names = fields.map(([name]) => name);
+  checkNames(names, line);
   const texts = new Map<string, string>();
   for (const [name, value] of fields) {
     if (value === null) continue;

@@ -51,10 +51,10 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
   throw unusable(path, 'is not a regular file');
 }
 
-/** The bytes from an offset to the end. */
 /** Node reads no more than 2 GiB at once. */
 const MOST_READ_BYTES = 1024 * 1024 * 1024;
 
+/** The bytes from an offset to the end. */
 async function readFrom(handle: FileHandle, position: number, path: string): Promise<Buffer> {
   try {
     const length = Math.max(0, fstatSync(handle.fd).size - position);

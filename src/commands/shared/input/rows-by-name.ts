@@ -62,8 +62,15 @@ async function findAmong(bicycles: AsyncIterable<readonly Partial<Bicycle>[]>, r
 async function findInMirror(context: Context, rows: readonly NamedRow[], organization: string | undefined) {
   return withCurrentMirror(context, async (mirror) => {
     if (!(await holdsAll(mirror, organization, async () => (await context.token()).get()))) return undefined;
-    const [scope, values] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
-    const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles WHERE gone IS NULL${scope}`;
+    const { dialect } = mirror.database;
+    const names = rows.flatMap((row) => row.names);
+    // A condition on a field that no row names would have every row read.
+    const fields = NAMING_FIELDS.filter((field) => names.some((name) => name.field === field));
+    const texts = fields.map((field) => names.filter((name) => name.field === field).map(({ text }) => text));
+    const isNamed = fields.map((field) => `${field} IN (${dialect.texts})`).join(' OR ');
+    const [scope, owner] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
+    const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles WHERE gone IS NULL AND (${isNamed})${scope}`;
+    const values = [...texts.map((each) => JSON.stringify(each)), ...owner];
     const { found, wrong } = await findAmong(mirror.database.each(sql, values), rows);
     return wrong.length === 0 ? { found, wrong } : undefined;
   });
