@@ -236,8 +236,8 @@ function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets,
   };
 }
 
-function askedBy({ method = 'GET', isDryRun = false, shownBy }: HttpRequest, url: URL): Asked {
-  return { url, isChange: !isSafe(method) && !isDryRun, shownBy };
+function askedBy({ method = 'GET', shownBy }: HttpRequest, url: URL): Asked {
+  return { url, isChange: !isSafe(method), shownBy };
 }
 
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */

@@ -24,8 +24,6 @@ export interface HttpRequest extends RequestWords, RequestCourse {
 interface RequestWords {
   /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
   subject?: string;
-  /** It changes nothing, whatever its method: what became of it without an answer need not be asked. */
-  isDryRun?: boolean;
   /** What shows whether the change was carried out, for messages: `"fleet bicycles get UUID" shows it`. */
   shownBy?: string;
 }

@@ -7,16 +7,16 @@ import type { Cell, Column } from '../terminal/table.js';
 import { showState } from './bicycle.js';
 
 /**
- * What can become of a change (cli.md, bicycles act). `allowed`: a dry run would be carried out. `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
+ * What can become of a change (cli.md, bicycles act). `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
  * sent, and no answer says what became of it. `skipped`: the journal says that it is done. `not-sent`: the run ended before it.
  */
-export const OUTCOMES = ['done', 'allowed', 'refused', 'failed', 'unknown', 'skipped', 'not-sent'] as const;
+export const OUTCOMES = ['done', 'refused', 'failed', 'unknown', 'skipped', 'not-sent'] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Whether an outcome leaves something to do. */
 export function isBad(outcome: Outcome): boolean {
-  return outcome !== 'done' && outcome !== 'skipped' && outcome !== 'allowed';
+  return outcome !== 'done' && outcome !== 'skipped';
 }
 
 /** What is known of a change that was tried; null where nothing is. */
@@ -47,7 +47,6 @@ export interface Ended extends ChangeResult {
 /** The colour of each outcome, in tables and lines alike. */
 export const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } = {
   done: 'green',
-  allowed: 'green',
   refused: 'red',
   failed: 'red',
   unknown: 'yellow',

@@ -17,11 +17,6 @@ export interface EndingsOptions {
 /** The bicycles of one group that a terminal shows. */
 const MOST_LISTED = 50;
 
-/** `would be allowed`, `not sent`; the others are words already. */
-function showOutcome(outcome: Outcome): string {
-  return outcome === 'allowed' ? 'would be allowed' : outcome.replace('-', ' ');
-}
-
 /** What the service calls what was asked for, which is the same for all of them; or which one is meant, which is listed below. */
 const SUBJECT =
   /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer) (?:the new bicycle )?"[^"]*": |^(?:the new bicycle )?"[^"]*" was not found: /;
@@ -57,7 +52,7 @@ export function showEndings(endings: readonly Ended[], options: EndingsOptions):
 
 function headingOf(outcome: Outcome, reason: string, count: number): string {
   if (outcome === 'refused' && reason.startsWith('not allowed')) return `${count} ${reason}`;
-  return `${count} ${showOutcome(outcome)}${reason === '' ? '' : `: ${reason}`}`;
+  return `${count} ${outcome.replace('-', ' ')}${reason === '' ? '' : `: ${reason}`}`;
 }
 
 /** Where each stands in the input, its name, its UUID. */
@@ -78,6 +73,6 @@ function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): stri
 export function showSuccess({ name, uuid, state, outcome }: Ended, transition: string, mark: string): string {
   const label = clean(name ?? uuid?.slice(0, ID_DIGITS) ?? '');
   const done = `${transition} ${outcome === 'skipped' ? 'was done before' : 'done'}`;
-  const became = outcome === 'allowed' ? `${transition} would be allowed` : (state ?? done);
+  const became = state ?? done;
   return `${mark === '' ? '' : `${mark} `}${label}: ${clean(became)}\n`;
 }

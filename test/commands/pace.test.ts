@@ -9,11 +9,11 @@ import { openFastClock } from '../support/fast-clock.js';
 const NEVER = new AbortController().signal;
 
 /** Asks for leave so often, on a clock that stands still; `answers` has who got it. */
-async function open(most: number, first: number, asked: number) {
+async function open(most: number, asked: number) {
   const clock = openFastClock();
   clock.stop();
   const over = new AbortController();
-  const gate = openGate({ most, first, clock, over: over.signal, say: () => {} });
+  const gate = openGate({ most, clock, over: over.signal, say: () => {} });
   const answers: boolean[] = [];
   const enter = async () => void answers.push(await gate.enter());
   for (let count = 0; count < asked; count++) void enter();
@@ -22,15 +22,20 @@ async function open(most: number, first: number, asked: number) {
 }
 
 test('lets in as many as the limit allows, and the next when one leaves', async () => {
-  const { gate, answers } = await open(8, 8, 20);
+  const { gate, answers } = await open(8, 20);
   expect([answers.length, gate.inFlight()]).toEqual([8, 8]);
   gate.leave(true);
   await new Promise(setImmediate);
   expect([answers.length, gate.inFlight()]).toEqual([9, 8]);
 });
 
-test('one that begins alone is allowed one more after each round of good answers, and never more than the most', async () => {
-  const { gate } = await open(3, 1, 100);
+test('after a pause one more is allowed after each round of good answers, and never more than the most', async () => {
+  const clock = openFastClock();
+  const gate = openGate({ most: 3, clock, over: NEVER, say: () => {} });
+  await gate.enter();
+  await gate.pause(500, 'asked to');
+  for (let count = 0; count < 100; count++) void gate.enter();
+  clock.stop();
   const inFlight: number[] = [];
   for (let count = 0; count < 12; count++) {
     inFlight.push(gate.inFlight());
@@ -44,7 +49,7 @@ test('a pause holds everybody until its moment, and halves once for all that wer
   const clock = openFastClock();
   const said: string[] = [];
   const say = (line: string) => void said.push(line);
-  const gate = openGate({ most: 8, first: 8, clock, over: NEVER, say });
+  const gate = openGate({ most: 8, clock, over: NEVER, say });
   for (let count = 0; count < 8; count++) await gate.enter();
   const paused = [gate.pause(500, 'asked to'), gate.pause(400, 'asked to')];
   for (let count = 0; count < 6; count++) gate.leave(false);
@@ -58,7 +63,7 @@ test('a pause holds everybody until its moment, and halves once for all that wer
 test('failures in a row make everybody wait, from the third on, longer each time', async () => {
   const clock = openFastClock();
   const steady = { ...clock, random: () => 0.5 };
-  const gate = openGate({ most: 1, first: 1, clock: steady, over: NEVER, say: () => {} });
+  const gate = openGate({ most: 1, clock: steady, over: NEVER, say: () => {} });
   const waits: number[] = [];
   for (let count = 0; count < 7; count++) {
     const startedAt = clock.monotonicMs();
@@ -71,7 +76,7 @@ test('failures in a row make everybody wait, from the third on, longer each time
 });
 
 test('when the run is over nobody gets leave, also who waits', async () => {
-  const { gate, answers, over } = await open(1, 1, 3);
+  const { gate, answers, over } = await open(1, 3);
   over.abort();
   await new Promise(setImmediate);
   expect([answers, await gate.enter()]).toEqual([[true, false, false], false]);
@@ -80,7 +85,7 @@ test('when the run is over nobody gets leave, also who waits', async () => {
 /** 1,066 requests at 200 ms and concurrency 32 in virtual time; gives the seconds and the share that failed. */
 async function simulate(fails: (busy: number) => boolean) {
   const clock = openFastClock();
-  const gate = openGate({ most: 32, first: 32, clock, over: NEVER, say: () => {} });
+  const gate = openGate({ most: 32, clock, over: NEVER, say: () => {} });
   let [left, busy, failures] = [1066, 0, 0];
   const work = async () => {
     while (left-- > 0) {

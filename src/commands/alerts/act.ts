@@ -3,7 +3,7 @@
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
+import { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
 import type { Task } from '../shared/bulk/plan.js';
@@ -23,17 +23,10 @@ const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
 export async function actOnAlerts(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
   const verbs = { kind: 'action', known: ALERT_ACTIONS, mayBeUnknown: options.allowUnknown === true };
   const { texts, name: verb } = readWords(words, ALERT, verbs);
-  const fields = readFields(options.field);
-  if (Object.hasOwn(fields, 'dry_run')) {
-    throw usageError(
-      '--dry-run-remote does not work for alerts: a service that ignores dry_run would carry the action out',
-      '--dry-run prints the requests and sends nothing',
-    );
-  }
   const action = {
     resource: ALERT,
     verb,
-    fields,
+    fields: readFields(options.field),
     texts,
     find: (text: string) => findAlert(context, text),
     target: TARGETS.get(verb),

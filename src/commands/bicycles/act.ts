@@ -2,23 +2,12 @@
 
 import { BICYCLE, TRANSITIONS } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { type FleetError, usageError } from '../../errors.js';
+import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { pointOf, textOf } from '../../terminal/values.js';
-import {
-  type Action,
-  type ActionFields,
-  type ActOptions,
-  readFields,
-  readWords,
-  runAction,
-} from '../shared/bulk/act.js';
+import { type Action, type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
 import { findBicycle } from './find.js';
 import { fetchBicycle } from './get.js';
-
-export interface ActOnBicyclesOptions extends ActOptions {
-  dryRunRemote?: boolean;
-}
 
 /** Transitions that ask first, and want a word typed: the document shows no way back from them. */
 const GRAVE_TRANSITIONS = ['retire', 'declare_unrecoverable'];
@@ -37,17 +26,13 @@ const NAMED_TARGETS: { readonly [transition: string]: string } = {
 };
 
 /** Runs a transition on each of the bicycles (interface.md section 4.3). `words` are the bicycles, or `-`, and the transition. */
-export async function actOnBicycles(
-  context: Context,
-  words: readonly string[],
-  options: ActOnBicyclesOptions,
-): Promise<void> {
+export async function actOnBicycles(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
   const mayBeUnknown = options.allowUnknown === true;
   const { texts, name: transition } = readWords(words, BICYCLE, { ...VERBS, mayBeUnknown });
   const action: Action = {
     resource: BICYCLE,
     verb: transition,
-    fields: fieldsOf(options),
+    fields: readFields(options.field),
     texts,
     find: (text) => findBicycle(context, text),
     lookAt: (uuid) => lookAt(context, uuid),
@@ -56,16 +41,6 @@ export async function actOnBicycles(
     explain: (error, { key }) => explainUnknown(error, key, transition),
   };
   await runAction(context, action, options);
-}
-
-/** The fields of the body. Refuses a dry run that does not go with another flag. */
-function fieldsOf(options: ActOnBicyclesOptions): ActionFields {
-  const fields = readFields(options.field);
-  if (options.dryRunRemote !== true && fields['dry_run'] !== true) return fields;
-  if (options.journal !== undefined) {
-    throw usageError('--journal records what was done, and a dry run does nothing', 'leave one of them out');
-  }
-  return { ...fields, dry_run: true };
 }
 
 /** Assumed: 404 is the bicycle. Observed: a service that does not know the transition answers 404, too, without a word of the bicycle. */

@@ -225,7 +225,6 @@ function addAct(bicycles: Command, run: Run): void {
     .argument('<bicycle...>', 'the bicycles, or - for stdin, then the transition', collectWith(offerAction))
     .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and changes to more than one')
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
-    .option('--dry-run-remote', 'ask the service whether each would be allowed; change nothing')
     .option('--allow-unknown', 'send a transition that is not in the list above');
   addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnBicycles));
 }

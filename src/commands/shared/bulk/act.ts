@@ -19,7 +19,7 @@ export interface ActOptions extends ChangeOptions {
 }
 
 /** Fields that are added to the body of a request. */
-export type ActionFields = { readonly [name: string]: string | boolean };
+export type ActionFields = { readonly [name: string]: string };
 
 /** What is to be done; `verb` is the `type` of the request. */
 export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'explain' | 'lookAt'> {
@@ -36,7 +36,6 @@ export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave'
 export async function runAction(context: Context, action: Action, options: ActOptions): Promise<void> {
   const { resource, verb, fields, texts } = action;
   const { one, many } = resource;
-  const isDryRun = fields['dry_run'] === true;
   const body = JSON.stringify({ type: verb, ...fields });
   const { tasks, repeated } =
     texts === undefined ? await readTargets(context, resource) : await findTargets(context, action, texts);
@@ -45,14 +44,12 @@ export async function runAction(context: Context, action: Action, options: ActOp
     change: {
       ...action,
       command: 'act',
-      isDryRun,
       lookUp: (client, doubts, shown) => lookUpActions(client, doubts, action, shown),
       requestOf: ({ key: uuid }) => ({
         method: 'POST',
         path: `${resource.path(uuid)}actions/`,
         body,
         subject: `"${verb}"`,
-        isDryRun,
         shownBy: resource.shownBy(uuid),
       }),
     },
@@ -120,19 +117,19 @@ export function readWords(
   throw usageError('- cannot be combined with other arguments', `name the ${many}, or pipe all of them in`);
 }
 
-/** Reads `--field NAME=VALUE`s into fields of the body, texts all of them but `dry_run`. Throws a FleetError of kind `usage`. */
+/** Reads `--field NAME=VALUE`s into fields of the body, all of them texts. Throws a FleetError of kind `usage`. */
 export function readFields(texts: readonly string[] = []): ActionFields {
-  const fields = new Map<string, string | boolean>();
+  const fields = new Map<string, string>();
   for (const text of texts) {
     const at = text.indexOf('=');
     const name = text.slice(0, at).trim();
     if (at === -1 || name === '') throw usageError(`--field takes NAME=VALUE, not "${text}"`);
     if (name === 'type') throw usageError('--field type is the action itself', 'write it as the last word');
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
-    const value = text.slice(at + 1);
-    if (name === 'dry_run' && value !== 'true' && value !== 'false')
-      throw usageError(`--field dry_run takes true or false, not "${value}"`);
-    fields.set(name, name === 'dry_run' ? value === 'true' : value);
+    // Its answer says "not carried out" with the words of "done", and who does not know it carries the action out.
+    if (name === 'dry_run')
+      throw usageError('--field dry_run is not sent', '--dry-run prints the requests and sends nothing');
+    fields.set(name, text.slice(at + 1));
   }
   return Object.fromEntries(fields);
 }

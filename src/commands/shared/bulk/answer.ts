@@ -2,7 +2,7 @@
 
 import type { NewBicycle } from '../../../api/bicycle.js';
 import type { Resource } from '../../../api/resource.js';
-import { FleetError } from '../../../errors.js';
+import type { FleetError } from '../../../errors.js';
 import { ExchangeError } from '../../../http/exchange.js';
 import { withHint } from '../../../http/failure.js';
 import { unexpected } from '../../../http/json.js';
@@ -76,11 +76,7 @@ function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
 }
 
 /** What a 2xx answer to a change means. */
-export function judgeAnswer(
-  answer: HttpAnswer,
-  task: Task,
-  { resource, isDryRun, verb, findIgnored }: BulkChange,
-): TaskEnd {
+export function judgeAnswer(answer: HttpAnswer, task: Task, { resource, verb, findIgnored }: BulkChange): TaskEnd {
   const { uuid, creation } = task;
   const { one } = resource;
   const isOwn = (body: Body) =>
@@ -101,24 +97,14 @@ export function judgeAnswer(
   const ignored = findIgnored?.(task, answer);
   if (ignored !== undefined) return endOf('refused', { answer, error: ignored, isWell: true });
   const { state, ...about } = reading;
-  if (!isDryRun) return endOf('done', { answer, isWell: true, ...about }, state);
-  if (text === '') return endOf('allowed', { answer, isWell: true });
-  // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
-  const error = new FleetError('service', `the service may not know dry_run: it answered "${verb}" with the ${one}`, {
-    status: answer.status,
-    trace: answer.trace,
-    hint: `look at the state of the ${one}; nothing more was asked`,
-  });
-  return endOf('unknown', { error, isWell: true, isFatal: true });
+  return endOf('done', { answer, isWell: true, ...about }, state);
 }
 
 /** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */
-export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = false): TaskEnd {
+export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   const { status, kind, cause } = error;
-  // What carries nothing out leaves nothing unknown.
-  const lost = isDryRun ? 'failed' : 'unknown';
   if (status === undefined) {
-    if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return endOf(lost, { error });
+    if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return endOf('unknown', { error });
     // No connection after much patience, no token: the same will happen to the others.
     const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
     return endOf(outcome, { error, isFatal: true });
@@ -134,7 +120,7 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = f
   // Still asked to slow down after much patience.
   if (status === 429) return endOf('failed', { error, isFatal: true });
   // A gateway does not know what the service did.
-  if (isFromGateway(status)) return endOf(lost, { error });
+  if (isFromGateway(status)) return endOf('unknown', { error });
   if (status < 400 || status >= 500) return endOf('failed', { error });
   // It was not carried out, and may be another time.
   const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);

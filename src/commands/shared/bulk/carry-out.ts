@@ -73,13 +73,13 @@ async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: 
 
 async function askWhereNeeded(context: Context, plan: BulkPlan, journal: OpenJournal | undefined): Promise<void> {
   const { protected: isProtected } = await context.settings();
-  const { isGrave, isDryRun, isAlwaysAsked } = plan.change;
+  const { isGrave, isAlwaysAsked } = plan.change;
   const isLeft = (task: Task) =>
     ['open', 'doubt'].includes(judgeTask(plan.change, task, journal?.before.get(task.key)));
   const left = plan.tasks.filter(isLeft);
   context.signal.throwIfAborted();
   // "A profile can be marked protected": then every change asks, also one that else would not.
-  const isAsked = isProtected.value || (!isDryRun && (left.length > 1 || isGrave || isAlwaysAsked === true));
+  const isAsked = isProtected.value || left.length > 1 || isGrave || isAlwaysAsked === true;
   if (left.length > 0 && isAsked) await askBefore(context, plan, left);
 }
 

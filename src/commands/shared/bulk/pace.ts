@@ -9,9 +9,8 @@ const FAILURES_BEFORE_A_PAUSE = 3;
 const OUTAGE_FAILURES = 20;
 
 export interface GateOptions {
-  /** The most requests in flight, and how many before any answer has come. */
+  /** The most requests in flight. */
   most: number;
-  first: number;
   clock: Clock;
   /** Once it is aborted nobody gets leave. */
   over: AbortSignal;
@@ -20,8 +19,8 @@ export interface GateOptions {
 }
 
 /** Opens the gate of a run. A pause halves how many may be in flight, and each round of good answers allows one more. */
-export function openGate({ most, first, clock, over, say }: GateOptions) {
-  let limit = first;
+export function openGate({ most, clock, over, say }: GateOptions) {
+  let limit = most;
   let inFlight = 0;
   let failuresInARow = 0;
   let notBeforeMs = 0;

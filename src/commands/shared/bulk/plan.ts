@@ -51,8 +51,6 @@ interface ChangeKind {
   command: 'create' | 'act' | 'edit';
   /** Whether it asks before one too, and twice for many. */
   isGrave?: boolean;
-  /** Whether the service is only asked whether each would be allowed (`dry_run`). */
-  isDryRun?: boolean;
   /** Whether it asks before one too, where somebody can be asked. */
   isAlwaysAsked?: boolean;
 }

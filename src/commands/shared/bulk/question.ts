@@ -24,11 +24,11 @@ export async function askBefore(
   { change, isStdin }: BulkPlan,
   tasks: readonly Task[],
 ): Promise<void> {
-  const { resource, verb, command, isGrave, isDryRun } = change;
+  const { resource, verb, command, isGrave } = change;
   const { one, many } = resource;
   const { profile, baseUrl, protected: isProtected } = await context.settings();
   const count = tasks.length;
-  const isGraveOne = isGrave && !isDryRun && count === 1;
+  const isGraveOne = isGrave && count === 1;
   const shown = tasks.slice(0, EXAMPLES_SHOWN);
   const labels = await Promise.all(shown.map((task) => describeTask(context, change, task, isGraveOne)));
   const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
@@ -37,7 +37,7 @@ export async function askBefore(
   const question = clean(`${ASKED[command] ?? `Run ${verb} on`} ${what} ${where}?`);
   const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdin, async (asking) => {
-    if (!isGrave || isDryRun) return askYesNo(asking, { message: question, instead });
+    if (!isGrave) return askYesNo(asking, { message: question, instead });
     const proof = isGraveOne ? verb : String(count);
     const message = `${question} This cannot be undone. Type ${isGraveOne ? verb : `the number of ${many}`} to go on:`;
     return (await askText(asking, { message, instead })).trim() === proof;

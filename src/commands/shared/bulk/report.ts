@@ -137,7 +137,7 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   const isShown = ({ outcome }: Ended): boolean => {
     if (isSingle) return !isBad(outcome);
     if (format === 'table' && flags.wide === true) return true;
-    if (format === 'table') return isBad(outcome) || outcome === 'allowed';
+    if (format === 'table') return isBad(outcome);
     return format !== 'uuid' || !isBad(outcome);
   };
   /** What waits for the end: lines for stdout, or the reasons that have no place among UUIDs. */

@@ -47,9 +47,7 @@ export async function openRun(options: BulkOptions) {
   const stopped = new AbortController();
   const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
   const most = options.options.concurrency;
-  // A dry run begins alone: a service that does not know it is noticed by one bicycle.
-  const first = plan.change.isDryRun === true ? 1 : most;
-  const gate = openGate({ most, first, clock, over, say: reporter.say });
+  const gate = openGate({ most, clock, over, say: reporter.say });
   const { givenUp, close } = openPatience(context, () => {
     const count = gate.inFlight();
     if (count > 0) reporter.say(waitingFor(count));
@@ -222,7 +220,7 @@ async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
   } catch (thrown) {
     const error = asFleetError(thrown);
     if (!hasLeave || sentAtMs === undefined) end = endOf('not-sent', { error, isFatal: hasLeave });
-    else end = judgeFailure(change.explain?.(error, task) ?? error, givenUp.aborted, change.isDryRun);
+    else end = judgeFailure(change.explain?.(error, task) ?? error, givenUp.aborted);
   }
   const { error, isFatal, isWell = false, result } = end;
   if (hasLeave && sentAtMs !== undefined) result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
