@@ -9,13 +9,14 @@ import { openStates, type States } from '../current-mirror.js';
 import { isSignal } from '../in-flight.js';
 import { showRequests } from './dry-run.js';
 import { describeBefore, readStart } from './evidence.js';
-import { type OpenJournal, openJournal, peekEntries } from './journal.js';
+import { openJournal, peekEntries } from './journal.js';
 import type { Before, Binding } from './journal-records.js';
-import { type BulkPlan, type ChangeOptions, judgeTask, type Task } from './plan.js';
+import type { BulkPlan, ChangeOptions, Task } from './plan.js';
 import { askBefore } from './question.js';
 import { openReporter } from './report.js';
 import { settleDoubts } from './resume.js';
-import { type BulkRun, openRun, openTasks, send } from './run.js';
+import { type BulkRun, openRun, send } from './run.js';
+import { sortTasks } from './sort-tasks.js';
 
 /**
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
@@ -29,7 +30,7 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
   const { journal: path } = options;
   const isTrusted = options.unknown === 'resend';
   if (options.dryRun === true)
-    return showRequests(context, plan, path === undefined ? new Map() : await peekEntries(path, binding, isTrusted));
+    return showRequests(context, plan, path === undefined ? undefined : await peekEntries(path, binding, isTrusted));
   const say = (line: string) => void notice(line);
   const journal = path === undefined ? undefined : await openJournal(path, binding, { clock, signal, say, isTrusted });
   const startedMs = clock.monotonicMs();
@@ -37,14 +38,16 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
   let run: BulkRun | undefined;
   try {
     plan.checkKeys?.(journal?.before.keys() ?? []);
+    const { turns, doubts } = sortTasks(plan, journal?.before);
     const reporter = await openReporter(context, plan);
-    if (options.yes !== true) await askWhereNeeded(context, plan, journal);
+    const left = [...turns.filter(({ end }) => end === undefined), ...doubts].map(({ task }) => task);
+    if (options.yes !== true) await askWhereNeeded(context, plan, left);
     await journal?.begin(await readStart(context, plan.change));
     const beforeOf = (task: Task) => findBefore(plan, task, states);
     run = await openRun({ context, plan, options, journal, reporter, beforeOf });
     reporter.begin();
-    await send(run, openTasks(run));
-    await settleDoubts(run, startedMs);
+    await send(run, turns);
+    await settleDoubts(run, doubts, startedMs);
     await reporter.end().catch(run.stop);
     await conclude(run);
   } finally {
@@ -71,12 +74,9 @@ async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: 
   return found === undefined ? null : describeBefore(parseJson(found) as { [field: string]: unknown });
 }
 
-async function askWhereNeeded(context: Context, plan: BulkPlan, journal: OpenJournal | undefined): Promise<void> {
+async function askWhereNeeded(context: Context, plan: BulkPlan, left: readonly Task[]): Promise<void> {
   const { protected: isProtected } = await context.settings();
   const { isGrave, isAlwaysAsked } = plan.change;
-  const isLeft = (task: Task) =>
-    ['open', 'doubt'].includes(judgeTask(plan.change, task, journal?.before.get(task.key)));
-  const left = plan.tasks.filter(isLeft);
   context.signal.throwIfAborted();
   // "A profile can be marked protected": then every change asks, also one that else would not.
   const isAsked = isProtected.value || left.length > 1 || isGrave || isAlwaysAsked === true;

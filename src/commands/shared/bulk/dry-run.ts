@@ -5,30 +5,22 @@ import { clean } from '../../../terminal/clean.js';
 import { chooseListFormat } from '../../../terminal/list.js';
 import { count } from '../../../views/stream.js';
 import type { JournalEntry } from './journal-records.js';
-import { type BulkPlan, judgeTask } from './plan.js';
-
-/** What is said of tasks that earlier runs have sent. */
-const SENT_BEFORE = [
-  ['done', 'done'],
-  ['refused', 'refused'],
-  ['doubt', 'of an earlier run without an answer would be looked up first'],
-] as const;
+import type { BulkPlan } from './plan.js';
+import { sortTasks } from './sort-tasks.js';
 
 /** Prints the requests that would be sent, as HTTP messages or JSON lines; what the journal knows, by key, is left out. */
 export async function showRequests(
   context: Context,
-  { tasks, change, checkKeys }: BulkPlan,
-  entries: ReadonlyMap<string, JournalEntry>,
+  plan: BulkPlan,
+  entries: ReadonlyMap<string, JournalEntry> = new Map(),
 ): Promise<void> {
   const client = await context.client();
   const format = chooseListFormat((await context.settings()).output);
-  checkKeys?.(entries.keys());
-  const counts = { open: 0, needless: 0, done: 0, refused: 0, doubt: 0 };
-  for (const task of tasks) {
-    const known = judgeTask(change, task, entries.get(task.key));
-    counts[known] += 1;
-    if (known !== 'open') continue;
-    const request = client.preview(change.requestOf(task));
+  plan.checkKeys?.(entries.keys());
+  const { turns, doubts } = sortTasks(plan, entries);
+  const open = turns.filter(({ end }) => end === undefined);
+  for (const { task } of open) {
+    const request = client.preview(plan.change.requestOf(task));
     const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
     const lines = [`${request.method} ${request.url}`, ...headers, '', request.body ?? '', ''];
     await context.io.stdout.write(
@@ -37,9 +29,6 @@ export async function showRequests(
         : `${JSON.stringify({ ...request, body: JSON.parse(request.body ?? 'null') })}\n`,
     );
   }
-  const others = SENT_BEFORE.filter(([known]) => counts[known] > 0).map(
-    ([known, words]) => `${counts[known]} ${words}`,
-  );
-  const aside = others.length === 0 ? '' : `; by the journal ${others.join(', ')}`;
-  await context.notice(`dry run: ${count(counts.open, 'request')}, nothing was sent${aside}`);
+  const aside = doubts.length === 0 ? '' : `; ${doubts.length} of an earlier run without an answer would be looked up`;
+  await context.notice(`dry run: ${count(open.length, 'request')}, nothing was sent${aside}`);
 }

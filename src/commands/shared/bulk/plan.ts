@@ -8,7 +8,7 @@ import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ChangeResult, Ended } from '../../../views/action.js';
 import type { UnknownChoice } from './flags.js';
-import { type Before, type How, type JournalEntry, judgeEntry } from './journal-records.js';
+import type { Before, How, JournalEntry } from './journal-records.js';
 
 /** The flags of every change. */
 export interface ChangeOptions {
@@ -87,12 +87,6 @@ export interface BulkPlan {
   checkKeys?(keys: Iterable<string>): void;
 }
 
-/** What is to be done for a task, by what earlier runs and the task itself say. */
-export function judgeTask({ isNeedless }: BulkChange, task: Task, entry: JournalEntry | undefined) {
-  const known = judgeEntry(entry);
-  return known === 'open' && isNeedless?.(task) === true ? 'needless' : known;
-}
-
 /** A task that an earlier run sent and of which no answer proves what became. */
 export interface Doubt {
   task: Task;
@@ -116,6 +110,12 @@ export interface TaskEnd {
   isWell?: boolean;
   /** Whether the same will happen to the others, so that the run stops. */
   isFatal?: boolean;
+}
+
+/** One task's turn in a run, and its end where that is known without a request. */
+export interface Turn {
+  task: Task;
+  end?: TaskEnd;
 }
 
 /** What the answers of this run and of earlier ones say of the change. */

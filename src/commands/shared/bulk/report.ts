@@ -4,14 +4,12 @@ import { unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import { loadPaint } from '../../../terminal/colour.js';
 import type { Shape } from '../../../terminal/formats.js';
-import { writeResults } from '../../../terminal/jq/results.js';
 import { drawMark, forScreen } from '../../../terminal/marks.js';
 import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
 import { showDuration } from '../../../terminal/time.js';
 import { type Ended, isBad, OUTCOMES, type Outcome } from '../../../views/action.js';
 import { showEndings, showSuccess } from '../../../views/endings.js';
 import { openResult } from '../list/result.js';
-import { resultOf } from './answer.js';
 import type { BulkChange, BulkPlan } from './plan.js';
 
 export type Reporter = Awaited<ReturnType<typeof openReporter>>;
@@ -23,14 +21,6 @@ const BAR_COLUMNS = 20;
 
 /** How wide reasons are where stderr is no terminal. */
 const PIPE_COLUMNS = 100;
-
-/** A result as `--jq` gets it. */
-const SAMPLE: Ended = {
-  uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
-  name: 'Ada 0042',
-  transition: 'rent',
-  ...resultOf('done', { status: 200, state: 'rented', request_id: '1', milliseconds: 1 }),
-};
 
 const NO_WRITER = { write: async () => {}, end: async () => {} };
 
@@ -44,7 +34,6 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   const badCount = () => sum(OUTCOMES.filter(isBad));
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
-  let settledAtMs: number | undefined;
   const writer = show === undefined ? await openWriter(context, change, shape) : NO_WRITER;
   /** Results that come out behind others, by their place in the input. */
   const early = new Map<number, Ended>();
@@ -54,7 +43,7 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
     begin(): void {
       startedAt = clock.monotonicMs();
       const meter = openMeter(change.verb, tasks.length, startedAt);
-      const draw = () => meter(clock.monotonicMs(), sum(OUTCOMES), badCount(), settledAtMs);
+      const draw = () => meter(clock.monotonicMs(), sum(OUTCOMES), badCount());
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
     count,
@@ -72,10 +61,6 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
         nextRow += 1;
       }
       await writer.write(ready);
-    },
-    /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
-    settling(untilMs: number | undefined): void {
-      settledAtMs = untilMs;
     },
     /** A line on stderr. */
     say: (line: string) => void context.notice(line),
@@ -100,13 +85,9 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   };
 }
 
-/** The progress line: how many ended, how fast, how long it takes; or when what is in doubt is decided. */
+/** The progress line: how many ended, how fast, how long it takes. */
 function openMeter(verb: string, total: number, startedAt: number) {
-  return (now: number, ended: number, bad: number, settledAtMs: number | undefined): string => {
-    if (settledAtMs !== undefined) {
-      const leftSeconds = Math.max(0, Math.ceil((settledAtMs - now) / 1000));
-      return `${verb}: ${ended} ended; the requests of the earlier run are decided in ${leftSeconds} s`;
-    }
+  return (now: number, ended: number, bad: number): string => {
     const perSecond = now === startedAt ? 0 : (ended / (now - startedAt)) * 1000;
     const parts = [
       `${drawBar(ended / total, BAR_COLUMNS).padEnd(BAR_COLUMNS, '░')} ${ended} of ${total}`,
@@ -123,8 +104,6 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   const { flags } = context;
   checkColumns(flags.columns ?? [], shape);
   const jq = await context.jq();
-  // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
-  if (jq !== undefined) await writeResults(await jq.run([JSON.stringify(SAMPLE)]), async () => {});
   const asked = jq === undefined ? (await context.settings()).output.value : 'json';
   const isSingle = shape.single === true;
   // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.

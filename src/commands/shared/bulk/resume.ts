@@ -6,29 +6,30 @@ import { resultOf } from './answer.js';
 import type { UnknownChoice } from './flags.js';
 import type { DecidedDoubt, Doubt, Task, TaskDecision } from './plan.js';
 import { askAgain, describeTask } from './question.js';
-import { type BulkRun, failureOf, send, take } from './run.js';
+import { type BulkRun, send, take } from './run.js';
+import { failureOf } from './sort-tasks.js';
 
 /** A doubt that no evidence decides: why, and what the bicycle is now, where that is known. */
 type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 
 /**
- * Decides the doubts that openTasks found, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
+ * Decides doubts, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
  * not carried out. Every doubt is reported once, also where the run is stopped before. Never rejects: what fails stops the run.
  */
-export async function settleDoubts(run: BulkRun, startedMs: number): Promise<void> {
-  const { doubts, shown, options, over } = run;
+export async function settleDoubts(run: BulkRun, doubts: readonly Doubt[], startedMs: number): Promise<void> {
+  const { shown, options, over } = run;
   if (doubts.length === 0) return;
   let unknown = doubts.map(
     (doubt): Undecided => ({ ...doubt, kind: 'unknown', state: null, why: 'the run was stopped' }),
   );
   try {
     over.throwIfAborted();
-    await waitUntilSettled(run, startedMs + options.settle * 1000);
+    await waitUntilSettled(run, doubts.length, startedMs + options.settle * 1000);
     const decided = await run.plan.change.lookUp(await run.context.client(), doubts, shown);
     unknown = decided.filter((one) => one.kind === 'unknown');
     const done = decided.filter((one) => one.kind === 'done');
     const untouched = decided.filter((one) => one.kind === 'untouched');
-    await sendAgain(run, untouched);
+    await send(run, untouched);
     for (const { task, ...decision } of done) await settle(run, task, decision);
     run.reporter.say(
       `${doubts.length} without an answer in an earlier run: ${done.length} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
@@ -37,7 +38,7 @@ export async function settleDoubts(run: BulkRun, startedMs: number): Promise<voi
     const choice = options.unknown ?? (await askForChoice(run, unknown));
     if (choice === 'leave') return;
     const chosen = unknown.splice(0);
-    if (choice === 'resend') return await sendAgain(run, chosen);
+    if (choice === 'resend') return await send(run, chosen);
     for (const { task, state } of chosen)
       await settle(run, task, { state, how: 'operator', why: '--unknown done was given' });
   } catch (error) {
@@ -47,22 +48,16 @@ export async function settleDoubts(run: BulkRun, startedMs: number): Promise<voi
   }
 }
 
-const sendAgain = (run: BulkRun, doubts: readonly Doubt[]) =>
-  send(
-    run,
-    doubts.map(({ task }) => task),
-  );
-
-async function waitUntilSettled({ context, reporter, doubts, over }: BulkRun, untilMs: number): Promise<void> {
+async function waitUntilSettled(
+  { context, reporter, over }: BulkRun,
+  doubtCount: number,
+  untilMs: number,
+): Promise<void> {
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
   const seconds = Math.ceil(restMs / 1000);
-  reporter.say(
-    `${count(doubts.length, 'request')} of an earlier run may still arrive; waiting ${seconds} s (--settle)`,
-  );
-  reporter.settling(untilMs);
+  reporter.say(`${count(doubtCount, 'request')} of an earlier run may still arrive; waiting ${seconds} s (--settle)`);
   await sleep(context.clock, restMs, over);
-  reporter.settling(undefined);
 }
 
 /** Records and reports a doubt as done. Never rejects: what fails stops the run. */

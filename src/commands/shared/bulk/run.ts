@@ -3,17 +3,16 @@
 import { setMaxListeners } from 'node:events';
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
-import { kindOfStatus } from '../../../http/failure.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import { sleep } from '../../../system/clock.js';
 import { ReaderLeft } from '../../../terminal/delivery.js';
 import { type ChangeResult, isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
-import { endOf, isConcurrentEdit, judgeAnswer, judgeFailure, resultOf } from './answer.js';
+import { endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
 import type { Before } from './journal-records.js';
 import { openGate } from './pace.js';
-import { type BulkPlan, type ChangeOptions, type Doubt, judgeTask, type Task, type TaskEnd } from './plan.js';
+import type { BulkPlan, ChangeOptions, Task, TaskEnd, Turn } from './plan.js';
 import type { Reporter } from './report.js';
 
 /** What a run is made of. */
@@ -68,8 +67,6 @@ export async function openRun(options: BulkOptions) {
     patience: plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     /** The states that bicycles were in after the change, and the bicycles that tasks made. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
-    /** Tasks of earlier runs that no answer decides. */
-    doubts: [] as Doubt[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
     /** False when a stop left no time to report all that was not sent. */
@@ -88,36 +85,6 @@ function learn(
   // A state that no answer shows, but evidence, may have come later.
   if (state !== null && status !== null) shown.reached.add(state);
   if (madeUuid !== null) shown.made.add(madeUuid);
-}
-
-/** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
-export async function* openTasks(run: BulkRun): AsyncGenerator<Task, void, undefined> {
-  for (const task of run.plan.tasks) {
-    const entry = run.journal?.before.get(task.key);
-    const known = judgeTask(run.plan.change, task, entry);
-    if (known === 'needless') await take(run, task, { result: NEEDLESS });
-    else if (entry === undefined || known === 'open') yield task;
-    else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
-    else {
-      // Nothing was sent now: no request took any time.
-      const outcome = known === 'done' ? 'skipped' : 'refused';
-      const result = { ...entry.result, outcome, milliseconds: null } as const;
-      const error = outcome === 'refused' ? failureOf(result) : undefined;
-      await take(run, task, { result, uuid: entry.uuid, error });
-    }
-  }
-}
-
-const NEEDLESS = resultOf('skipped', { message: 'it already has these values' });
-
-/** The failure of a task that only the journal knows. */
-export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
-  const kind = outcome === 'refused' && status !== null ? kindOfStatus(status) : 'network';
-  return new FleetError(kind, message ?? `the journal says ${outcome}`, {
-    ...(status === null ? {} : { status }),
-    ...(request_id === null ? {} : { trace: { requestId: request_id } }),
-    hint: 'this is from the journal; check the bicycle, and send it again without this journal',
-  });
 }
 
 /**
@@ -144,47 +111,41 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
 }
 
 /**
- * Sends tasks; every one of them is reported once. Never rejects: what fails stops the run. A request is sent at most once unless the
+ * Gives each task its turn; every one is reported once. Never rejects: what fails stops the run. A request is sent at most once unless the
  * service provably did not take it (cli.md section 4, promise 1): that is the client's decision, the run only says when. When the run is
- * stopped nothing more is sent, what is in flight is let finish, what is left of the input ends as `not-sent`.
+ * stopped nothing more is sent, what is in flight is let finish, what is left ends as `not-sent`.
  */
-export async function send(run: BulkRun, tasks: Iterable<Task> | AsyncIterable<Task>): Promise<void> {
+export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
   const { over, options, stop } = run;
-  const input = (async function* () {
-    yield* tasks;
-  })();
+  const left = turns.values();
 
   async function work(): Promise<void> {
     let taking: Promise<void> | undefined;
-    try {
-      while (!over.aborted) {
-        const got = await input.next();
-        if (got.done === true) return;
-        const ending = await attempt(run, got.value);
-        // The next request need not wait until this ending is on the disk.
-        await taking;
-        taking = take(run, got.value, ending).catch(stop);
-      }
-    } finally {
-      // Also where the input cannot be read further: what was sent before is in the summary.
+    while (!over.aborted) {
+      const { value: turn } = left.next();
+      if (turn === undefined) break;
+      const end = turn.end ?? (await attempt(run, turn.task));
+      // The next request need not wait until this end is on the disk.
       await taking;
+      taking = take(run, turn.task, end).catch(stop);
     }
+    await taking;
   }
 
-  await Promise.all(Array.from({ length: options.concurrency }, () => work().catch(stop)));
-  if (over.aborted) await reportTheRest(run, input);
+  await Promise.all(Array.from({ length: options.concurrency }, work));
+  if (over.aborted) await reportTheRest(run, left);
 }
 
 /** Reports what is left as not sent, as far as there is time. */
-async function reportTheRest(run: BulkRun, rest: AsyncIterable<Task>): Promise<void> {
+async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> {
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
   const untilMs = isHurried ? context.clock.monotonicMs() + REST_LIMIT_MS : Number.POSITIVE_INFINITY;
   try {
-    for await (const task of rest) {
+    for (const { task, end = NOT_SENT } of rest) {
       run.isWhole = context.clock.monotonicMs() < untilMs;
       if (!run.isWhole) return;
-      await take(run, task, NOT_SENT);
+      await take(run, task, end);
     }
   } catch {
     // What is wrong with where it is reported stops nothing any more.
