@@ -113,9 +113,9 @@ export class CatchUp {
     return this.#mark !== undefined || this.#reading?.missed.mark !== undefined;
   }
 
-  /** Messages may be missing from that moment of the monotonic clock on. */
+  /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
   missFrom(fromMs: number) {
-    this.#mark ??= this.#known.mark(fromMs);
+    if (this.#mark === undefined || fromMs < this.#mark.fromMs) this.#mark = this.#known.mark(fromMs);
   }
 
   /** Requests a reading of what was missed, in so many pages of an organization at most; 0: the counts alone. */
@@ -331,7 +331,7 @@ export class CatchUp {
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    this.#mark = mark ?? this.#mark;
+    if (mark !== undefined) this.missFrom(mark.fromMs);
     this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.#emit({ type: 'unread', error, sinceWallMs, retryInMs });
   }

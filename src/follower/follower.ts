@@ -230,7 +230,8 @@ export class Follower {
 
   /** Begins what waits for its turn; one reading at a time. */
   #schedule(now: Moment) {
-    if (!this.#mayRead || this.#whole.isReading) return;
+    if (!this.#mayRead) return;
+    if (this.#whole.isReading) return this.#whole.begin(now);
     if (this.#catchUp.isReading) return this.#catchUp.begin(now);
     const isOnce = this.#options.topics.size === 0;
     const isStanding = isOnce || this.#gaps.isConnected;

@@ -204,6 +204,7 @@ export class KnownFleet {
     }
     const version = versionOf(message);
     const isUnversioned = version === undefined && modifiedMs === undefined;
+    const same = before !== undefined && saysAgain(message, before) ? entry : undefined;
     this.#keep(
       uuid,
       {
@@ -211,7 +212,8 @@ export class KnownFleet {
         version: isUnversioned ? entry?.version : version,
         modifiedMs: modifiedMs ?? entry?.modifiedMs,
         heard: this.#heard,
-        touchedMs: now.monotonicMs,
+        // What is gone by now may be sent again.
+        touchedMs: same === undefined || isUnversioned ? now.monotonicMs : same.touchedMs,
         isSilent: false,
         caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
         unversioned: isUnversioned ? { ...entry?.unversioned, ...message } : undefined,
@@ -222,9 +224,7 @@ export class KnownFleet {
     );
     if (before === undefined || fields.length > 0) return { kind: 'update', uuid, before, after, fields };
     // What a list said at the start was not shown; the message that says the same is the first to show it.
-    if (entry?.isSilent === true && saysAgain(message, entry.bicycle)) {
-      return { kind: 'update', uuid, before: undefined, after, fields };
-    }
+    if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
     return { kind: 'repeat', uuid, before, after, fields };
   }
 

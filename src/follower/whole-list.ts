@@ -27,24 +27,28 @@ export interface WholeOptions {
   onEnd(result: WholeResult, now: Moment): void;
 }
 
-/** A reading of the lists, over as many passes as it takes. */
-interface Begun {
-  readonly startedAt: Moment;
-  /** When the reading began that this one confirms; undefined for the first of the two. */
-  readonly confirms: Moment | undefined;
+/** A pass that met as many bicycles as the service counts. */
+interface Proof extends Meeting {
+  readonly pass: ListPass;
+  readonly total: number | undefined;
 }
 
-/** Yields requests; nothing where it waits for another answer to the last one. */
-type Steps<Result> = Generator<ReadRequest | undefined, Result, AnswerOf<'whole-page' | 'whole-met'> | undefined>;
+/** Yields requests, the moment of the monotonic clock until which it waits, or nothing where it waits for another answer to the last request. */
+type Steps<Result> = Generator<
+  ReadRequest | number | undefined,
+  Result,
+  AnswerOf<'whole-page' | 'whole-met'> | undefined
+>;
 
 interface Wanted {
   readonly reason: string;
   readonly dueMs: number;
-  readonly confirms?: Moment | undefined;
 }
 
 /** How often the pages are read at most before a reading counts as not proven. */
 const MOST_PASSES = 3;
+/** A list may lag: what two readings so far apart do not show is gone. */
+const CONFIRM_PAUSE_MS = 5_000;
 /** Pauses after readings that failed, and that proved nothing. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -55,7 +59,8 @@ export class WholeList {
   readonly #known: KnownFleet;
   readonly #options: WholeOptions;
   readonly #emit: Emit;
-  #reading: (Begun & { readonly steps: Steps<void> }) | undefined;
+  /** `againMs`: when it goes on, on the monotonic clock; undefined while it waits for an answer. */
+  #reading: { readonly steps: Steps<void>; againMs: number | undefined } | undefined;
   #wanted: Wanted | undefined;
   /** When the last answer came. */
   #now: Moment = { monotonicMs: 0, wallMs: 0 };
@@ -107,52 +112,88 @@ export class WholeList {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Begins the reading that is wanted. */
+  /** Begins the reading that is wanted, or goes on with one that waits. */
   begin(now: Moment) {
+    if (this.#reading !== undefined) {
+      if ((this.#reading.againMs ?? Number.POSITIVE_INFINITY) <= now.monotonicMs) this.#goOn(undefined, now);
+      return;
+    }
     if (this.#wanted === undefined) return;
-    const { confirms } = this.#wanted;
-    // What a second reading shows counts beside what the first one showed.
-    if (confirms === undefined) this.#known.store.beginList();
     this.#wanted = undefined;
     this.#readings++;
-    const begun = { startedAt: now, confirms };
-    this.#reading = { ...begun, steps: this.#read(begun) };
+    this.#reading = { steps: this.#read(now), againMs: undefined };
     this.#goOn(undefined, now);
   }
 
   take(answer: AnswerOf<'whole-page' | 'whole-met' | 'whole-failed'>, now: Moment) {
     if (this.#reading === undefined || answer.id !== this.#readings) return;
-    if (answer.type === 'whole-failed') this.#takeFailure(this.#reading.confirms, answer.error, now);
+    if (answer.type === 'whole-failed') this.#takeFailure(answer.error, now);
     else this.#goOn(answer, now);
   }
 
   #goOn(answer: AnswerOf<'whole-page' | 'whole-met'> | undefined, now: Moment) {
     this.#now = now;
-    const step = this.#reading?.steps.next(answer);
-    if (step?.done === false && step.value !== undefined) this.#emit({ ...step.value, id: this.#readings });
+    const reading = this.#reading;
+    const { done, value } = reading?.steps.next(answer) ?? {};
+    if (reading === undefined || done !== false || value === undefined) return;
+    reading.againMs = typeof value === 'number' ? value : undefined;
+    if (typeof value !== 'number') this.#emit({ ...value, id: this.#readings });
   }
 
-  /** Reads the lists until a pass proves something, three times at most. */
-  *#read(begun: Begun): Steps<void> {
+  /** Those that a proven reading did not show are gone, once a second one agrees: they may have slipped between two pages, or the list lagged. */
+  *#read(started: Moment): Steps<void> {
     const { store } = this.#known;
-    const started = begun.confirms ?? begun.startedAt;
+    store.beginList();
+    // What a second reading shows counts beside what the first one showed.
+    for (let isConfirmed = false; ; isConfirmed = true) {
+      const proof = yield* this.#prove(started);
+      if (proof === undefined) return;
+      const { pass, missing, known, total } = proof;
+      if (missing > 0 && !total) {
+        const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
+        const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
+        return this.#endUnproven('kept', message);
+      }
+      if (missing > 0 && !isConfirmed) {
+        const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
+        this.#emit({ type: 'notice', event: 'confirm', message });
+        yield this.#now.monotonicMs + CONFIRM_PAUSE_MS;
+        continue;
+      }
+      const gone = missing > 0 ? store.removeMissing(pass) : [];
+      for (const one of gone) this.#emit({ type: 'gone', ...one });
+      this.#unproven = 0;
+      return this.#end({ gone: gone.length, reason: undefined, total });
+    }
+  }
+
+  /** Reads the lists until a pass proves something, three times at most; undefined where none does, which ends the reading. */
+  *#prove(started: Moment): Steps<Proof | undefined> {
+    const { store } = this.#known;
+    const startedAt = this.#now;
     for (let tries = 1; ; tries++) {
       const number = ++this.#passes;
       const { isStale, hasFallen } = yield* this.#readPass(number);
       const total = totalOf(this.progress.counts);
       const full = 'there are too many bicycles to compare';
-      if (store.isFull()) return this.#end({ gone: 0, reason: full, total: undefined });
+      if (store.isFull()) {
+        this.#end({ gone: 0, reason: full, total: undefined });
+        return undefined;
+      }
       const serviceMs = this.#known.serviceMs(started.monotonicMs);
       const seesAll = this.#options.seesAll?.() ?? true;
       const pass = { id: this.#readings, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
       // Where bicycles leave all the time, no pass would do.
-      if (!isShort && !isStale && !(hasFallen && tries < MOST_PASSES))
-        return this.#endProven(begun, pass, meeting, total);
+      if (!isShort && !isStale && !(hasFallen && tries < MOST_PASSES)) {
+        this.#options.onProven(startedAt, total, this.#now);
+        return { ...meeting, pass, total };
+      }
       if (tries < MOST_PASSES) continue;
       const what = isShort ? `showed ${meeting.met} of ${total} bicycles` : 'was older than the pushed updates';
-      return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
+      this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
+      return undefined;
     }
   }
 
@@ -204,27 +245,6 @@ export class WholeList {
     return isStale;
   }
 
-  /** A pass met as many bicycles as the service counts: those that it did not show are gone, once a second reading agrees. */
-  #endProven({ startedAt, confirms }: Begun, pass: ListPass, { missing, known }: Meeting, total: number | undefined) {
-    this.#reading = undefined;
-    this.#options.onProven(startedAt, total, this.#now);
-    if (missing > 0 && !total) {
-      const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
-      const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
-      return this.#endUnproven('kept', message);
-    }
-    if (missing > 0 && confirms === undefined) {
-      // What one proven reading did not show may have slipped between two pages: a second one has to agree.
-      const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
-      this.#wanted = { reason: message, dueMs: this.#now.monotonicMs, confirms: startedAt };
-      return this.#emit({ type: 'notice', event: 'confirm', message });
-    }
-    const gone = missing > 0 ? this.#known.store.removeMissing(pass) : [];
-    for (const one of gone) this.#emit({ type: 'gone', ...one });
-    this.#unproven = 0;
-    this.#end({ gone: gone.length, reason: undefined, total });
-  }
-
   #end(result: WholeResult) {
     this.#reading = undefined;
     this.#options.onEnd(result, this.#now);
@@ -240,10 +260,10 @@ export class WholeList {
   }
 
   /** A list that cannot be read is read again from its beginning. */
-  #takeFailure(confirms: Moment | undefined, error: FleetError, now: Moment) {
+  #takeFailure(error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#now = now;
-    this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs, confirms };
+    this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
     this.#end({ gone: 0, reason: 'the whole list could not be read', total: undefined });
   }

@@ -39,6 +39,7 @@ function openFollower(topics: readonly string[], organizations: readonly string[
   });
   return {
     ...{ follower, log, happened, take },
+    lastId: () => requests().at(-1)?.id ?? 0,
     connect(topic: string, seconds: number, sinceWallMs?: number) {
       take({ type: 'open', ...happened(topic, seconds), isReturn: false, trace: {} }, seconds);
       take({ type: 'resync', ...happened(topic, seconds + 1), sinceWallMs }, seconds + 1);
@@ -134,7 +135,8 @@ test('a bicycle that two organizations list, since it moved between them meanwhi
     page(seconds);
     page(seconds, 'a');
   }
-  for (const seconds of [10, 12]) {
+  for (const seconds of [10, 16]) {
+    take({ type: 'tick' }, seconds);
     wholePage(seconds);
     wholePage(seconds + 1, 'a');
   }
@@ -142,19 +144,66 @@ test('a bicycle that two organizations list, since it moved between them meanwhi
 });
 
 test('a bicycle that leaves between the two readings of the whole list keeps it from being complete', () => {
-  const { page, wholePage, reports, gone } = openAfterGap(['a', 'b', 'c']);
+  const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b', 'c']);
   page(3, 'a', 'b');
   page(4);
   page(4, 'a', 'b');
   page(4);
   wholePage(5, 'a', 'b');
   wholePage(6);
-  wholePage(7, 'a');
-  wholePage(8);
+  take({ type: 'tick' }, 11);
+  wholePage(11, 'a');
+  wholePage(12);
   expect([gone(), reports()]).toEqual([['c'], []]);
-  for (const seconds of [9, 11]) {
+  for (const seconds of [13, 19]) {
+    take({ type: 'tick' }, seconds);
     wholePage(seconds, 'a');
     wholePage(seconds + 1);
   }
   expect([gone(), reports()]).toEqual([['c', 'b'], [expect.objectContaining({ gone: 2, isComplete: true })]]);
+});
+
+test('a list that lags is not believed: five seconds are between the two readings that make a bicycle gone', () => {
+  const { follower, take, happened, page, wholePage, gone } = openAfterGap(['a', 'b']);
+  for (const seconds of [3, 3]) {
+    page(seconds, 'a');
+    page(seconds);
+  }
+  wholePage(4, 'a');
+  wholePage(4);
+  take({ type: 'tick' }, 8);
+  wholePage(8, 'a');
+  wholePage(8);
+  expect(gone()).toEqual([]);
+  // The same message again is as old as the first one.
+  follower.hear('b', named('b'), happened('t', 9));
+  take({ type: 'tick' }, 10);
+  wholePage(10, 'a');
+  wholePage(10);
+  expect(gone()).toEqual(['b']);
+});
+
+test('of two topics the one that went silent first says how far back is read, though its silence is noticed later', () => {
+  const { follower, log, happened, take, connect, page, lastId } = openFollower(['t', 'u']);
+  follower.remember([named('a'), named('b')], 0, at(0));
+  const error = new FleetError('network', 'cut');
+  const lose = (topic: string, seconds: number, blindMs: number) => {
+    const lastLifeWallMs = at(seconds).wallMs - blindMs;
+    const lost = { cause: 'network', lastLifeWallMs, blindMs, attempt: 1, retryInMs: 1000, error } as const;
+    take({ type: 'lost', ...happened(topic, seconds), ...lost }, seconds);
+  };
+  connect('t', 1);
+  connect('u', 1);
+  page(3, named('a'), named('b'));
+  follower.hear('a', bicycle('available', 50), happened('t', 50));
+  lose('t', 60, 5_000);
+  connect('t', 62, at(55).wallMs);
+  take({ type: 'failed', id: lastId(), error }, 64);
+  lose('u', 70, 60_000);
+  connect('u', 72, at(10).wallMs);
+  take({ type: 'tick' }, 100);
+  const items = [{ json: '', value: bicycle('available', 30) }];
+  take({ type: 'page', id: lastId(), page: { items, count: 2, next: [['page', '2']], trace: {} } }, 101);
+  // What happened at 20 on the topic that was silent from 10 on stands further down.
+  expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
