@@ -182,6 +182,13 @@ it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
       /^ok prefix/m,
     ],
   ],
+  [
+    'an organization whose name no organization has',
+    { FLEET_ORGANIZATION: 'Nordlich Bikes' },
+    5,
+    [/^failure organization: no organization is named "Nordlich Bikes" > did you mean "Nordlicht Bikes"\?/],
+  ],
+  ['an organization by its name', { FLEET_ORGANIZATION: 'Nordlicht Bikes' }, 0, [/^ok push: subscribed/m]],
   ['a token command that fails', { FLEET_TOKEN_COMMAND: 'exit 3' }, 3, [/^failure token: .*exit code 3/]],
   [
     'a token that the service does not know',

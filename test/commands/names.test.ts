@@ -88,6 +88,10 @@ describe('an organization', () => {
     expect(watched.code).toBe(0);
     const unknown = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nobody']);
     expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining(`(${other.name})`)]);
+    const refused = await fleet(sandbox, ['bicycles', 'list', '--organization', other.name], {
+      env: { FLEET_TOKEN: 'old' },
+    });
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('HTTP 401')]);
   });
 
   test('needs its UUID where the service lists none', async () => {

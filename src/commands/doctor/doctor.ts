@@ -9,7 +9,7 @@ import { count } from '../../views/stream.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { FINDINGS, type Finding, failed, ok, sortFindings } from './finding.js';
 import { checkPush } from './push.js';
-import { checkService } from './service.js';
+import { checkOrganization, checkService } from './service.js';
 import { checkSettings, checkToken, type Examination } from './settings.js';
 
 /**
@@ -50,6 +50,7 @@ function checkBuild(): Finding {
 async function checkNetwork(known: Examination): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeout } = known.settings;
   const network = await known.context.network(timeout.value);
+  const misnamed = await checkOrganization(known);
   const check = async (name: string, url: URL | undefined, ask: typeof checkService): Promise<Finding[]> => {
     if (url === undefined) return [];
     try {
@@ -62,7 +63,7 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
     }
   };
   const found = [check('service', baseUrl.value, checkService), check('push', sseUrl.value, checkPush)];
-  return (await Promise.all(found)).flat();
+  return [...(await Promise.all(found)).flat(), ...misnamed];
 }
 
 /** Prints the number of problems, and throws the first failure. */

@@ -1,6 +1,5 @@
 // Checks the push channel with one subscription, closed as soon as it is open.
 
-import { wholeUuid } from '../../api/links.js';
 import { organizationTopic, readTopic } from '../../api/push.js';
 import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
@@ -17,8 +16,8 @@ const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 /** Opens the topic of the organization at the push address (interface.md section 4.6), as a watch does, and closes it. */
 export async function checkPush(known: Examination, sseUrl: URL): Promise<Finding[]> {
-  const { settings, context, token = '', role } = known;
-  const organization = wholeUuid(settings.organization.value ?? '') ?? organizationsOf(token)[0];
+  const { context, token = '', role } = known;
+  const organization = known.organization ?? organizationsOf(token)[0];
   const topic = organizationTopic(organization ?? NO_ORGANIZATION);
   let refusal: FleetError | undefined;
   for (const target of targetsOf(sseUrl, topic, token, role)) {

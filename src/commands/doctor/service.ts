@@ -2,9 +2,10 @@
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
+import { NAMED } from '../../api/named.js';
 import { fixedToken } from '../../context.js';
 import { asFleetError } from '../../errors.js';
-import { joinUrl } from '../../http/client.js';
+import { type Client, joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
 import { answeredAtMs } from '../../http/retry.js';
 import { describeHtml, foreignText, isHtml } from '../../http/server-text.js';
@@ -12,15 +13,33 @@ import type { HttpAnswer, Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
 import { showDuration } from '../../terminal/time.js';
 import { countOf, findPrefix, isRefusal } from '../auth/prefix.js';
+import { pickByName, readNames } from '../named/find.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 
 /** Beyond this, times of bicycles and the ends of tokens are judged wrongly. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
+/** Looks up the organization of the settings, as every command does; what keeps the service from answering, its own check says. */
+export async function checkOrganization(known: Examination): Promise<Finding[]> {
+  const { settings, context } = known;
+  const { value = '' } = settings.organization;
+  known.organization = wholeUuid(value);
+  if (known.organization !== undefined || value === '' || settings.baseUrl.value === undefined) return [];
+  try {
+    const names = await readNames(await clientOf(known, settings.baseUrl.value), NAMED.organization);
+    known.organization = pickByName(NAMED.organization, value, names);
+    return [];
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    const error = asFleetError(thrown);
+    return error.status === undefined && error.kind !== 'network' ? [failed('organization', error)] : [];
+  }
+}
+
 /** Asks for a page of bicycles of the organization, and says what the answer means. */
 export async function checkService(known: Examination, baseUrl: URL): Promise<Finding[]> {
-  const organization = wholeUuid(known.settings.organization.value ?? '');
+  const { organization } = known;
   let answer: HttpAnswer;
   let count: number | undefined;
   let whole: HttpAnswer | undefined;
@@ -51,12 +70,16 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
   return [...findings, ...(await judgeAnswer(known, baseUrl, answer))];
 }
 
-/** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
-async function ask(known: Examination, baseUrl: URL, organization?: string): Promise<HttpAnswer> {
-  // The client sends no request without a token.
-  const { context, settings, token = 'none' } = known;
+/** The client of every command, which asks once. */
+function clientOf({ context, settings, token = 'none' }: Examination, baseUrl: URL): Promise<Client> {
+  // It sends no request without a token.
   const limits = { deadlineMs: settings.timeout.value, retries: 0 };
-  const client = await context.client({ ...limits, settings, baseUrl, token: fixedToken(token) });
+  return context.client({ ...limits, settings, baseUrl, token: fixedToken(token) });
+}
+
+/** One page of bicycles. Throws what the client throws. */
+async function ask(known: Examination, baseUrl: URL, organization?: string): Promise<HttpAnswer> {
+  const client = await clientOf(known, baseUrl);
   const query: Query = organization === undefined ? [] : [['organization', organization]];
   return client.probe({ path: BICYCLE.listPath, query, subject: 'the list of bicycles' });
 }

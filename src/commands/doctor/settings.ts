@@ -27,6 +27,8 @@ export interface Examination extends CheckedSettings {
   context: Context;
   /** The role of `--role`. */
   role: TopicRole | undefined;
+  /** The UUID of the organization of the settings; undefined where they name none, or none that could be found. */
+  organization?: string | undefined;
 }
 
 /** Longer answers are findings themselves: the operator waits for the report. */

@@ -35,7 +35,8 @@ export async function readNames(
     }
     return names;
   };
-  return ifOffered(read());
+  // A token that is refused is refused everywhere.
+  return ifOffered(read(), ({ status }) => status !== 401);
 }
 
 /** How long a heading waits for a name. */
@@ -72,14 +73,19 @@ function readOnce(context: Context, kind: NamedKind): Promise<Names | undefined>
   return names;
 }
 
-/** The one of that name, whatever the case where only one has it so. Throws a FleetError that lists what else there is. */
 async function findByName(context: Context, kind: NamedKind, text: string): Promise<string> {
-  const { one, many } = kind;
+  if (text.trim() === '') throw usageError(`the ${kind.one} is empty`, 'give its UUID or its name');
+  return pickByName(kind, text, await readOnce(context, kind));
+}
+
+/** The one of that name, whatever the case where only one has it so. Throws a FleetError that lists what else there is. */
+export function pickByName({ one, many }: NamedKind, text: string, names: Names | undefined): string {
   const wanted = text.trim();
-  if (wanted === '') throw usageError(`the ${one} is empty`, 'give its UUID or its name');
-  const names = await readOnce(context, kind);
   if (names === undefined)
-    throw usageError(`this service lists no ${many} by name, so "${shorten(text)}" cannot be found`, 'give its UUID');
+    throw usageError(
+      `this service lists no ${many} by name, so "${shorten(text)}" cannot be found`,
+      'give its UUID; "fleet doctor" shows whether the address of the service is right',
+    );
   const called = (isIt: (name: string) => boolean) => [...names].filter(([, own]) => own.some(isIt));
   const exact = called((name) => name === wanted);
   const found = exact.length > 0 ? exact : called((name) => name.toLowerCase() === wanted.toLowerCase());
