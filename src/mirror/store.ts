@@ -14,7 +14,7 @@ import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.
 import { type Lease, quoted, readLeases, type State, type Writer, writeAs, writeState } from './writers.js';
 
 /** What a writer finds at its start. */
-export type Found = Resumed & Awaited<ReturnType<typeof resume>>;
+export type Found = Awaited<ReturnType<typeof resume>>;
 
 export interface Batch {
   readonly writes: Writes;

@@ -5,7 +5,6 @@ import { wholeUuid } from '../../api/links.js';
 import { NAMED, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { ifOffered } from '../../http/optional.js';
-import { eachWithRental } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
@@ -13,6 +12,7 @@ import { NAMED_SHAPES } from '../../views/named.js';
 import { withCurrentMirror } from '../shared/current-mirror.js';
 import { readList } from '../shared/list/list.js';
 import { addVehicle, type FeedSelection, type Vehicles } from './feed.js';
+import { eachWithRental } from './rentals.js';
 import { openVehicleIds } from './vehicle-ids.js';
 
 /**

@@ -39,16 +39,16 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
   const sseUrl = requireSseUrl(await context.settings());
   keepYoungGenerationSmall();
   await withMirrorSession(context, options, true, async (session, client) => {
-    const { signal, log, room, life } = session;
+    const { signal, log, room, life, queue } = session;
     if (options.metrics !== undefined) session.atEnd((await serveCounters(options.metrics, session)).close);
     const { idle, role } = options;
     const topics = [...session.topics.keys()];
-    const emit: MirrorSession['emit'] = (event, size) => session.emit(event, size);
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
     const onToken = (token: string) => learnRights(session, token);
-    session.runBeside(followTopics(context, { topics, sseUrl, idle, role, signal, log, emit, room, onLife, onToken }));
     await becomeWriter(session);
     announce(session);
+    const plan = { topics, sseUrl, idle, role, signal, log, emit: queue.push, room, onLife, onToken };
+    session.runBeside(followTopics(context, plan));
     session.runBeside(mirrorAlerts(session, client));
     await runSession(session, client, () => {}).finally(() => sumUp(session));
   });
@@ -62,15 +62,13 @@ const LOOK_MS = 1_000;
  * shows. Throws a FleetError of kind `config` where it lives, unless this one stands by.
  */
 async function becomeWriter(session: MirrorSession): Promise<void> {
-  const { context, keeper, writer, topics, report, held, queue, ledger, atEnd, written } = session;
+  const { context, keeper, writer, report, ledger, atEnd, written } = session;
   const { standby = false } = session.options;
   const { clock, signal } = context;
   let before: Lease | undefined;
   for (;;) {
     const other = await keeper.run((database) => takeLease(database, writer));
     if (other === undefined) break;
-    const closed = held.closed();
-    if (closed !== undefined) throw closed.error;
     if (!standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
     if (before?.owner !== other.owner) {
       const { organization, pid, host } = other;
@@ -82,16 +80,13 @@ async function becomeWriter(session: MirrorSession): Promise<void> {
   }
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
   const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
-  const isHeld = found.heardMs !== undefined && topics.size > 0 && held.covers(topics.keys(), found.heardMs);
-  session.found = { ...found, isHeld };
+  session.found = found;
   session.startedAt = momentOf(clock);
   session.follower = session.openFollower(session.startedAt);
-  session.follower.resume(session.found, session.startedAt);
+  session.follower.resume(found, session.startedAt);
   ledger.setSize(found.rows);
   ledger.resumeLeaving(found.leaving ?? []);
   written.heardMs = found.heardMs ?? clock.wallMs();
-  session.emit = queue.push;
-  for (const event of held.release()) queue.push(event, event.type === 'message' ? event.data.length : 0);
 }
 
 /** The last line: what this run brought. */

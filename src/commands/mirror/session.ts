@@ -39,7 +39,6 @@ import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js
 import { beginFollowing } from '../shared/follow/start.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
-import { openHeld, SKEW_MS } from './held-messages.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';
 import { type Keeper, openKeeper } from './writer-database.js';
 
@@ -68,7 +67,6 @@ export interface OnceOptions {
 
 /** What the writer's parts share. */
 export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeof openState> {
-  emit(event: SessionEvent, size?: number): void;
   readonly queue: Queue<SessionEvent>;
   readonly context: Context;
   readonly options: OnceOptions;
@@ -136,16 +134,13 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
   /** What the follower put out since it was looked at last. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
-  const held = openHeld();
   /** What the token is shown of the lists, as its claims say. */
   const shown = { seesAll: true };
   const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
   const openFollower = (start: Moment) =>
     new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, start, (output) => outputs.push(output));
   return {
-    ...{ topics, ledger, writer, follower: openFollower(startedAt), openFollower, startedAt, outputs, shown, held },
-    /** From the push channel: held until this is the writer. */
-    emit: held.add as (event: SessionEvent, size?: number) => void,
+    ...{ topics, ledger, writer, follower: openFollower(startedAt), openFollower, startedAt, outputs, shown },
     /** What was found once this became the writer; the one before has written what it had heard. */
     found: undefined as Found | undefined,
     /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
@@ -286,7 +281,7 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
 
 /** Merges a message. */
 function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, now: Moment): void {
-  const { follower, ledger, found, counters } = session;
+  const { follower, ledger, counters } = session;
   const { sender, message } = envelope;
   if (reason !== undefined) {
     const what = `a message of ${event.data.length} characters cannot be read: ${reason}`;
@@ -301,7 +296,7 @@ function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, 
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
   if (isResent({ kind })) ledger.settle(uuid);
-  if (kind !== 'late' || !follower.known.isWhole || event.atMs < (found?.heardMs ?? 0) + SKEW_MS) return;
+  if (kind !== 'late' || !follower.known.isWhole) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
