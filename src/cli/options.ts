@@ -16,12 +16,14 @@ export function oneOf<const Word extends string>(kind: string, words: readonly W
   return withOffers(read, () => ({ words: plain(words) }));
 }
 
-/** A parser for commander: a whole number from `minimum` on. */
-export function wholeNumber(flag: string, minimum: number): (text: string) => number {
+/** A parser for commander: a whole number from `minimum` on, up to `maximum` where there is one. */
+export function wholeNumber(flag: string, minimum: number, maximum?: number): (text: string) => number {
+  const range = maximum === undefined ? `of ${minimum} or more` : `from ${minimum} to ${maximum}`;
   return (text) => {
     const value = Number(text);
-    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
-    throw usageError(`${flag} takes a whole number of ${minimum} or more, not "${text}"`);
+    const isWhole = /^\d+$/.test(text) && Number.isSafeInteger(value);
+    if (isWhole && value >= minimum && value <= (maximum ?? value)) return value;
+    throw usageError(`${flag} takes a whole number ${range}, not "${text}"`);
   };
 }
 
@@ -30,12 +32,7 @@ const HIGHEST_PORT = 65_535;
 
 /** A parser for commander: a port of TCP; 0 is any free one. */
 export function portNumber(flag: string): (text: string) => number {
-  const read = wholeNumber(flag, 0);
-  return (text) => {
-    const port = read(text);
-    if (port <= HIGHEST_PORT) return port;
-    throw usageError(`${flag} takes a port from 0 to ${HIGHEST_PORT}, not "${text}"`);
-  };
+  return wholeNumber(flag, 0, HIGHEST_PORT);
 }
 
 /** 30 days: more is taken for a typing error. */

@@ -198,7 +198,7 @@ describe('what is refused', () => {
   test.each([
     [['--host', '0.0.0.0'], {}, 2, /--host 0.0.0.0 needs a secret: without one only this machine/],
     [['--secret-env', 'HOOK'], {}, 3, /HOOK of --secret-env is not set/],
-    [['--port', '70000'], {}, 2, /--port takes a port/],
+    [['--port', '70000'], {}, 2, /--port takes a whole number from 0 to 65535/],
     [['--path', 'x'], {}, 2, /--path takes a path/],
     [['--forward', 'ftp://x/'], {}, 2, /--forward takes an http or https address/],
     [['--backfill', 'often'], {}, 2, /--backfill takes a number with a unit/],

@@ -104,13 +104,11 @@ async function conclude({ context, plan, options, reporter, over, lastError, isW
     : options.journal === undefined
       ? 'a run with --journal FILE can be repeated, and resumes where it stopped'
       : 'the same command resumes where this one stopped';
-  const kind = stoppedBy instanceof FleetError ? stoppedBy.kind : undefined;
+  const failure = stoppedBy instanceof FleetError ? stoppedBy : undefined;
   const hasLeft = stoppedBy instanceof ReaderLeft && badCount > 0;
-  if (stoppedBy === undefined || kind === 'partial' || hasLeft || (kind === 'usage' && wasSent)) {
-    const why = kind === undefined ? '' : `${(stoppedBy as FleetError).message}; `;
-    // What is wrong with the input is in the hint of its error.
-    const more = kind === 'usage' ? ((stoppedBy as FleetError).hint ?? hint) : hint;
-    throw new FleetError('partial', `${why}${summary}`, { hint: more, cause: stoppedBy });
+  if (stoppedBy === undefined || failure?.kind === 'partial' || hasLeft || (failure?.kind === 'usage' && wasSent)) {
+    const why = failure === undefined ? '' : `${failure.message}; `;
+    throw new FleetError('partial', `${why}${summary}`, { hint: failure?.hint ?? hint, cause: stoppedBy });
   }
   if (wasSent || reporter.count('not-sent') > 0)
     await context.notice(hint === undefined ? summary : `${summary}; ${hint}`);

@@ -15,9 +15,6 @@ import { decideAction, type Evidence, personOf, personOfToken } from './doubts.j
 import type { Before, Person, Start } from './journal-records.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers } from './plan.js';
 
-/** How many are asked about at once. */
-const ASKED_AT_ONCE = 4;
-
 /** Pages of one's history: more than happens to one between a crash and its resume. */
 const HISTORY_PAGES = 5;
 
@@ -66,36 +63,23 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
   }
 }
 
-/** Asks the service about the few in doubt, and decides each. Throws when it is out of reach. */
+/** Asks the service about the few in doubt, one after the other, and decides each. Throws when it is out of reach. */
 export async function lookUpActions(
   client: Client,
   doubts: readonly Doubt[],
   { resource, verb, target }: Pick<BulkChange, 'resource' | 'verb'> & { target: string | undefined },
   { reached }: Pick<ShownByAnswers, 'reached'>,
 ): Promise<DecidedDoubt[]> {
-  const evidence = await gatherEvidence(client, resource, doubts);
+  const evidence = new Map<string, Evidence>();
+  for (const { task } of doubts) {
+    const now = await readNow(client, resource, task.key);
+    evidence.set(task.key, { now, history: await readHistory(client, resource, task.key) });
+  }
+  await findInList(client, resource, evidence);
   const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
   const decide = ({ task, entry }: Doubt) =>
     decideAction(entry.sending, evidence.get(task.key), { name: verb, targets });
   return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
-}
-
-async function gatherEvidence(
-  client: Client,
-  resource: Resource,
-  doubts: readonly Doubt[],
-): Promise<Map<string, Evidence>> {
-  const evidence = new Map<string, Evidence>();
-  const left = doubts.map(({ task }) => task.key);
-  const work = async () => {
-    for (let uuid = left.shift(); uuid !== undefined; uuid = left.shift()) {
-      const [now, history] = [await readNow(client, resource, uuid), await readHistory(client, resource, uuid)];
-      evidence.set(uuid, { now, history });
-    }
-  };
-  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
-  await findInList(client, resource, evidence);
-  return evidence;
 }
 
 /** Assumed: one bicycle can be asked for, since alerts link to it by its URL (section 2.2). */

@@ -3,13 +3,20 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { createOption } from '../../../cli/command.js';
 import { oneOf, wholeNumber } from '../../../cli/options.js';
-import { usageError } from '../../../errors.js';
+
+/** The most requests in flight: more would burden the service. */
+const MOST_CONCURRENT = 64;
 
 /** Adds them to a command. */
 export function addBulkFlags<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
   return command
     .option('--dry-run', 'print the requests; send nothing')
-    .option('--concurrency <n>', 'requests in flight at once, 1 to 64', readConcurrency, 8)
+    .option(
+      '--concurrency <n>',
+      'requests in flight at once, 1 to 64',
+      wholeNumber('--concurrency', 1, MOST_CONCURRENT),
+      8,
+    )
     .option('--keep-going', 'continue after a failure (the default)')
     .addOption(createOption('--fail-fast', 'stop at the first failure').conflicts('keepGoing'))
     .option('--journal <file>', 'record every request and answer, to resume after a crash')
@@ -30,12 +37,3 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(comman
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
 export type UnknownChoice = (typeof UNKNOWN_CHOICES)[number];
-
-/** The most requests in flight: more would burden the service. */
-const MOST_CONCURRENT = 64;
-
-function readConcurrency(text: string): number {
-  const value = wholeNumber('--concurrency', 1)(text);
-  if (value <= MOST_CONCURRENT) return value;
-  throw usageError(`--concurrency takes a whole number from 1 to ${MOST_CONCURRENT}, not "${text}"`);
-}

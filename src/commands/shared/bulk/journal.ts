@@ -51,21 +51,20 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
   throw unusable(path, 'is not a regular file');
 }
 
-/** Node reads no more than 2 GiB at once. */
-const MOST_READ_BYTES = 1024 * 1024 * 1024;
+/** What is read of a journal at once: more than the longest record. */
+const BLOCK_BYTES = 64 * 1024 * 1024;
 
-/** The bytes from an offset to the end. */
-async function readFrom(handle: FileHandle, position: number, path: string): Promise<Buffer> {
-  try {
-    const length = Math.max(0, fstatSync(handle.fd).size - position);
-    const bytes = Buffer.alloc(length);
-    for (let at = 0; ; ) {
-      const { bytesRead } = await handle.read(bytes, at, Math.min(length - at, MOST_READ_BYTES), position + at);
-      at += bytesRead;
-      if (bytesRead === 0 || at === length) return bytes.subarray(0, at);
-    }
-  } catch (error) {
-    throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
+/** Takes in the whole lines that follow what was read, block by block. */
+async function readOn(journal: records.Journal, handle: FileHandle, path: string): Promise<void> {
+  const block = Buffer.allocUnsafe(BLOCK_BYTES);
+  for (let from = -1; journal.bytes !== from; ) {
+    from = journal.bytes;
+    const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, from).catch((error: unknown) => {
+      throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
+    });
+    records.readOn(journal, block.subarray(0, bytesRead), path);
+    if (bytesRead === BLOCK_BYTES && journal.bytes === from)
+      throw unusable(path, 'has a line that no record is as long as');
   }
 }
 
@@ -76,9 +75,9 @@ export async function readJournalFile(path: string, mustExist = true): Promise<r
     throw error;
   });
   if (handle === undefined && mustExist) throw usageError(`there is no journal ${path}`, 'check the name of the file');
-  if (handle === undefined) return records.emptyJournal();
-  const bytes = await readFrom(handle, 0, path).finally(() => handle.close());
-  return records.readJournal(bytes, path);
+  const journal = records.emptyJournal();
+  if (handle !== undefined) await readOn(journal, handle, path).finally(() => handle.close());
+  return journal;
 }
 
 /** What earlier runs left, for `--dry-run`; one that is not trusted must be whole. */
@@ -89,26 +88,27 @@ export async function peekEntries(path: string, binding: records.Binding, isTrus
   return journal.entries;
 }
 
-/**
- * Gives what appends texts: each is flushed before its promise resolves, those that come meanwhile together, and `check` is asked then.
- * After a failure nothing more is written: the file may end in half a line.
- */
-function openAppender(handle: FileHandle, path: string, check: (written: Buffer) => Promise<void>) {
+/** Appends to the disk. After a failure nothing more may be written: the file may end in half a line. */
+async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promise<void> {
+  try {
+    await handle.appendFile(bytes);
+    await handle.datasync();
+  } catch (error) {
+    throw lost(path, `could not be written: ${reasonOf(error)}`, error);
+  }
+}
+
+/** Gives what appends texts: each is flushed before its promise resolves, those that come meanwhile together. After a failure nothing more is. */
+function openAppender(flush: (bytes: Buffer) => Promise<void>) {
   let waiting: string[] = [];
   let flushed = Promise.resolve();
-  const flush = async () => {
+  const flushAll = () => {
     const bytes = Buffer.from(waiting.join(''));
     waiting = [];
-    try {
-      await handle.appendFile(bytes);
-      await handle.datasync();
-    } catch (error) {
-      throw lost(path, `could not be written: ${reasonOf(error)}`, error);
-    }
-    await check(bytes);
+    return flush(bytes);
   };
   return (text: string): Promise<void> => {
-    if (waiting.push(text) === 1) flushed = flushed.then(flush);
+    if (waiting.push(text) === 1) flushed = flushed.then(flushAll);
     return flushed;
   };
 }
@@ -125,24 +125,23 @@ export async function openJournal(
   const id = randomBytes(6).toString('hex');
   const journal = records.emptyJournal();
   const handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
-  let isHeld = false;
   const refresh = async () => {
-    records.readOn(journal, await readFrom(handle, journal.bytes, path), path);
+    await readOn(journal, handle, path);
     records.checkBinding(journal, binding, path);
     return journal.holder;
   };
-  const append = openAppender(handle, path, async (written) => {
+  const append = openAppender(async (written) => {
+    await appendTo(handle, written, path);
     const { size, dev, ino } = fstatSync(handle.fd);
     const named = statSync(path, { throwIfNoEntry: false });
     if (named?.dev !== dev || named.ino !== ino) throw lost(path, 'was deleted or replaced while the run used it');
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
     // What this run wrote it knows; what others wrote may be a claim.
-    if (isHeld && size === expected) records.skipOwn(journal, written, id);
+    if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
-    if (isHeld && journal.damage !== undefined)
-      throw lost(path, `was changed while the run used it (${journal.damage})`);
-    if (isHeld && journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
+    if (journal.damage !== undefined) throw lost(path, `was changed while the run used it (${journal.damage})`);
+    if (journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
   });
   try {
     await refresh();
@@ -152,13 +151,13 @@ export async function openJournal(
       const header = isNew ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding }) : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
       // The line feed ends what a crash may have cut.
-      await append(`\n${header}${records.lineOf({ ...record, n: 1, after: journal.records, ...accepts })}`);
-      return journal.holder;
+      const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
+      await appendTo(handle, Buffer.from(`\n${header}${line}`), path);
+      return refresh();
     };
     await takeLock({ path, refresh, claim }, id, options);
     if (isNew) await keepName(path);
-    isHeld = true;
-    return openRecords(id, journal, options.clock, { append, close: () => handle.close() });
+    return openRecords(id, journal, options.clock, append, handle);
   } catch (error) {
     await handle.close();
     throw error;
@@ -173,30 +172,31 @@ async function keepName(path: string): Promise<void> {
   } catch {}
 }
 
-interface JournalWriter {
-  append(text: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-function openRecords(id: string, journal: records.Journal, clock: Clock, file: JournalWriter) {
+function openRecords(
+  id: string,
+  journal: records.Journal,
+  clock: Clock,
+  append: (text: string) => Promise<void>,
+  handle: FileHandle,
+) {
   const gone = new AbortController();
   let begunAt = clock.monotonicMs();
   let written = 1;
   let confirmed = momentOf(clock);
 
-  const append = async (record: object): Promise<void> => {
+  const write = async (record: object): Promise<void> => {
     // The moment before: what comes later is not confirmed by this.
     const at = momentOf(clock);
     written += 1;
     try {
-      await file.append(records.lineOf({ ...record, n: written }));
+      await append(records.lineOf({ ...record, n: written }));
       confirmed = at;
     } catch (error) {
       gone.abort(error);
       throw error;
     }
   };
-  every(clock, BEAT_MS, gone.signal, () => append({ beat: id }).catch(() => {}));
+  every(clock, BEAT_MS, gone.signal, () => write({ beat: id }).catch(() => {}));
   return {
     /** What earlier runs left, by key. */
     before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
@@ -205,12 +205,12 @@ function openRecords(id: string, journal: records.Journal, clock: Clock, file: J
     /** Starts this run: what the service said of itself a moment ago. */
     begin(start: records.Start): Promise<void> {
       begunAt = clock.monotonicMs();
-      return append({ run: id, start, at: clock.wallMs() });
+      return write({ run: id, start, at: clock.wallMs() });
     },
     /** Resolves when the record, without what is not known, is on the disk; only then may the request leave. */
     announce(key: string, { name, before }: { name: string | null; before: records.Before | null }) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
-      return append({ sending: key, run: id, after_ms: afterMs, name: name ?? undefined, before: before ?? undefined });
+      return write({ sending: key, run: id, after_ms: afterMs, name: name ?? undefined, before: before ?? undefined });
     },
     /**
      * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
@@ -224,14 +224,14 @@ function openRecords(id: string, journal: records.Journal, clock: Clock, file: J
       { uuid, name, how }: Pick<records.JournalEntry, 'uuid' | 'name' | 'how'>,
     ) {
       const known = { uuid: uuid ?? undefined, name: name ?? undefined, how: how === 'answered' ? undefined : how };
-      return append({ answered: key, run: id, ...known, result, at: clock.wallMs() });
+      return write({ answered: key, run: id, ...known, result, at: clock.wallMs() });
     },
     /** Lets go of the file and its lock. */
     async close() {
       // One that is lost is not this run's to let go of.
-      if (!gone.signal.aborted) await append({ released: id }).catch(() => {});
+      if (!gone.signal.aborted) await write({ released: id }).catch(() => {});
       gone.abort();
-      await file.close();
+      await handle.close();
     },
   };
 }

@@ -4,9 +4,9 @@ import { sleep } from '../../../system/clock.js';
 import { count } from '../../../views/stream.js';
 import { resultOf } from './answer.js';
 import type { UnknownChoice } from './flags.js';
-import type { DecidedDoubt, Doubt, Task, TaskDecision } from './plan.js';
+import type { DecidedDoubt, Doubt, Turn } from './plan.js';
 import { askAgain, describeTask } from './question.js';
-import { type BulkRun, send, take } from './run.js';
+import { type BulkRun, send } from './run.js';
 import { failureOf } from './sort-tasks.js';
 
 /** A doubt that no evidence decides: why, and what the bicycle is now, where that is known. */
@@ -19,32 +19,32 @@ type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 export async function settleDoubts(run: BulkRun, doubts: readonly Doubt[], startedMs: number): Promise<void> {
   const { shown, options, over } = run;
   if (doubts.length === 0) return;
-  let unknown = doubts.map(
-    (doubt): Undecided => ({ ...doubt, kind: 'unknown', state: null, why: 'the run was stopped' }),
+  let left = doubts.map(
+    (doubt): Turn => turnOf({ ...doubt, kind: 'unknown', state: null, why: 'the run was stopped' }),
   );
   try {
     over.throwIfAborted();
     await waitUntilSettled(run, doubts.length, startedMs + options.settle * 1000);
     const decided = await run.plan.change.lookUp(await run.context.client(), doubts, shown);
-    unknown = decided.filter((one) => one.kind === 'unknown');
     const done = decided.filter((one) => one.kind === 'done');
     const untouched = decided.filter((one) => one.kind === 'untouched');
-    await send(run, untouched);
-    for (const { task, ...decision } of done) await settle(run, task, decision);
+    const unknown = decided.filter((one) => one.kind === 'unknown');
+    left = unknown.map(turnOf);
+    await send(run, [...untouched, ...done].map(turnOf));
     run.reporter.say(
       `${doubts.length} without an answer in an earlier run: ${done.length} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
-    if (choice === 'leave') return;
-    const chosen = unknown.splice(0);
-    if (choice === 'resend') return await send(run, chosen);
-    for (const { task, state } of chosen)
-      await settle(run, task, { state, how: 'operator', why: '--unknown done was given' });
+    if (choice === 'resend') left = unknown.map(({ task }) => ({ task }));
+    if (choice === 'done')
+      left = unknown.map((doubt) =>
+        turnOf({ ...doubt, kind: 'done', how: 'operator', why: '--unknown done was given' }),
+      );
   } catch (error) {
     run.stop(error);
   } finally {
-    for (const one of unknown) await leaveUnknown(run, one).catch(run.stop);
+    await send(run, left);
   }
 }
 
@@ -60,17 +60,6 @@ async function waitUntilSettled(
   await sleep(context.clock, restMs, over);
 }
 
-/** Records and reports a doubt as done. Never rejects: what fails stops the run. */
-function settle(
-  run: BulkRun,
-  task: Task,
-  { uuid = null, state, how, why }: Omit<Extract<TaskDecision, { kind: 'done' }>, 'kind'>,
-): Promise<void> {
-  const message = `no answer came, but it was carried out: ${why}`;
-  const result = resultOf('done', { state, message });
-  return take(run, task, { result, uuid, how, isRecorded: true }).catch(run.stop);
-}
-
 async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undecided[]): Promise<UnknownChoice> {
   const [first] = unknown;
   const label = first === undefined ? '' : await describeTask(context, plan.change, first.task);
@@ -80,10 +69,19 @@ async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undeci
   return (await askAgain(context, question, plan.isStdin)) ? 'resend' : 'leave';
 }
 
-async function leaveUnknown(run: BulkRun, { task, entry, state, why }: Undecided): Promise<void> {
+/** What is certainly not carried out has no end yet, and is sent. */
+function turnOf(doubt: DecidedDoubt): Turn {
+  const { task, entry } = doubt;
+  if (doubt.kind === 'untouched') return { task };
+  const { kind, state, why } = doubt;
+  if (kind === 'done') {
+    const { uuid = null, how } = doubt;
+    const result = resultOf('done', { state, message: `no answer came, but it was carried out: ${why}` });
+    return { task, end: { result, uuid, how, isRecorded: true } };
+  }
   const { status = null, request_id = null } = entry.result ?? {};
   const now = state === null ? '' : `; it is ${state} now`;
   const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;
   const result = resultOf('unknown', { status, state, request_id, message });
-  await take(run, task, { result, uuid: entry.uuid, error: failureOf(result) });
+  return { task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
 }

@@ -141,14 +141,11 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
   const untilMs = isHurried ? context.clock.monotonicMs() + REST_LIMIT_MS : Number.POSITIVE_INFINITY;
-  try {
-    for (const { task, end = NOT_SENT } of rest) {
-      run.isWhole = context.clock.monotonicMs() < untilMs;
-      if (!run.isWhole) return;
-      await take(run, task, end);
-    }
-  } catch {
+  for (const { task, end = NOT_SENT } of rest) {
+    if (context.clock.monotonicMs() >= untilMs) run.isWhole = false;
+    if (!run.isWhole) return;
     // What is wrong with where it is reported stops nothing any more.
+    await take(run, task, end).catch(() => {});
   }
 }
 
