@@ -355,18 +355,20 @@ export class Follower {
     this.#isFirstPending = false;
     if (pending === undefined && gone === 0) return;
     const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
-    // One that left between the two readings is missed by the second alone.
-    const misfit = gone > 0 && !this.known.store.isTable ? this.#misfit(total) : undefined;
-    if (misfit !== undefined) {
+    // One that left between the two readings is missed by the second alone; what was sent again of one that is gone keeps it until the next comparison.
+    const isComparable = !this.known.store.isTable && (gone > 0 || (this.#options.seesAll?.() ?? true));
+    const misfit = isComparable ? this.#misfit(total) : undefined;
+    if (misfit !== undefined && gone > 0) {
       this.#pending = { ...report, gone: report.gone + gone };
       return this.#whole.want(misfit, now);
     }
     // Changes of a later gap are not looked up yet.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
-    const isComplete = reason === undefined && !isBehind && (report.isComplete || this.#options.isWhole);
+    const isSure = reason === undefined && misfit === undefined && !isBehind;
+    const isComplete = isSure && (report.isComplete || this.#options.isWhole);
     const why = isComplete
       ? undefined
-      : (reason ?? report.reason ?? 'what changed in the last gap is not looked up yet');
+      : (reason ?? misfit ?? report.reason ?? 'what changed in the last gap is not looked up yet');
     this.#emit({ type: 'read', report: { ...report, gone: report.gone + gone, isComplete, reason: why } });
   }
 }
