@@ -35,6 +35,8 @@ export interface ErrorDetails {
   trace?: Trace | undefined;
   /** What the operator can do next: a full sentence or a command, without a full stop. */
   hint?: string | undefined;
+  /** Further lines below the message: what else is wrong. */
+  more?: readonly string[] | undefined;
   /** Nothing that happens later can change it, so that whoever follows something need not try again. */
   isLasting?: boolean | undefined;
   cause?: unknown;
@@ -47,6 +49,7 @@ export class FleetError extends Error {
   readonly detail: unknown;
   readonly trace: Trace;
   readonly hint: string | undefined;
+  readonly more: readonly string[];
   readonly isLasting: boolean;
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
@@ -57,6 +60,7 @@ export class FleetError extends Error {
     this.detail = details.detail;
     this.trace = details.trace ?? {};
     this.hint = details.hint;
+    this.more = details.more ?? [];
     this.isLasting = details.isLasting ?? false;
   }
 
@@ -123,8 +127,8 @@ export function describeError({ message, status, trace }: FleetError): string {
  * line.
  */
 export function errorLines(error: FleetError): string[] {
-  const first = `error: ${describeError(error)}`;
-  return error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
+  const lines = [`error: ${describeError(error)}`, ...error.more.map((line) => `       ${line}`)];
+  return error.hint === undefined ? lines : [...lines, `hint: ${error.hint}`];
 }
 
 /**

@@ -76,7 +76,10 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
       : error.code === 'commander.unknownOption'
         ? meantFlag(command, word)
         : undefined;
-  const quotes = error.code === 'commander.excessArguments' ? 'a name with spaces needs quotes; ' : '';
+  const isExcess = error.code === 'commander.excessArguments';
+  if (isExcess && argv.includes('-') && command.options.some(({ long }) => long === '--from'))
+    return 'to read rows from stdin: --from -';
+  const quotes = isExcess ? 'a name with spaces needs quotes; ' : '';
   return `${meant === undefined ? quotes : `did you mean "${meant}"? `}see "${pathOf(command)} --help"`;
 }
 

@@ -176,7 +176,10 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   UND_ERR_SOCKET: ['connection closed before the answer was complete', 'try again'],
   ETIMEDOUT: ['connection timed out', 'check your network, or give more time with --timeout'],
   UND_ERR_CONNECT_TIMEOUT: ['connecting took too long', 'check your network, or give more time with --timeout'],
-  [DEADLINE_CODE]: ['the answer did not end in time', 'give more time with --deadline'],
+  [DEADLINE_CODE]: [
+    'the answer did not end in time',
+    'give more time with --timeout, or with --deadline for all of it',
+  ],
   UND_ERR_HEADERS_OVERFLOW: [
     'the headers of the answer are larger than 64 kB',
     'a proxy or the service sends too many headers',

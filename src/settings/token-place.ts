@@ -71,8 +71,9 @@ export async function findTokenPlace(
   }
   const { value: text, from, origin: setBy } = tokenCommand;
   if (text !== undefined) {
-    const refusalHint = `try the command of ${from} by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
     const level = setBy === 'environment' ? setBy : 'profile';
+    const show = level === 'profile' ? `; this shows it: fleet config get token_command${profileFlag(profile)}` : '';
+    const refusalHint = `try the command of ${from} by hand${show}`;
     const origin = level === 'environment' ? from : `command of ${from}`;
     return { kind: 'command', level, origin, refusalHint, text };
   }

@@ -291,7 +291,7 @@ describe('a refused token', () => {
       'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset',
     ],
     [{ FLEET_TOKEN_FILE: '/proc/self/comm' }, 'write a new token into /proc/self/comm (FLEET_TOKEN_FILE)\n'],
-    [{ FLEET_TOKEN_COMMAND: 'echo a-token-3' }, 'try the command of FLEET_TOKEN_COMMAND by hand; this shows it: fleet'],
+    [{ FLEET_TOKEN_COMMAND: 'echo a-token-3' }, 'try the command of FLEET_TOKEN_COMMAND by hand\n'],
     [
       { FLEET_PROFILE: 'berlin' },
       'try the command of profile "berlin" by hand; this shows it: fleet config get token_com',

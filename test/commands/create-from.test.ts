@@ -167,12 +167,14 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     );
   });
 
-  test('people see the others in the hint', async () => {
+  test('people see the others, one a line', async () => {
     const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
     const { stderr } = await create(sandbox(), ['--from', path]);
     expect(stderr.split('\n')).toEqual([
       `error: ${path}:2: no model is named "x" (and 2 more)`,
-      `hint: ${path}:3: the name is missing; ${path}:4: no lock is named "y"; nothing was sent; fix the file and run the command again`,
+      `       ${path}:3: the name is missing`,
+      `       ${path}:4: no lock is named "y"`,
+      'hint: nothing was sent; fix the file and run the command again',
       '',
     ]);
   });

@@ -77,7 +77,7 @@ describe('auth login --email', () => {
   });
 
   it.each<[string, string, string, number, string]>([
-    ['a wrong password', '', 'wrong', 6, 'the service refused the login: Unable to log in with provided credentials.'],
+    ['a wrong password', '', 'wrong', 4, 'the service refused the login: Unable to log in with provided credentials.'],
     ['no password', '', '', 2, 'the password is empty'],
     ['a path that is none', ' --login-path https://evil.example/', 'x', 2, '--login-path takes a path below'],
     ['a path that is not there', ' --login-path /login', 'x', 5, 'hint: this service has no login there'],

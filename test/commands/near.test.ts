@@ -204,7 +204,9 @@ describe('bicycles list --near', () => {
       code: 0,
       uuids: expected.map(({ uuid }) => uuid),
     });
-    expect(stderr).toBe(expected.length === 0 ? 'No bicycles match. Try a larger --radius\n' : '');
+    expect(stderr).toBe(
+      expected.length === 0 ? 'No bicycles match. Try a larger --radius; --near is LATITUDE,LONGITUDE\n' : '',
+    );
   });
 
   test('a distance column, metres for programs', async () => {

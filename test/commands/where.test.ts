@@ -34,13 +34,13 @@ describe('reading', () => {
   });
 
   test.each([
-    ['', 'a condition is FIELD=VALUE'],
-    ['state', 'a condition is FIELD=VALUE'],
-    ['=lost', 'a condition is FIELD=VALUE'],
-    ['state!lost', 'a condition is FIELD=VALUE'],
-    ['state==lost', 'a condition is FIELD=VALUE'],
-    ['name=~Ber', 'a condition is FIELD=VALUE'],
-    ['state_of_charge=<20', 'a condition is FIELD=VALUE'],
+    ['', 'a condition is FIELD, then one of'],
+    ['state', 'a condition is FIELD, then one of'],
+    ['=lost', 'a condition is FIELD, then one of'],
+    ['state!lost', 'a condition is FIELD, then one of'],
+    ['state==lost', 'a condition is FIELD, then one of'],
+    ['name=~Ber', 'a condition is FIELD, then one of'],
+    ['state_of_charge=<20', 'a condition is FIELD, then one of'],
     ['state_of_charge<', 'a condition is'],
   ])('%j is refused', (text, words) => {
     expect(() => parseCondition(text)).toThrow(words);

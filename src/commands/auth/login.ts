@@ -161,6 +161,11 @@ async function obtain(
   secrets.add(password, true);
   const client = await clientOfLogin(context, place);
   const answer = await postForToken(client, loginPath, { email, password }).catch(async (thrown) => {
+    if (thrown instanceof FleetError && thrown.status === 400) {
+      const { message, status, detail, trace } = thrown;
+      const hint = 'check the e-mail address and the password, and log in again';
+      throw new FleetError('auth', message, { status, detail, trace, hint });
+    }
     const hinted = await withPrefixHint(context, place, thrown);
     if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found') throw hinted;
     throw withHint(thrown, 'this service has no login there: give --login-path, or a token with "fleet auth login"');
@@ -219,7 +224,9 @@ async function reportEnd({ clock, notice }: Context, { token, login }: StoredTok
   const iso = new Date(expiry).toISOString();
   const when = `${age(iso, now)} (${iso})`;
   if (expiry <= now) return notice(`warning: this token expired ${when}; the service will refuse it`);
-  await notice(`it expires ${when}${login === undefined ? '' : '; every command that runs before then renews it'}`);
+  await notice(
+    `it expires ${when}${login === undefined ? '' : '; commands that run in the second half of that time renew it'}`,
+  );
 }
 
 /** What keeps the next command from using what was saved. */

@@ -101,7 +101,9 @@ function drawStatus(status: ReturnType<typeof tokenStatus>, hasToken: boolean, n
   return [
     ...places,
     [expired === true ? 'expired' : 'expires', expires === null ? 'unknown' : `${age(expires, now)} (${expires})`],
-    ...(until === null ? [] : [['renewable', `until ${until}: any command that runs before then renews it`]]),
+    ...(until === null
+      ? []
+      : [['renewable', `until ${until}: commands that run in the second half of that time renew it`]]),
     ...(claims === null ? [['claims', 'none: the token is not a JWT']] : []),
     ...Object.entries(claims ?? {}).map(([claim, value]) => [`claim ${claim}`, showClaim(value)]),
   ];

@@ -128,9 +128,9 @@ function refuseTwin(body: Body, text: string, line: number, lines: Map<string, n
 
 function wrongRows(problems: readonly string[]): FleetError {
   const [first, ...others] = problems;
-  const shown = [...others.slice(0, PROBLEMS_SHOWN), 'nothing was sent; fix the file and run the command again'];
   return new FleetError('usage', others.length === 0 ? `${first}` : `${first} (and ${others.length} more)`, {
     detail: problems,
-    hint: shown.join('; '),
+    more: others.slice(0, PROBLEMS_SHOWN),
+    hint: 'nothing was sent; fix the file and run the command again',
   });
 }

@@ -124,9 +124,8 @@ async function saveAsProfile(context: Context, place: SettingsFolder, sandbox: S
   try {
     const values = { base_url: baseUrl, sse_url: sseUrl, organization: sandbox.organizations[0]?.uuid ?? '' };
     await saveSandboxProfile(place, values, token);
-    await context.notice(
-      `saved as the profile "${SANDBOX_PROFILE}"; in another terminal: fleet --profile ${SANDBOX_PROFILE} bicycles list`,
-    );
+    await context.notice(`saved as the profile "${SANDBOX_PROFILE}"; in another terminal:`);
+    await context.notice(`  fleet --profile ${SANDBOX_PROFILE} bicycles list`);
     return true;
   } catch (error) {
     await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${messageOf(error)}`);

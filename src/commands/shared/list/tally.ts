@@ -84,7 +84,7 @@ function describeShown(
   if (shown === 0) {
     const none = read > 0 ? ` match: none of the ${read} checked` : ' found';
     const other = page > 1 ? 'a smaller --page' : 'fewer filters, or another --organization';
-    return [`No ${noun.many}${none}. Try ${isNearest ? 'a larger --radius' : other}`];
+    return [`No ${noun.many}${none}. Try ${isNearest ? 'a larger --radius; --near is LATITUDE,LONGITUDE' : other}`];
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;

@@ -21,7 +21,7 @@ export interface Condition {
 }
 
 const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)((?![=<>~]).*)$/s;
-const FORM = 'FIELD=VALUE, or with != < <= > >= ~ (contains) for =';
+const FORM = 'FIELD, then one of = != < <= > >= ~ (contains), then VALUE';
 const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >; a value that begins with an operator has a space before it`;
 
 /** What fields are called. */
