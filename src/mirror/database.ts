@@ -1,6 +1,6 @@
 // The database of a mirror, whichever it is: statements, rows, transactions; and what SQLite and PostgreSQL do for it, each in its own manner.
 
-import { FleetError, usageError } from '../errors.js';
+import { type ErrorKind, FleetError, usageError } from '../errors.js';
 import { DIALECTS } from './dialect.js';
 
 /** A cell. PostgreSQL's decimals (`numeric`) come as text, times as ISO 8601 in UTC on both; a boolean is 0 or 1 in SQLite. */
@@ -159,6 +159,15 @@ export function refusal(message: string, isQuery: boolean, cause: unknown): Flee
   const text = `the database says: ${message}`;
   if (isQuery) return usageError(text, 'tables, columns and ten examples: fleet help mirror');
   return new FleetError('internal', text, { cause });
+}
+
+/** Which codes of a database mean what: the first row that fits. */
+export type Failures = readonly (readonly [codes: RegExp, kind: ErrorKind, what: string, hint?: string])[];
+
+/** What a code means for the database `where`; undefined where it is about the statement. */
+export function failureOf(failures: Failures, code: string, where: string, text: string, cause: unknown) {
+  const [, kind, what, hint] = failures.find(([codes]) => codes.test(code)) ?? [];
+  return kind && new FleetError(kind, `${where} ${what}: ${text}`, { hint, cause });
 }
 
 function isTooLong(value: Value): boolean {

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
-import { configError, FleetError, messageOf, usageError } from '../errors.js';
+import { FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { type Connection, readConnection } from './connection.js';
 import {
   type Answer,
@@ -10,6 +10,8 @@ import {
   type Database,
   databaseOf,
   type Engine,
+  type Failures,
+  failureOf,
   type OpenOptions,
   type Rows,
   refusal,
@@ -220,45 +222,34 @@ function codeOf(error: unknown): string {
   return (error as { code?: string }).code ?? '';
 }
 
-/** No SQLSTATE at all (EPIPE only looks like one), or one of a connection that ends; 25P03: it was frozen within a transaction, which the server ended. */
-function isOutOfReach(code: string): boolean {
-  return !/^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) || /^08(?!P01)|^57P|^25P03/.test(code);
-}
-
 /** It passes: a lock that another holds, a statement that took too long, two transactions that met. */
-const PASSING = ['57014', '55P03', '40001', '40P01'];
-
-/** By SQLSTATE (PostgreSQL 17, appendix A), its class or the code of the network. */
-function asPostgresError(error: unknown, { host, port, database }: Connection, isQuery: boolean): unknown {
-  if (error instanceof FleetError) return error;
-  const code = codeOf(error);
-  const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
-  // A name with several addresses: each failed, and the first says why.
-  const text = messageOf(error) || messageOf((error as AggregateError).errors?.[0] ?? code);
-  const network = (what: string, hint?: string) =>
-    new FleetError('network', `${where} ${what}`, { cause: error, hint });
-  // pg's own word for a password that was asked for and not given has no code.
-  if (text.startsWith('SASL') || code.startsWith('28')) {
-    const hint = 'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass';
-    return configError(`${where} refuses the login: ${code === '' ? 'it asks for a password' : text}`, hint, error);
-  }
-  if (/CERT|ISSUER|SIGNATURE/.test(code)) {
-    const isOther = code === 'ERR_TLS_CERT_ALTNAME_INVALID';
-    const what = isOther ? 'the certificate of another host' : 'a certificate of an unknown authority';
-    return network(`shows ${what}: ${text}`, TLS_HINT);
-  }
-  if (isOutOfReach(code))
-    return network(`cannot be reached: ${code === 'ECONNREFUSED' ? 'connection refused' : text}`, START_HINT);
-  if (PASSING.includes(code) && !isQuery) return network(`is busy: ${text}`);
-  if (code === '3D000') return configError(`${where} is not there: ${text}`, `create it: createdb ${database}`, error);
-  if (code === '53300') return network(`takes no more connections: ${text}`);
-  const isRefused = code === '42501' || code === '25006';
-  if (isRefused && isQuery) return usageError(`a query only reads: ${text}`);
-  if (isRefused || code.startsWith('53') || code === '58030')
-    return new FleetError('output', `${where} cannot be written: ${text}`, { cause: error });
-  return refusal(text, isQuery, error);
-}
-
+const PASSING = /^(57014|55P03|40001|40P01)$/;
+/** No SQLSTATE at all (EPIPE only looks like one), or one of a connection that ends; 25P03: it was frozen within a transaction, which the server ended. */
+const OUT_OF_REACH = /^(?![0-9A-DF-Z][0-9A-Z]{4}$)|^08(?!P01)|^57P|^25P03/;
+const READ_ONLY = /^(42501|25006)$/;
 const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and give the host by the name in the certificate; PGSSLMODE=verify-ca takes any name';
-const START_HINT = 'start the server, or name another with --to, PGHOST or PGPORT';
+
+/** By SQLSTATE (PostgreSQL 17, appendix A), its class or the code of the network. */
+const FAILURES: Failures = [
+  [/^28/, 'config', 'refuses the login', 'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass'],
+  [/^ERR_TLS_CERT_ALTNAME/, 'network', 'shows the certificate of another host', TLS_HINT],
+  [/CERT|ISSUER|SIGNATURE/, 'network', 'shows a certificate of an unknown authority', TLS_HINT],
+  [PASSING, 'network', 'is busy'],
+  [/^53300/, 'network', 'takes no more connections'],
+  [/^(42501|25006|53|58030)/, 'output', 'cannot be written'],
+  [/^3D000/, 'config', 'is not there', 'create it with createdb'],
+  [OUT_OF_REACH, 'network', 'cannot be reached', 'start the server, or name another with --to, PGHOST or PGPORT'],
+];
+
+function asPostgresError(error: unknown, { host, port, database }: Connection, isQuery: boolean): unknown {
+  if (error instanceof FleetError) return error;
+  // A name with several addresses: each failed, and the first says why.
+  const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
+  // pg's own word for a password that was asked for and not given has no code.
+  const code = text.startsWith('SASL') ? '28000' : codeOf(error);
+  if (isQuery && READ_ONLY.test(code)) return usageError(`a query only reads: ${text}`);
+  const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
+  const found = isQuery && PASSING.test(code) ? undefined : failureOf(FAILURES, code, where, text, error);
+  return found ?? refusal(text, isQuery, error);
+}

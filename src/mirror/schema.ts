@@ -3,7 +3,7 @@
 // Names, columns and views are the same in SQLite and PostgreSQL, so that one query works on both. Times end in `_utc` or are `at`,
 // `started` and the like: SQLite keeps them as text of one width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
-import { configError, type FleetError } from '../errors.js';
+import { configError } from '../errors.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 import { utcOfMs } from './rows.js';
@@ -128,34 +128,27 @@ function views({ utc, plain, seconds, now }: Dialect) {
   };
 }
 
-/** What each schema has: other programs have a table `meta`, too. */
-const OWN = ['bicycles', 'alerts', 'changes', 'gaps', 'latest', 'state_durations', 'rentals', 'silent'];
+/** What each schema has. */
+const OWN = ['meta', 'bicycles', 'alerts', 'changes', 'gaps', 'latest', 'state_durations', 'rentals', 'silent'];
 
 /** The number of the schema of a database; undefined for one without any table. Throws where it is no mirror, or a newer one. */
 export async function readSchema(database: Database): Promise<number | undefined> {
   const tables = await database.all(`${database.dialect.tables} LIMIT 10000`);
-  const names = new Set(tables.map(({ name }) => name));
-  if (!names.has('meta')) {
-    if (names.size === 0 || (database.kind === 'postgres' && !OWN.some((name) => names.has(name)))) return undefined;
-    throw foreign();
-  }
-  const found = await database.all("SELECT value FROM meta WHERE key = 'schema'").catch(() => []);
-  const number = Number(found[0]?.['value'] ?? Number.NaN);
-  if (!Number.isSafeInteger(number) || number < 1) throw foreign();
+  const own = OWN.filter((name) => tables.some((table) => table['name'] === name));
+  // Of PostgreSQL other programs may have a part.
+  if (tables.length === 0 || (database.kind === 'postgres' && own.length === 0)) return undefined;
+  if (own.length < OWN.length)
+    throw configError('the database has other tables and is not a mirror', 'name another database with --to');
+  const number = Number((await readMeta(database))['schema']);
   if (number > SCHEMA_NUMBER) {
     const what = `the mirror has schema ${number}, and this version of fleet supports up to ${SCHEMA_NUMBER}`;
     throw configError(what, 'use the newer fleet that wrote it, or another database with --to');
   }
-  if (!OWN.every((name) => names.has(name))) throw foreign();
   if (number === SCHEMA_NUMBER || number === SCHEMA_BEFORE) return number;
   throw configError(
     'the mirror is too old for this version of fleet',
     'make a new one: move it away, or name another with --to',
   );
-}
-
-function foreign(): FleetError {
-  return configError('the database has other tables and is not a mirror', 'name another database with --to');
 }
 
 /** Brings a database up to the schema of this program, in one transaction; resolves with the one it had, undefined for none. */

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { configError, FleetError, reasonOf, usageError } from '../errors.js';
+import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/folder.js';
 import {
   type Answer,
@@ -14,6 +14,8 @@ import {
   type Database,
   databaseOf,
   type Engine,
+  type Failures,
+  failureOf,
   MOST_VALUE_CHARACTERS,
   type OpenOptions,
   type Rows,
@@ -187,25 +189,21 @@ function codeOf(error: unknown): number | undefined {
 const READ_ONLY = 8;
 /** Out of memory, and too big. */
 const TOO_LONG: readonly unknown[] = [7, 18];
-/** Corrupt, and not a database. */
-const DAMAGED: readonly unknown[] = [11, 26];
-/** What other primary result codes mean (https://sqlite.org/rescode.html): permission, busy, locked, read-only, I/O, full, cannot open. */
-const FAILURES: { readonly [code: number]: string } = {
-  ...{ 3: 'cannot be written', 5: 'is locked by another program', 6: 'is locked by another program' },
-  ...{ 8: 'cannot be written', 10: 'cannot be written', 13: 'cannot be written', 14: 'cannot be opened' },
-};
+/** By the primary result code (https://sqlite.org/rescode.html): corrupt and no database; permission, read-only, I/O and full; busy and locked; cannot open. */
+const FAILURES: Failures = [
+  [/^(11|26)$/, 'config', 'is damaged or not a database', 'move it away, and start a new one: fleet mirror run'],
+  [/^(3|8|10|13)$/, 'output', 'cannot be written'],
+  [/^(5|6)$/, 'output', 'is locked by another program'],
+  [/^14$/, 'output', 'cannot be opened'],
+];
 
 function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown {
   const code = codeOf(error);
   if (hasCode(error, 'ERR_STRING_TOO_LONG') || (isQuery && TOO_LONG.includes(code))) return tooLong();
   if (error instanceof FleetError || code === undefined) return error;
-  const { message } = error as Error;
-  if (isQuery && code === READ_ONLY) return usageError(`a query only reads: ${message}`);
-  const hint = 'move it away, and start a new one: fleet mirror run';
-  if (DAMAGED.includes(code)) return configError(`${path} is damaged or not a database: ${message}`, hint, error);
-  const failure = FAILURES[code];
-  if (failure === undefined) return refusal(message, isQuery, error);
-  return new FleetError('output', `${path} ${failure}: ${message}`, { cause: error });
+  const text = messageOf(error);
+  if (isQuery && code === READ_ONLY) return usageError(`a query only reads: ${text}`);
+  return failureOf(FAILURES, String(code), path, text, error) ?? refusal(text, isQuery, error);
 }
 
 /** What `node:sqlite` and libsql have in common, and by what each is told to hand out whole numbers and rows as arrays. */

@@ -37,18 +37,8 @@ export async function prepare(database: Database, baseUrl: URL): Promise<void> {
 }
 
 /** Says where to go on, once the lease is taken. */
-export async function resume(database: Database, writer: Writer, nowMs: number) {
-  const all = await readLeases(database);
-  const isOwn = ({ organization }: Lease) => writer.organizations.includes(organization);
-  const before = join(all.filter(isOwn), writer);
-  // Of PostgreSQL they may be another writer's.
-  const strangers = database.kind === 'sqlite' ? all.filter((lease) => !isOwn(lease)) : [];
-  const left = strangers.map(({ organization }) => organization);
-  if (left.length > 0)
-    await writeAs(database, writer, async () => {
-      await markGone(database, nowMs, `followed IN (${quoted(left)}) AND gone IS NULL`);
-      await database.all(`DELETE FROM writers WHERE organization IN (${quoted(left)})`);
-    });
+export async function resume(database: Database, writer: Writer) {
+  const before = join(await readLeases(database, writer.organizations), writer);
   const sql = `SELECT started, reason FROM gaps WHERE ${openGapsOf(writer)} ORDER BY started LIMIT 1`;
   const [gap] = await database.all(sql);
   const startedMs = readTime(gap?.['started']);
@@ -57,8 +47,6 @@ export async function resume(database: Database, writer: Writer, nowMs: number) 
     gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
     /** Bicycles that are not gone, and the newest `modified` among them. */
     ...(await readRows(database, writer, least([before.heardMs, before.checkedMs, startedMs]))),
-    /** Organizations that are followed no more; their bicycles are gone. */
-    left,
   };
 }
 

@@ -3,7 +3,7 @@
 
 import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
-import { isObject, parseJson } from '../json/parse.js';
+import { parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import type { Leaving } from './ledger.js';
 
@@ -66,17 +66,8 @@ export async function readLeases(database: Database, organizations?: readonly st
     /** UTC by the database's own clock, null once the lease was let go. */
     heartbeat: heartbeat === null ? null : String(heartbeat),
     /** Undefined until something was written. */
-    state: state === null ? undefined : readState(String(state)),
+    state: state === null ? undefined : (parseJson(String(state)) as State),
   }));
-}
-
-function readState(text: string): State {
-  try {
-    const state = parseJson(text);
-    if (isObject(state) && Array.isArray(state['organizations'])) return state as unknown as State;
-  } catch {}
-  const what = 'the mirror is damaged: its table "writers" is not as it was written';
-  throw configError(what, 'name another database with --to');
 }
 
 /** Becomes the writer of its organizations; resolves with one that may still live, where there is one. */

@@ -55,7 +55,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   await prepare(database, baseUrl);
   await database.all('update writers set heartbeat = null');
   await takeLease(database, writer);
-  const found = await resumeFrom(database, writer, at(startSeconds).wallMs);
+  const found = await resumeFrom(database, writer);
   const ledger = new Ledger();
   ledger.setSize(found.rows);
   const outputs: FollowerOutput[] = [];

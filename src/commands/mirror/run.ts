@@ -79,7 +79,7 @@ async function becomeWriter(session: MirrorSession): Promise<void> {
     await sleep(clock, LOOK_MS, signal);
   }
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
-  const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
+  const found = await keeper.run((database) => resume(database, writer));
   session.found = found;
   session.startedAt = momentOf(clock);
   session.follower = session.openFollower(session.startedAt);
@@ -141,11 +141,9 @@ function keepYoungGenerationSmall(): void {
 
 function announce({ report, found, writer: { organizations } }: MirrorSession): void {
   if (found === undefined) return;
-  const { rows, heardMs, left } = found;
+  const { rows, heardMs } = found;
   const until = new Date(heardMs ?? 0).toISOString().replace(/\.\d+Z$/, 'Z');
   const before = heardMs === undefined ? 'a new mirror' : `${rows} bicycles, up to date until ${until}`;
   const what = organizations.length === 1 ? organizations[0] : `${organizations.length} organizations`;
   report.print(false, 'start', `mirroring ${what}: ${before}`, { organizations, bicycles: rows });
-  const message = `${left.join(', ')} is not mirrored any more: its bicycles are marked as gone`;
-  if (left.length > 0) report.print(true, 'left', message, { organizations: left });
 }

@@ -51,9 +51,13 @@ const NOUN = { one: 'mirror', many: 'mirrors' };
 
 /** What programs get. */
 async function reportOf({ address, database, baseUrl, organizations }: Mirror, status: MirrorStatus) {
-  const read = async (figure: string) => Number((await database.all(`SELECT ${figure} AS n`))[0]?.['n']);
-  const count = (rows: string) => read(`(SELECT count(*) FROM ${rows})`);
-  const about = await read(database.dialect.changes);
+  const estimate = database.dialect.changes;
+  const [row = {}] = await database.all(
+    `SELECT (SELECT count(*) FROM bicycles WHERE gone IS NULL) AS bicycles, (SELECT count(*) FROM bicycles WHERE gone IS NOT NULL) AS gone,
+      (SELECT count(*) FROM alerts) AS alerts, (SELECT count(*) FROM gaps) AS gaps, ${estimate} AS about,
+      CASE WHEN ${estimate} > ${MOST_COUNTED} THEN 0 ELSE (SELECT count(*) FROM changes) END AS changes`,
+  );
+  const [bicycles = 0, gone = 0, alerts = 0, gaps = 0, about = 0, counted = 0] = Object.values(row).map(Number);
   const isAbout = about > MOST_COUNTED;
   const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?', GAPS_SHOWN);
   const { asOfMs, ageMs, proven, writers } = status;
@@ -72,13 +76,7 @@ async function reportOf({ address, database, baseUrl, organizations }: Mirror, s
       ...{ organization, host, pid, alive: isWritten, heartbeat },
     })),
     kept_since: status.keptSince ?? null,
-    counts: {
-      bicycles: await count('bicycles WHERE gone IS NULL'),
-      gone: await count('bicycles WHERE gone IS NOT NULL'),
-      alerts: await count('alerts'),
-      changes: isAbout ? about : await count('changes'),
-      gaps: await count('gaps'),
-    },
+    counts: { bicycles, gone, alerts, changes: isAbout ? about : counted, gaps },
     /** `counts.changes` is about right. */
     changes_estimated: isAbout,
     /** The open ones, then the newest of the others. */
