@@ -40,8 +40,8 @@ test('a batch is loaded in parts, stepped and committed before anything it asks 
   } satisfies Machine<Step, { readonly type: 'ask'; readonly number: number }, never>;
   for (const number of [1, 2, 3]) queue.push({ type: 'add', number });
   const context = { io: { beginEnd() {} }, clock: systemClock() } as Context;
-  const session = { ending: { over }, stderr: {} } as Parameters<typeof runLoop>[2];
-  const { end } = await runLoop(context, queue as Parameters<typeof runLoop>[1], session, machine as never);
+  const session = { queue, ending: { over }, stderr: {} } as unknown as Parameters<typeof runLoop>[1];
+  const { end } = await runLoop(context, session, machine as never);
   expect(end).toBe('for');
   expect(log).toEqual([
     ...['load 2', 'load 1', 'commit 3', 'ask 1', 'ask 2', 'ask 3'],
@@ -53,7 +53,7 @@ test('a loss is said again when its pause has grown long, once a minute at most'
   const said: string[] = [];
   const stderr = { isTerminal: false, write: async (text: string) => void said.push(text) };
   const context = { io: { stderr }, flags: {}, clock: systemClock() } as unknown as Context;
-  const { stream } = openStderr(context, { isJson: false, namesTopic: false });
+  const { stream } = openStderr(context, { form: 'lines', namesTopic: false });
   const error = new FleetError('network', 'connection refused');
   const lost = (monotonicMs: number, retryInMs: number, attempt: number) =>
     stream({

@@ -178,7 +178,6 @@ function planOf(
     topics,
     organizations: ORGANIZATIONS.filter((organization) => topics.some((topic) => topic.includes(organization))),
     bicycles: named,
-    senders: undefined,
     where: [],
     idle: 90_000,
     resyncPages: mostPages,
@@ -396,7 +395,8 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   };
 
   // The watch, and what it shows.
-  const watch = new Watch(plan, moment(), () => seesAll);
+  const watch = new Watch(plan, moment());
+  watch.seesAll = seesAll;
   const shown: Shown[] = [];
   const reports: Reading[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];

@@ -62,6 +62,10 @@ export type AlertsEffect =
   | { readonly type: 'ready'; readonly alerts: number }
   | { readonly type: 'back'; readonly downMs: number }
   | { readonly type: 'bound'; readonly items: number }
+  /** For `--verbose`. */
+  | { readonly type: 'detail'; readonly text: string }
+  /** A `tick` is wanted then. */
+  | { readonly type: 'wake'; readonly inMs: number }
   /** A webhook was taken in; it is answered when what stands before this was delivered. */
   | { readonly type: 'accepted'; readonly webhook: Webhook; readonly isNews: boolean }
   | CommonEffect;

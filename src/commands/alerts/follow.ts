@@ -8,7 +8,7 @@ import { readPage } from '../../http/pages.js';
 import { answeredAtMs, readRetryAfter } from '../../http/retry.js';
 import type { Query } from '../../http/types.js';
 import { requireSseUrl } from '../../settings/resolve.js';
-import { type Clock, momentOf } from '../../system/clock.js';
+import { type Clock, momentOf, openTimer } from '../../system/clock.js';
 import { readBicycleNames } from '../shared/bicycle-names.js';
 import { OVER } from '../shared/follow/ending.js';
 import { IDLE_MS } from '../shared/follow/flags.js';
@@ -53,7 +53,7 @@ const TOGETHER = 50;
 /** Follows alerts to the end. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function followAlerts(context: Context, input: FollowInput): Promise<void> {
   const { plan, topics } = input;
-  await follow(context, { form: plan.form, topics, ends: plan }, (session) => openAlerts(context, input, session));
+  await follow(context, { ...plan, topics }, (session: Session<AlertsEvent>) => openAlerts(context, input, session));
 }
 
 async function openAlerts(
@@ -85,12 +85,15 @@ async function openAlerts(
   memory?.move(state.marks);
   // Where each is remembered or handed to a command, one at a time: a kill in between repeats that one alone.
   const together = receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
-  emit({ type: 'tick' });
+  const timer = openTimer(clock, () => emit({ type: 'tick' }));
+  session.atEnd(timer.cancel);
+  timer.want(0);
   return {
     step: (event, now) => alertsState(state, event, now),
     perform(effect) {
       report.effect(effect);
-      if (effect.type === 'read-page' && client !== undefined && !signal.aborted)
+      if (effect.type === 'wake') timer.want(effect.inMs);
+      else if (effect.type === 'read-page' && client !== undefined && !signal.aborted)
         void readAlerts(client, effect.query, clock).then(emit);
       return DELIVERED.includes(effect.type) ? effect : undefined;
     },

@@ -31,7 +31,8 @@ export function openAlertsReport(stderr: Stderr, [verb, what]: readonly [string,
     },
     /** What the machine says; shows are printed elsewhere, but for their marks. */
     effect(effect: AlertsEffect): void {
-      if (effect.type === 'ready') {
+      if (effect.type === 'detail') stderr.detail(effect.text);
+      else if (effect.type === 'ready') {
         const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
         print(false, { event: 'open', known: effect.alerts }, atNow(`${verb}ing ${what}${pace}`));
       } else if (effect.type === 'unread') {

@@ -41,11 +41,11 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   const key = await keptKey(context, 'page.key', 'the address is');
   const openDisplay = async (live: LiveOptions) => {
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
-    if (past !== undefined) live.atEnd(past.close);
+    if (past !== undefined) live.session.atEnd(past.close);
     const feed = new TabFeed({
       ...part,
       tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
-      offsetMinutes: live.offsetMinutes,
+      offsetMinutes: live.session.stderr.offsetMinutes,
       pastFromMs: past?.fromMs ?? null,
       startMs: context.clock.wallMs(),
     });
@@ -57,7 +57,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
       fields: (uuid) => feed.fields(uuid),
       past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
     });
-    live.atEnd(server.close);
+    live.session.atEnd(server.close);
     await context.io.stdout.write(`${server.url}\n`);
     await context.notice('open this address in a browser on this machine; Ctrl-C stops it');
     return followPage(live, feed, server, organization);
@@ -67,7 +67,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
 
 /** Hands what the watch learns to the page, at a pace that tabs can follow. */
 function followPage(
-  { context, over }: LiveOptions,
+  { context, session: { signal }, watched }: LiveOptions,
   feed: TabFeed,
   server: PageServer,
   organization: string | undefined,
@@ -95,13 +95,13 @@ function followPage(
     if (update !== undefined) server.send(update);
   };
   let isRead = false;
-  every(clock, FLUSH_MS, over, flush);
-  every(clock, ALERTS_PAUSE_MS, over, readAlerts);
-  every(clock, BEAT_PAUSE_MS, over, server.beat);
+  every(clock, FLUSH_MS, signal, flush);
+  every(clock, ALERTS_PAUSE_MS, signal, readAlerts);
+  every(clock, BEAT_PAUSE_MS, signal, server.beat);
   return {
-    take(effects, watch) {
-      feed.take(effects, watch);
-      if (isRead || !watch.known.isWhole) return;
+    take(effects) {
+      feed.take(effects, watched);
+      if (isRead || !watched.known.isWhole) return;
       isRead = true;
       flush();
       void readAlerts();

@@ -45,8 +45,8 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     if (found.length === 0) return context.notice('No changes are recorded in that time');
     const topics = mirror.organizations.map((each) => organizationTopic(each));
     const { where = [], maxEvents, speed } = options;
-    const shown = { form, where, maxEvents, topics, organizations: [], idle: IDLE_MS, resyncPages: 0 };
-    const plan: WatchPlan = { ...shown, sseUrl: new URL('http://localhost/') };
+    const shown = { form, where, maxEvents, topics, idle: IDLE_MS, resyncPages: 0 };
+    const plan: WatchPlan = { ...shown, organizations: [], bicycles: undefined, sseUrl: new URL('http://localhost/') };
     const source = async (sink: EventSink<WatchEvent>) => {
       await play({ ...context, speed }, mirror, topics, range, sink);
       // The board stays until somebody leaves it.

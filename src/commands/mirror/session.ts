@@ -12,7 +12,6 @@ import { isResent } from '../../follower/known-fleet.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
-import type { Queue } from '../../http/stream/queue.js';
 import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
@@ -34,9 +33,9 @@ import {
   runLoop,
   withSession,
 } from '../shared/follow/loop.js';
-import type { Form } from '../shared/follow/print.js';
 import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
-import { beginFollowing } from '../shared/follow/start.js';
+import type { Form } from '../shared/follow/stderr.js';
+import { beginFollowing } from '../shared/follow/token-retry.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';
@@ -67,7 +66,6 @@ export interface OnceOptions {
 
 /** What the writer's parts share. */
 export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeof openState> {
-  readonly queue: Queue<SessionEvent>;
   readonly context: Context;
   readonly options: OnceOptions;
   readonly counters: Counters;
@@ -110,8 +108,8 @@ export async function withMirrorSession(
   const organizations = [...new Set(await requireOrganizations(patient, options.organization ?? []))].sort();
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
   const form: Form = ['json', 'jsonl'].includes(settings.output.value) ? 'json' : 'lines';
-  const follow = { form, topics: [...topics.keys()], ends: {}, limitCharacters: QUEUE_LIMIT_CHARACTERS };
-  await withSession<SessionEvent>(context, follow, async (following, queue) => {
+  const follow = { form, topics: [...topics.keys()], limitCharacters: QUEUE_LIMIT_CHARACTERS };
+  await withSession(context, follow, async (following: Following<SessionEvent>) => {
     const { stderr, signal, atEnd } = following;
     const counters = openCounters();
     const report = openMirrorReport(context, stderr, counters, follows);
@@ -121,7 +119,7 @@ export async function withMirrorSession(
     const keeper = await openKeeper(context.clock, signal, { report, counters }, open);
     atEnd(keeper.close);
     await keeper.run((database) => prepare(database, baseUrl));
-    const parts = { ...following, queue, context, options, counters, report, keeper };
+    const parts = { ...following, context, options, counters, report, keeper };
     const session = { ...parts, ...openState(context.clock, topics, organizations) };
     await use(session, await session.client(baseUrl, report.retry));
   });
@@ -169,7 +167,7 @@ export async function runSession(session: MirrorSession, client: Client, onSettl
   const { context, queue, signal, follower, report, outputs } = session;
   queue.push({ type: 'tick' });
   every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
-  const { error } = await runLoop<ReadEvent, FollowerOutput, never>(context, queue, session, {
+  const { error } = await runLoop<ReadEvent, FollowerOutput, never>(context, session, {
     batch: openBatches(session),
     step(event, now) {
       const effects = take(session, event, now);

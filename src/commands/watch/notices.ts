@@ -10,29 +10,24 @@ import type { WatchEffect } from './state.js';
 
 export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, plan: WatchPlan) {
   return {
-    /** What the list showed: printed here where it has no place on stdout. */
-    found(entry: ShownEntry): void {
-      if (entry.type === 'gone') {
-        const { uuid, bicycle } = entry;
-        print(true, { event: 'gone', uuid, bicycle }, undefined);
+    /** What was found and read; what has its place on stdout is printed there. */
+    effect(effect: WatchEffect): void {
+      if (effect.type === 'show') print(true, foundRecord(effect.entry), undefined);
+      else if (effect.type === 'read') {
+        const { report } = effect;
+        print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
+      } else if (effect.type === 'unread') {
+        const { error, sinceWallMs, retryInMs } = effect;
+        const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
+        const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
+        const line = `the list could not be read to learn ${what}: ${error.message}; reading it again in ${showDuration(retryInMs)}`;
+        print(true, fields, atNow(line));
+      } else if (effect.type === 'notice') {
+        const { event, message } = effect;
+        // Doubts about the list; that it is read is not worth a line.
+        if (event === 'whole' || event === 'confirm') stderr.detail(message);
+        else print(true, { event: 'resync', complete: false, message }, atNow(message));
       }
-      if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return;
-      const { uuid, fields, after } = entry;
-      print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
-    },
-    read(report: Report): void {
-      print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
-    },
-    unread({ error, sinceWallMs, retryInMs }: WatchEffect & { type: 'unread' }): void {
-      const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
-      const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
-      const line = `the list could not be read to learn ${what}: ${error.message}; reading it again in ${showDuration(retryInMs)}`;
-      print(true, fields, atNow(line));
-    },
-    /** Doubts about the list; that it is read is not worth a line. */
-    notice({ event, message }: WatchEffect & { type: 'notice' }): void {
-      if (event === 'whole' || event === 'confirm') stderr.detail(message);
-      else print(true, { event: 'resync', complete: false, message }, atNow(message));
     },
     /** A request that is tried again. */
     retry: (message: string, pauseMs: number) =>
@@ -49,6 +44,13 @@ export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stde
         summaryLines(summary, offsetMinutes, plan.topics.length > 1),
       ),
   };
+}
+
+/** What a list showed, which no message said. */
+function foundRecord(entry: ShownEntry): LogFields | undefined {
+  if (entry.type === 'gone') return { event: 'gone', uuid: entry.uuid, bicycle: entry.bicycle };
+  if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return undefined;
+  return { event: 'resync', uuid: entry.uuid, changed: entry.fields, bicycle: entry.after };
 }
 
 function readRecord({ sinceWallMs, pages, changes, unknown, gone, isComplete, reason, missing }: Report): LogFields {

@@ -9,8 +9,9 @@ import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { findBicycle } from '../bicycles/find.js';
 import type { EndOptions } from '../shared/follow/ending.js';
-import { chooseLines, type Form } from '../shared/follow/print.js';
-import { beginFollowing } from '../shared/follow/start.js';
+import { chooseLines } from '../shared/follow/print.js';
+import type { Form } from '../shared/follow/stderr.js';
+import { beginFollowing } from '../shared/follow/token-retry.js';
 import type { Meant } from '../shared/list/pick-one.js';
 import { type Condition, checkCondition } from '../shared/list/where.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
@@ -43,8 +44,7 @@ export interface WatchPlan extends Omit<WatchOptions, 'where'> {
   /** Organizations whose list can tell what was missed. */
   organizations: readonly string[];
   /** The bicycles that are followed one by one; undefined when all of an organization are. */
-  bicycles?: ReadonlySet<string> | undefined;
-  senders?: ReadonlySet<string> | undefined;
+  bicycles: ReadonlySet<string> | undefined;
   where: readonly Condition[];
 }
 
@@ -78,7 +78,6 @@ export async function makePlan(
     topics,
     organizations: [...new Set(known.map(({ organization: owner }) => owner))],
     bicycles: bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined)),
-    senders: options.sender === undefined ? undefined : new Set(options.sender),
     where: options.where ?? [],
   };
 }

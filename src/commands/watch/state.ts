@@ -5,19 +5,20 @@
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, type PushEnvelope, uuidOfMessage } from '../../api/push.js';
-import { FleetError } from '../../errors.js';
+import { FleetError, messageOf } from '../../errors.js';
 import type { FollowerAnswer, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
-import { type Change, isResent, type KnownFleet } from '../../follower/known-fleet.js';
+import type { Change, KnownFleet } from '../../follower/known-fleet.js';
 import { MemoryStore } from '../../follower/store.js';
 import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
-import { isObject, JsonError, parseJson } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import type { Moment } from '../../system/clock.js';
 import { namesChange, type ShownEntry } from '../../views/change.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
 import type { Stop } from '../shared/follow/ending.js';
 import type { CommonEffect } from '../shared/follow/loop.js';
-import { matches } from '../shared/list/where.js';
+import type { Printable } from '../shared/follow/print.js';
+import { type Condition, matches } from '../shared/list/where.js';
 import { ConnectionLog } from './connections.js';
 import type { WatchPlan } from './plan.js';
 
@@ -30,21 +31,26 @@ export type WatchEvent =
   | Stop;
 
 export type WatchEffect =
-  /** A message to show, or what a list showed after a gap; `data` is the envelope as it came, or one of our own for what was waited for. */
-  | { readonly type: 'show'; readonly entry: ShownEntry; readonly atMs: number; readonly data: string | undefined }
-  | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' | 'counted' }>
+  /** A message, or what a list showed after a gap; `data` is the envelope as it came, or one of our own for what was waited for. */
+  | ({ readonly type: 'show' } & Printable)
+  | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'counted' }>
   | CommonEffect;
 
 /** How much of a message that cannot be read is kept. */
 const KEPT_CHARACTERS = 1_000;
 
-/** A message that can be read. */
+/** What a message is about. */
 interface Content {
   readonly entry: ShownEntry;
-  /** What conditions look at. */
-  readonly value: () => { [field: string]: unknown };
+  /** What conditions look at first. */
+  readonly fields: { readonly [field: string]: unknown };
   readonly kind?: Change['kind'];
 }
+
+type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
+
+/** A bicycle that a list shows is judged as a message would be. */
+const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
 /** How long the line of a state that is left waits for the message that says which one it came to. */
 const LEAVING_MS = 1_000;
@@ -60,22 +66,23 @@ export class Watch {
   readonly store = new MemoryStore();
   /** How many bicycles the service counts, when known. */
   total: number | undefined;
+  /** Whether the lists show every bicycle to the token. */
+  seesAll = true;
   /** The bicycle that was seen last. */
   #lastSeen: Bicycle | undefined;
-  /** What was said to leave a state, by UUID. */
+  /** What was said to leave a state, by UUID: shown with the state that it comes to, or alone when none is heard of. */
   readonly #leaving = new Map<string, { readonly entry: ShownEntry & { type: 'leaving' }; readonly event: Message }>();
   #effects: WatchEffect[] = [];
   #now: Moment;
 
-  constructor(plan: WatchPlan, now: Moment, seesAll = () => true) {
+  constructor(plan: WatchPlan, now: Moment) {
     this.plan = plan;
     this.#startedAt = now;
     this.#now = now;
     this.connections = new ConnectionLog(plan.topics, now);
-    const { topics, organizations, bicycles, resyncPages, form } = plan;
-    const isWhole = (form === 'board' || form === 'page') && bicycles === undefined && wantsLists(plan);
-    const followed = new Map(topics.map((topic) => [topic, '']));
-    const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages, seesAll };
+    const isWhole = (plan.form === 'board' || plan.form === 'page') && wantsFleet(plan);
+    const topics = new Map(plan.topics.map((topic) => [topic, '']));
+    const options = { ...plan, topics, isWhole, mostPages: plan.resyncPages, seesAll: () => this.seesAll };
     this.follower = new Follower(options, this.store, now, (output) => this.#takeOutput(output));
   }
 
@@ -91,39 +98,23 @@ export class Watch {
   take(event: WatchEvent, now: Moment): readonly WatchEffect[] {
     this.#effects = [];
     this.#now = now;
-    switch (event.type) {
-      case 'message':
-        this.#takeMessage(event);
-        break;
-      case 'remembered':
-        this.follower.remember(event.bicycles, event.fromMs, now);
-        break;
-      case 'tick':
-        this.#showLeft(now.monotonicMs - LEAVING_MS);
-        this.follower.take(event, now);
-        break;
-      case 'stop':
-        this.#end(event.end, this.#errorOf(event));
-        break;
-      default:
-        this.#takeStream(event);
+    if (event.type === 'message') this.#takeMessage(event);
+    else if (event.type === 'stop') this.#end(event.end, this.#errorOf(event));
+    else if (event.type === 'remembered') this.follower.remember(event.bicycles, event.fromMs, now);
+    else {
+      if (event.type === 'tick') this.#showLeft(now.monotonicMs - LEAVING_MS);
+      if ('topic' in event) {
+        this.connections.take(event);
+        this.#add({ type: 'stream', event });
+      }
+      if (event.type === 'closed') this.#end('failed', event.error);
+      this.follower.take(event, now);
     }
     return this.#effects;
   }
 
   #add(effect: WatchEffect) {
     if (this.#effects.at(-1)?.type !== 'end') this.#effects.push(effect);
-  }
-
-  // The connection
-
-  #takeStream(event: Exclude<WatchEvent, Message | Stop | { type: 'remembered' }>) {
-    if (event.type === 'open' || event.type === 'lost' || event.type === 'gap' || event.type === 'closed') {
-      this.connections.take(event);
-      this.#add({ type: 'stream', event });
-    }
-    if (event.type === 'closed') this.#end('failed', event.error);
-    else this.follower.take(event, this.#now);
   }
 
   // Messages
@@ -134,38 +125,33 @@ export class Watch {
     try {
       parsed = parseJson(event.data);
     } catch (error) {
-      return this.#takeUnreadable(event, error instanceof JsonError ? error.message : String(error));
+      return this.#takeUnreadable(event, messageOf(error));
     }
     this.#counts.messages++;
     this.lastMessageMs = event.monotonicMs;
-    const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
-    if (isRemembering(this.plan)) return this.#takeContent(envelope, event);
-    // Nothing asks what it says: it goes on as it came.
-    if (isSender(this.plan, envelope?.sender)) this.#show({ type: 'other', envelope, text: event.data }, event, false);
-  }
-
-  #takeContent(envelope: PushEnvelope | undefined, event: Message) {
     const { plan } = this;
-    const { entry, kind, value } = this.#readMessage(envelope, event);
-    const { isWanted, isMet } = judge(plan, value, envelope?.sender ?? undefined, this.#now);
+    const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
+    const { entry, fields, kind }: Content = isRemembering(plan)
+      ? this.#readMessage(envelope, event)
+      : asItCame(envelope, event.data);
+    const { isWanted, isMet } = this.#judge(envelope, fields);
     if (!isWanted) return;
-    const isFinal = isMet && kind !== 'late';
-    if (kind !== undefined && entry.type === 'bicycle' && isResent({ kind })) this.#leaving.delete(entry.uuid ?? '');
+    const shown = entry.type === 'bicycle' ? this.#withLeft(entry) : entry;
+    if (plan.form === 'json' || isMet) return this.#show(shown, event, isMet && kind !== 'late');
+    if (shown.type === 'leaving' && shown.uuid !== undefined && isSender(plan, 'bicycle'))
+      return void this.#leaving.set(shown.uuid, { entry: shown, event });
     // A line says something.
-    const isSilent = kind === 'repeat' || (entry.type === 'bicycle' && kind === 'update' && !namesChange(entry));
-    if (plan.form === 'json' || isMet) return this.#show(entry, event, isFinal);
-    if (entry.type === 'leaving' && entry.uuid !== undefined && isSender(plan, 'bicycle'))
-      return void this.#leaving.set(entry.uuid, { entry, event });
-    if (!isSilent) this.#show(entry.type === 'bicycle' ? this.#withLeft(entry) : entry, event, false);
+    const isSilent = kind === 'repeat' || (kind === 'update' && shown.type === 'bicycle' && !namesChange(shown));
+    if (!isSilent) this.#show(shown, event, false);
   }
 
   /** The line of the state that it came to says which one it left. */
-  #withLeft(entry: ShownEntry & { type: 'bicycle' }): ShownEntry {
-    const left = entry.uuid === undefined ? undefined : this.#leaving.get(entry.uuid)?.entry;
-    if (left === undefined) return entry;
-    this.#leaving.delete(left.uuid ?? '');
-    const isTold = entry.before !== undefined || entry.after.state === left.state;
-    return isTold ? entry : { ...entry, before: { state: String(left.state) }, fields: ['state'] };
+  #withLeft(entry: BicycleEntry): BicycleEntry {
+    const { uuid = '', before, after } = entry;
+    const left = this.#leaving.get(uuid)?.entry;
+    this.#leaving.delete(uuid);
+    if (left === undefined || before !== undefined || after.state === left.state) return entry;
+    return { ...entry, before: { state: String(left.state) }, fields: ['state'] };
   }
 
   /** Shows what left a state before that moment of the monotonic clock, and of which nothing was heard since. */
@@ -201,87 +187,83 @@ export class Watch {
 
   /** What a message is about; merged into what is known. */
   #readMessage(envelope: PushEnvelope | undefined, event: Message): Content {
-    const { data } = event;
-    const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
     const message = isObject(envelope?.message) ? envelope.message : undefined;
-    const frame = () => ({ sender: envelope?.sender, topic: envelope?.topic, message });
-    if (envelope === undefined || message === undefined) {
-      return { entry: { type: 'other', envelope, text: data }, value: () => ({ ...frame(), ...envelope }) };
-    }
+    if (envelope === undefined || message === undefined) return asItCame(envelope, event.data);
+    const uuid = uuidOfMessage(envelope);
     if (envelope.sender === 'bicycle') {
       // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
       const change = this.follower.hear(uuid, message as Bicycle, event);
       this.#lastSeen = change.after;
-      return { entry: entryOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
+      return { entry: entryOf(change), fields: change.after, kind: change.kind };
     }
     if (envelope.sender === 'bicycle_leaving_state') {
       const bicycle = this.known.get(uuid);
       // The state that is left is not the one the bicycle is in.
-      const value = () => ({ ...frame(), ...bicycle, state: undefined });
-      return { entry: { type: 'leaving', uuid, state: message['state'], bicycle }, value };
+      return {
+        entry: { type: 'leaving', uuid, state: message['state'], bicycle },
+        fields: { ...bicycle, state: undefined },
+      };
     }
-    const entry: ShownEntry =
-      envelope.sender === 'alert'
-        ? { type: 'alert', alert: message as Alert }
-        : { type: 'other', envelope, text: this.plan.form === 'json' ? data : JSON.stringify(message) };
-    return { entry, value: () => ({ ...frame(), ...message }) };
+    if (envelope.sender === 'alert') return { entry: { type: 'alert', alert: message as Alert }, fields: message };
+    return { entry: { type: 'other', envelope, text: JSON.stringify(message) }, fields: message };
+  }
+
+  /** Whether something is to be shown, and whether it is what was waited for. */
+  #judge(envelope: PushEnvelope | undefined, fields: Content['fields']) {
+    const { where, until = [] } = this.plan;
+    const isOurs = isSender(this.plan, envelope?.sender);
+    if (!isOurs || where.length + until.length === 0) return { isWanted: isOurs, isMet: false };
+    const { sender, topic, message } = envelope ?? {};
+    const value = { sender, topic, message, ...fields };
+    const holds = (condition: Condition) => matches(condition, value, this.#now.wallMs);
+    const isWanted = where.every(holds);
+    return { isWanted, isMet: isWanted && until.length > 0 && until.every(holds) };
   }
 
   // What the follower found
 
   #takeOutput(output: FollowerOutput) {
-    switch (output.type) {
-      case 'learned':
-        return this.#takeLearned(output.bicycle);
-      case 'caught-up':
-        return this.#takeCaughtUp(output.change);
-      case 'gone':
-        return this.#takeGone(output.uuid, output.bicycle);
-      case 'gap-close':
-      case 'settled':
-        return;
-      case 'counted':
-        this.total = output.total ?? this.total;
-        return;
-      case 'read':
-        this.#counts.unknown += output.report.unknown;
+    if (output.type === 'learned') this.#takeLearned(output.bicycle);
+    else if (output.type === 'caught-up') this.#takeFound(entryOf(output.change), output.change.after);
+    else if (output.type === 'gone') this.#takeGone(output.uuid, output.bicycle);
+    else if (output.type === 'counted') this.total = output.total ?? this.total;
+    else {
+      if (output.type === 'read') this.#counts.unknown += output.report.unknown;
+      this.#add(output);
     }
-    this.#add(output);
   }
 
-  #judgeBicycle(bicycle: Bicycle) {
-    return judge(this.plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', this.#now);
-  }
-
-  #takeLearned(bicycle: Bicycle) {
-    const { plan } = this;
-    // Who is followed by name may be there already; of a whole organization only what happens counts.
-    if (plan.bicycles === undefined || plan.until === undefined) return;
-    this.#lastSeen = bicycle;
-    if (!this.#judgeBicycle(bicycle).isMet) return;
-    const uuid = String(bicycle.uuid);
-    const entry: ShownEntry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
-    this.#showLast({ type: 'show', entry, atMs: this.#now.wallMs, data: envelopeOf(plan, bicycle) }, true);
-  }
-
-  #takeCaughtUp(change: Change) {
-    const { after } = change;
+  /** Who is followed by name may be there already; of a whole organization only what happens counts. */
+  #takeLearned(after: Bicycle) {
+    const { bicycles, until } = this.plan;
+    if (bicycles === undefined || until === undefined) return;
     this.#lastSeen = after;
-    const { isWanted, isMet } = this.#judgeBicycle(after);
+    const entry = {
+      type: 'bicycle',
+      kind: 'update',
+      uuid: String(after.uuid),
+      before: undefined,
+      after,
+      fields: [],
+    } as const;
+    if (this.#judge(FROM_LIST, after).isMet) this.#takeFound(entry, after);
+  }
+
+  #takeFound(entry: BicycleEntry, bicycle: Bicycle) {
+    this.#lastSeen = bicycle;
+    const { isWanted, isMet } = this.#judge(FROM_LIST, bicycle);
     if (!isWanted) return;
-    this.#counts.caughtUp++;
-    const data = isMet ? envelopeOf(this.plan, after) : undefined;
-    this.#showLast({ type: 'show', entry: entryOf(change), atMs: this.#now.wallMs, data }, isMet);
+    if (entry.kind === 'caught-up') this.#counts.caughtUp++;
+    const data = isMet ? envelopeOf(this.plan, bicycle) : undefined;
+    this.#showLast({ type: 'show', entry, atMs: this.#now.wallMs, data }, isMet);
   }
 
   #takeGone(uuid: string, bicycle: Bicycle) {
-    const { plan } = this;
-    const { isWanted } = this.#judgeBicycle(bicycle);
+    const { bicycles, until } = this.plan;
     this.#counts.gone++;
-    if (isWanted)
+    if (this.#judge(FROM_LIST, bicycle).isWanted)
       this.#add({ type: 'show', entry: { type: 'gone', uuid, bicycle }, atMs: this.#now.wallMs, data: undefined });
-    const { bicycles } = plan;
-    if (bicycles === undefined || plan.until === undefined) return;
+    if (bicycles === undefined || until === undefined) return;
     if ([...bicycles].some((each) => this.known.get(each) !== undefined)) return;
     const which = bicycles.size === 1 ? `the bicycle ${uuid} is` : 'all the bicycles that are followed are';
     const hint = 'it was deleted, moved to another organization, or hidden from this role';
@@ -300,13 +282,11 @@ export class Watch {
 
   /** What the fields of --until were when they were seen last. */
   #lastState(): string {
-    const { bicycles, until = [] } = this.plan;
-    const [only] = bicycles?.size === 1 ? bicycles : [];
-    const bicycle = (only === undefined ? undefined : this.known.get(only)) ?? this.#lastSeen;
+    const bicycle = this.#lastSeen;
     if (bicycle === undefined) return 'no bicycle was seen';
-    const fields = [...new Set(until.map(({ field }) => field))].filter((field) => bicycle[field] !== undefined);
-    const said = (fields.length > 0 ? fields : ['state']).map((field) => `${field}=${String(bicycle[field])}`);
-    return `last seen: ${said.join(', ')}`;
+    const fields = (this.plan.until ?? []).map(({ field }) => field).filter((field) => bicycle[field] !== undefined);
+    const seen = new Set(fields.length > 0 ? fields : ['state']);
+    return `last seen: ${[...seen].map((field) => `${field}=${String(bicycle[field])}`).join(', ')}`;
   }
 
   /** The last step; what was held back is shown first. */
@@ -332,13 +312,9 @@ export class Watch {
   }
 }
 
-function wantsLists({ organizations, resyncPages }: WatchPlan): boolean {
-  return organizations.length > 0 && resyncPages > 0;
-}
-
-/** Whether a mirror can say how everything was: a bicycle that is followed by name is read at its own address. */
-export function wantsFleet(plan: WatchPlan): boolean {
-  return plan.bicycles === undefined && wantsLists(plan);
+/** Whether every bicycle can be known, from a mirror or the lists: one that is followed by name is read at its own address. */
+export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan): boolean {
+  return bicycles === undefined && organizations.length > 0 && resyncPages > 0;
 }
 
 /** What the stream would have said of a bicycle that was waited for, and that the list shows. */
@@ -352,20 +328,15 @@ function isRemembering({ form, resyncPages, where, until }: WatchPlan): boolean 
   return form !== 'json' || resyncPages > 0 || where.length > 0 || until !== undefined;
 }
 
-function isSender({ senders }: WatchPlan, sender: string | null | undefined): boolean {
-  return senders === undefined || (typeof sender === 'string' && senders.has(sender));
+function isSender({ sender: wanted }: WatchPlan, sender: string | null | undefined): boolean {
+  return wanted === undefined || wanted.includes(sender ?? '');
 }
 
-/** Whether a value is to be shown, and whether it is what was waited for. */
-function judge(plan: WatchPlan, value: () => { [field: string]: unknown }, sender: string | undefined, now: Moment) {
-  const { where, until } = plan;
-  const isWanted = isSender(plan, sender);
-  if (!isWanted || (where.length === 0 && until === undefined)) return { isWanted, isMet: false };
-  const found = value();
-  if (!where.every((condition) => matches(condition, found, now.wallMs))) return { isWanted: false, isMet: false };
-  return { isWanted, isMet: until?.every((condition) => matches(condition, found, now.wallMs)) === true };
+/** Nothing of what it says is looked at. */
+function asItCame(envelope: PushEnvelope | undefined, text: string): Content {
+  return { entry: { type: 'other', envelope, text }, fields: envelope ?? {} };
 }
 
-function entryOf({ kind, uuid, before, after, fields }: Change): ShownEntry {
+function entryOf({ kind, uuid, before, after, fields }: Change): BicycleEntry {
   return { type: 'bicycle', kind: kind === 'repeat' ? 'update' : kind, uuid, before, after, fields };
 }

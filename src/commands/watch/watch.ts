@@ -7,8 +7,7 @@ import { every, momentOf } from '../../system/clock.js';
 import { type CommonEffect, type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
 import { openPrinter, type Printable } from '../shared/follow/print.js';
 import { answer, isRequest } from '../shared/follow/requests.js';
-import { seesAllOf } from '../shared/follow/start.js';
-import { followTopics } from '../shared/follow/stream.js';
+import { followTopics, seesAllOf } from '../shared/follow/stream.js';
 import type { Display, LiveOptions } from './live.js';
 import { openWatchReport } from './notices.js';
 import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';
@@ -34,10 +33,7 @@ export interface WatchParts {
 
 /** Runs a plan to its end. */
 export async function runWatch(context: Context, plan: WatchPlan, parts: WatchParts = {}): Promise<void> {
-  const { form, topics } = plan;
-  // The board fills the terminal: what would be printed over it is on it already.
-  const isMuted = form === 'board' && context.io.stderr.isTerminal;
-  await follow(context, { form, isMuted, topics, ends: plan }, (session) => openWatch(context, plan, parts, session));
+  await follow(context, plan, (session: Session<WatchEvent>) => openWatch(context, plan, parts, session));
 }
 
 async function openWatch(
@@ -47,43 +43,31 @@ async function openWatch(
   session: Session<WatchEvent>,
 ): Promise<Machine<WatchEvent, OwnEffect, Printable>> {
   const { clock } = context;
-  const { ending, stderr, signal, emit, room, log } = session;
-  const { topics } = plan;
+  const { stderr, signal, emit, room, log } = session;
   const report = openWatchReport(stderr, plan);
   const print = await openPrinter(context, plan.form, stderr, signal);
   const baseUrl = plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(await context.settings());
   const client = await session.client(baseUrl, report.retry);
-  let display: Display | undefined;
-  if (plan.form === 'board' || plan.form === 'page') {
-    const { offsetMinutes, titleOf } = stderr;
-    const shown = { context, plan, client, offsetMinutes, title: topics.map(titleOf).join(', ') };
-    display = await openDisplay({ ...shown, over: signal, stop: ending.stop, atEnd: session.atEnd });
-  }
+  const watched = new Watch(plan, momentOf(clock));
+  const draws = plan.form === 'board' || plan.form === 'page';
+  const display = draws ? await openDisplay({ context, plan, client, session, watched }) : undefined;
   await remember(context, plan, session);
-  let seesAll = true;
   const onToken = (token: string) => {
-    seesAll = seesAllOf(token, plan.organizations);
+    watched.seesAll = seesAllOf(token, plan.organizations);
   };
-  const watched = new Watch(plan, momentOf(clock), () => seesAll);
   const sink = { emit, room, signal, follower: watched.follower };
   every(clock, TICK_MS, signal, () => emit({ type: 'tick' }));
   session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }));
   return {
     step: (event, now) => watched.take(event, now),
     perform(effect) {
-      if (effect.type === 'show') {
-        report.found(effect.entry);
-        return display === undefined ? effect : undefined;
-      }
       // What was in flight at the end is neither asked for nor missed.
-      if (effect.type === 'read') report.read(effect.report);
-      else if (signal.aborted) return undefined;
-      else if (effect.type === 'unread') report.unread(effect);
-      else if (effect.type === 'notice') report.notice(effect);
-      else if (isRequest(effect)) void answer(client, effect, sink);
-      return undefined;
+      if (signal.aborted && effect.type !== 'show' && effect.type !== 'read') return undefined;
+      if (isRequest(effect)) void answer(client, effect, sink);
+      else report.effect(effect);
+      return effect.type === 'show' && display === undefined ? effect : undefined;
     },
-    look: (effects) => display?.take(effects, watched),
+    look: (effects) => display?.take(effects),
     deliver: print,
     summarize: ({ end, undelivered }) => report.summary({ ...watched.summary(end, momentOf(clock)), undelivered }),
   };

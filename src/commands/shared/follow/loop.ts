@@ -2,7 +2,6 @@
 
 import { readTopic } from '../../../api/push.js';
 import type { ClientOverrides, Context } from '../../../context.js';
-import type { FleetError } from '../../../errors.js';
 import type { Client, HttpLog } from '../../../http/client.js';
 import type { StreamEvent } from '../../../http/stream/events.js';
 import { openQueue, type Queue } from '../../../http/stream/queue.js';
@@ -12,23 +11,14 @@ import { openHttpLog } from '../../../views/exchange.js';
 import type { WatchEnd } from '../../../views/stream.js';
 import { showOrganizations } from '../../named/find.js';
 import { type Ending, type EndOptions, OVER, openEnding, type Stop, whatStopped } from './ending.js';
-import type { Form } from './print.js';
-import { openStderr, type Stderr } from './stderr.js';
+import { type Form, openStderr, type Stderr } from './stderr.js';
 
 /** The last effect of a machine. */
-export interface End {
-  readonly type: 'end';
-  readonly end: WatchEnd;
-  readonly error?: FleetError;
-}
+export type End = Omit<Stop, 'type'> & { readonly type: 'end' };
 
 /** What any machine is told beside events of its own, and what it may ask for beside effects of its own: the loop does that. */
 export type CommonEvent = StreamEvent | Stop | { readonly type: 'tick' };
-export type CommonEffect =
-  | { readonly type: 'wake'; readonly inMs: number }
-  | { readonly type: 'stream'; readonly event: StreamEvent }
-  | { readonly type: 'detail'; readonly text: string }
-  | End;
+export type CommonEffect = { readonly type: 'stream'; readonly event: StreamEvent } | End;
 
 /** A machine, and the hands that it needs. */
 export interface Machine<Event, Effect extends { readonly type: string }, Item> {
@@ -77,6 +67,7 @@ export interface EventSink<Event> {
 
 /** What is open while something is followed. */
 export interface Session<Event> extends EventSink<Event> {
+  readonly queue: Queue<Event | CommonEvent>;
   readonly ending: Ending;
   readonly stderr: Stderr;
   readonly log: HttpLog;
@@ -88,40 +79,34 @@ export interface Session<Event> extends EventSink<Event> {
   atEnd(close: () => Promise<void> | void): void;
 }
 
-export interface SessionOptions {
+export interface SessionOptions extends EndOptions {
   form: Form;
-  /** The terminal is drawn on by something else. */
-  isMuted?: boolean;
   topics: readonly string[];
-  ends: EndOptions;
   /** How much may wait in the queue. */
   limitCharacters?: number;
 }
 
 /** Opens what everything that follows needs, and closes it when `use` has ended, whatever the reason. */
-export async function withSession<Event>(
+export async function withSession<Event, Result>(
   context: Context,
-  { form, isMuted = false, topics, ends, limitCharacters }: SessionOptions,
-  use: (session: Session<Event>, queue: Queue<Event | CommonEvent>, close: () => Promise<void>) => Promise<void>,
-): Promise<void> {
+  options: SessionOptions,
+  use: (session: Session<Event>) => Promise<Result>,
+): Promise<Result> {
   const { flags, io } = context;
-  const isJson = form === 'json';
+  const { form, topics, limitCharacters } = options;
   // Logs keep the topic, which is exact.
   const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
-  const titleOf = isJson || !isSeen ? undefined : await titleTopics(context, topics);
+  const titleOf = form === 'json' || !isSeen ? undefined : await titleTopics(context, topics);
   const queue = openQueue<Event | CommonEvent>(limitCharacters);
-  const ending = openEnding(context, queue.push, ends);
-  const stderr = openStderr(context, { isJson, isMuted, namesTopic: topics.length > 1, titleOf });
+  const ending = openEnding(context, queue.push, options);
+  const stderr = openStderr(context, { form, namesTopic: topics.length > 1, titleOf });
   const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
   const { signal } = ending.over;
   const sources: Promise<void>[] = [];
   const closes: (() => Promise<void> | void)[] = [];
-  const close = async () => {
-    for (let last = closes.pop(); last !== undefined; last = closes.pop()) await last();
-  };
   try {
     const session: Session<Event> = {
-      ...{ ending, stderr, log, signal, emit: queue.push, room: queue.room },
+      ...{ queue, ending, stderr, log, signal, emit: queue.push, room: queue.room },
       client: (baseUrl, retry, limits) => context.client({ ...limits, baseUrl, log: { ...log, retry }, signal }),
       runBeside(source) {
         source.catch(ending.fail);
@@ -129,11 +114,11 @@ export async function withSession<Event>(
       },
       atEnd: (one) => void closes.push(one),
     };
-    await use(session, queue, close);
+    return await use(session);
   } finally {
     ending.close();
     queue.close();
-    await close();
+    for (const close of closes.reverse()) await close();
     await Promise.allSettled(sources);
   }
 }
@@ -144,13 +129,12 @@ export async function follow<Event, Effect extends { readonly type: string }, It
   options: SessionOptions,
   open: (session: Session<Event>) => Promise<Machine<Event, Effect, Item>>,
 ): Promise<void> {
-  await withSession<Event>(context, options, async (session, queue, close) => {
-    const machine = await open(session);
-    const result = await runLoop(context, queue, session, machine);
-    await close();
-    await machine.summarize(result);
-    if (result.error !== undefined) throw result.error;
+  const { machine, result } = await withSession(context, options, async (session: Session<Event>) => {
+    const opened = await open(session);
+    return { machine: opened, result: await runLoop(context, session, opened) };
   });
+  await machine.summarize(result);
+  if (result.error !== undefined) throw result.error;
 }
 
 /**
@@ -159,8 +143,7 @@ export async function follow<Event, Effect extends { readonly type: string }, It
  */
 export async function runLoop<Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
-  queue: Queue<Event | CommonEvent>,
-  { ending, stderr }: Pick<Session<Event>, 'ending' | 'stderr'>,
+  { queue, ending, stderr }: Pick<Session<Event>, 'queue' | 'ending' | 'stderr'>,
   machine: Machine<Event, Effect, Item>,
 ): Promise<LoopResult> {
   const { batch: hooks } = machine;
@@ -172,13 +155,7 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
   };
   const perform = (effect: Effect | CommonEffect): Item | undefined => {
     const common = effect as CommonEffect;
-    if (common.type === 'wake')
-      sleep(clock, common.inMs, ending.over.signal).then(
-        () => queue.push({ type: 'tick' }),
-        () => {},
-      );
-    else if (common.type === 'stream') stderr.stream(common.event);
-    else if (common.type === 'detail') stderr.detail(common.text);
+    if (common.type === 'stream') stderr.stream(common.event);
     else if (common.type !== 'end') return machine.perform(effect as Effect);
     return undefined;
   };

@@ -5,10 +5,7 @@ import { asFleetError, usageError } from '../../../errors.js';
 import { escapeJson } from '../../../terminal/clean.js';
 import { loadPaint } from '../../../terminal/colour.js';
 import { changeLine, type ShownEntry } from '../../../views/change.js';
-import type { Stderr } from './stderr.js';
-
-/** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */
-export type Form = 'lines' | 'json' | 'board' | 'page';
+import type { Form, Stderr } from './stderr.js';
 
 /** Lines or JSON lines for `verb`. Another format of the settings means lists; asked for by flag it cannot be given (kind `usage`). */
 export async function chooseLines({ settings, flags }: Context, verb: string): Promise<'lines' | 'json'> {
@@ -34,8 +31,8 @@ export interface Printable {
 /** Writes them in order; `onDelivered` is called with how many were taken as they are. */
 export type Print = (items: readonly Printable[], onDelivered: (count: number) => void) => Promise<void>;
 
-/** What is written at once: so much is lost to the count at most when the reader stops. */
-const CHUNK_CHARACTERS = 64 * 1024;
+/** How many are written at once: so many are lost to the count at most when the reader stops. */
+const TOGETHER = 100;
 
 /** What cannot be shown or filtered is said on `stderr`; a program of `--jq` is stopped with the signal. */
 export async function openPrinter(context: Context, form: Form, stderr: Stderr, signal: AbortSignal): Promise<Print> {
@@ -86,12 +83,9 @@ async function writeAll(
   write: (text: string) => Promise<void>,
   onDelivered: (count: number) => void,
 ): Promise<void> {
-  for (let at = 0; at < texts.length; ) {
-    let end = at;
-    let length = 0;
-    while (end < texts.length && length < CHUNK_CHARACTERS) length += texts[end++]?.length ?? 0;
-    await write(texts.slice(at, end).join(''));
-    onDelivered(end - at);
-    at = end;
+  for (let at = 0; at < texts.length; at += TOGETHER) {
+    const chunk = texts.slice(at, at + TOGETHER);
+    await write(chunk.join(''));
+    onDelivered(chunk.length);
   }
 }

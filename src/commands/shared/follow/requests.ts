@@ -10,15 +10,10 @@ import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
 import { readJson, unexpected } from '../../../http/json.js';
 import type { Item, Query } from '../../../http/types.js';
 import { isObject } from '../../../json/parse.js';
+import type { EventSink } from './loop.js';
 
 /** Where answers go, and what the reading of a whole list has to know. */
-export interface AnswerSink {
-  /** `size` is the answer's weight in characters. */
-  emit(answer: FollowerAnswer, size?: number): void;
-  /** A promise while the one who takes the answers is behind. */
-  room(): Promise<void> | undefined;
-  /** Aborted when it is over. */
-  readonly signal: AbortSignal;
+export interface AnswerSink extends EventSink<FollowerAnswer> {
   readonly follower: Pick<Follower, 'known' | 'whole'>;
   /** The items as they are taken; as they came when absent. */
   admit?(items: readonly Item<Bicycle>[]): Item<Bicycle>[];

@@ -1,5 +1,6 @@
 // Prints notices while something is followed: lines for people, JSON lines for programs, bounded where nobody reads them.
 
+import { readTopic } from '../../../api/push.js';
 import type { Context } from '../../../context.js';
 import type { FleetError } from '../../../errors.js';
 import type { Lost, StreamEvent } from '../../../http/stream/events.js';
@@ -8,14 +9,15 @@ import { clean, escapeJson } from '../../../terminal/clean.js';
 import { showClock } from '../../../views/change.js';
 import { iso, streamLine, streamRecord } from '../../../views/stream.js';
 
+/** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */
+export type Form = 'lines' | 'json' | 'board' | 'page';
+
 export type LogFields = { readonly [field: string]: unknown };
 
 export type Stderr = ReturnType<typeof openStderr>;
 
 interface StderrOptions {
-  isJson: boolean;
-  /** The terminal is drawn on by something else. */
-  isMuted?: boolean;
+  form: Form;
   /** What a topic is, for people. */
   titleOf?: ((topic: string) => string) | undefined;
   /** Whether the topic has to be named, because there are several. */
@@ -36,14 +38,16 @@ const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 export function openStderr(context: Context, options: StderrOptions) {
   const { io, flags } = context;
   const { wallMs } = context.clock;
-  const { isJson, isMuted = false, namesTopic, titleOf = (topic) => topic } = options;
+  const { form, namesTopic, titleOf = (topic) => topic } = options;
+  const isJson = form === 'json';
   const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
   let lastLoss: Lost | undefined;
-  const leftOut = (lines: number) => {
+  const writeBounded = openBounded(io.stderr.write, (lines) => {
     const message = `${lines} lines were dropped here: the reader of stderr is too slow`;
-    return isJson ? record({ event: 'left-out', message }) : message;
-  };
-  const write = isMuted ? () => {} : openBounded(io.stderr.write, leftOut);
+    print(true, { event: 'left-out', message }, message);
+  });
+  // The board fills the terminal: what would be printed over it is on it already.
+  const write = form === 'board' && io.stderr.isTerminal ? () => {} : writeBounded;
   const record = (fields: LogFields) => escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
   /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
   const print = (always: boolean, fields: LogFields | undefined, line: string | undefined) => {
@@ -53,6 +57,10 @@ export function openStderr(context: Context, options: StderrOptions) {
   };
   const forTerminal = (line: string) =>
     wrap(line, io.stderr.isTerminal ? io.stderr.width() : undefined, BEHIND_CLOCK).join('\n');
+  /** Only with `--verbose`. */
+  const detail = (text: string) => {
+    if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
+  };
   const atNow = (line: string) => `${showClock(wallMs(), offsetMinutes)} ${line}`;
 
   return {
@@ -64,15 +72,20 @@ export function openStderr(context: Context, options: StderrOptions) {
     atNow,
     /** The fate of a stream. */
     stream(event: StreamEvent) {
-      if (event.type === 'open') lastLoss = undefined;
+      if (event.type === 'open') {
+        lastLoss = undefined;
+        const { topic, as = topic } = event;
+        const role = readTopic(as)?.role;
+        if (role !== undefined) detail(`subscribed as ${role}: ${as}`);
+      }
       // A night without network is one loss and a new line for each new reason, not a thousand lines.
       if (event.type === 'lost') {
         if (!isJson && lastLoss !== undefined && isSaid(event, lastLoss)) return;
         lastLoss = event;
       }
       print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic, titleOf));
-      if (event.type !== 'gap' || event.text === undefined || isJson || flags.verbose !== true) return;
-      write(clean(`  ${cutText(event.text, DETAIL_CHARACTERS)}`));
+      if (event.type === 'gap' && event.text !== undefined && !isJson)
+        detail(`  ${cutText(event.text, DETAIL_CHARACTERS)}`);
     },
     /** Something that could not be shown or filtered. */
     unshown({ kind, message }: FleetError, text: string) {
@@ -85,10 +98,7 @@ export function openStderr(context: Context, options: StderrOptions) {
     },
     /** A line of `--trace` or `--verbose`, as it is. */
     log: write,
-    /** Only with `--verbose`. */
-    detail(text: string) {
-      if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
-    },
+    detail,
     /** The last words; resolves when they were taken. `always` as for `print`. */
     async summary(always: boolean, fields: LogFields, lines: readonly string[]) {
       if (flags.quiet === true && !always) return;
@@ -104,7 +114,7 @@ function isSaid({ error, attempt, retryInMs, monotonicMs }: Lost, said: Lost): b
 }
 
 /** Writes lines; those that come while the reader is too far behind are counted, and said to be left out. */
-function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => string) {
+function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => void) {
   let waiting = 0;
   let leftOut = 0;
   const writeLine = (text: string) => {
@@ -118,7 +128,7 @@ function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines:
       if (waiting > 0 || leftOut === 0) return;
       const lines = leftOut;
       leftOut = 0;
-      writeLine(sayLeftOut(lines));
+      sayLeftOut(lines);
     });
   };
   return writeLine;

@@ -20,16 +20,10 @@ export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'r
 
 /** Follows the topics until the signal is aborted or one of them is closed for good. */
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
-  const { topics, sseUrl, role, log } = options;
+  const { topics, sseUrl, role } = options;
   const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
   // A proxy that is none will be none at the next try.
   network.routeTo(sseUrl);
-  const told = new Set<string>();
-  const sayRole = (topic: string) => {
-    const used = readTopic(topic)?.role;
-    if (used !== undefined && !told.has(topic)) log.detail?.(`subscribed as ${used}: ${topic}`);
-    told.add(topic);
-  };
   await followStream({
     ...options,
     idleMs: options.idle,
@@ -40,10 +34,6 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
         return targetsOf(sseUrl, topic, token, role);
       },
     })),
-    emit(event, size) {
-      if (event.type === 'open') sayRole(event.as ?? event.topic);
-      options.emit(event, size);
-    },
     apiVersion: settings.apiVersion.value,
     timeoutMs: settings.timeout.value,
     network,
@@ -61,4 +51,14 @@ export function targetsOf(sseUrl: URL, topic: string, token: string, role: Topic
 
 function targetOf(sseUrl: URL, topic: string): TopicTarget {
   return { topic, url: joinUrl(sseUrl, subscribePath(topic)) };
+}
+
+/**
+ * Whether the lists show this token every bicycle of the organizations, as far as its claims say. Observed: "operators see all of their
+ * organization; mechanics and renters the available ones and their own".
+ */
+export function seesAllOf(token: string, organizations: readonly string[]): boolean {
+  const affiliations = affiliationsOf(token);
+  const roles = organizations.map((organization) => affiliations.get(organization.toLowerCase()) ?? []);
+  return roles.every((held) => held.length === 0 || held.includes('admin') || held.includes('fleet_operator'));
 }

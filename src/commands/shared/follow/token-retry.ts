@@ -1,8 +1,8 @@
-// Starts what is followed: waits for a token, and warns of one that will expire.
+// Asks the token source again when it failed at the start (a token command is run again), and warns of a token that will expire.
 
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
-import { affiliationsOf, readExpiry, type TokenSource } from '../../../settings/token.js';
+import { readExpiry, type TokenSource } from '../../../settings/token.js';
 import { doublingPauseMs, sleep } from '../../../system/clock.js';
 import { showDuration } from '../../../terminal/time.js';
 import { openStderr } from './stderr.js';
@@ -34,16 +34,6 @@ export async function patiently(context: Context, forMs?: number): Promise<Conte
   return { ...context, token: async () => token, client: (overrides) => context.client({ ...overrides, token }) };
 }
 
-/**
- * Whether the lists show this token every bicycle of the organizations, as far as its claims say. Observed: "operators see all of their
- * organization; mechanics and renters the available ones and their own".
- */
-export function seesAllOf(token: string, organizations: readonly string[]): boolean {
-  const affiliations = affiliationsOf(token);
-  const roles = organizations.map((organization) => affiliations.get(organization.toLowerCase()) ?? []);
-  return roles.every((held) => held.length === 0 || held.includes('admin') || held.includes('fleet_operator'));
-}
-
 async function warnOfEnd({ clock, notice }: Context, source: TokenSource, forMs = SOON_MS): Promise<void> {
   const endsAtMs = readExpiry(await source.get()) ?? Number.POSITIVE_INFINITY;
   const leftMs = endsAtMs - clock.wallMs();
@@ -58,7 +48,7 @@ async function warnOfEnd({ clock, notice }: Context, source: TokenSource, forMs 
 async function waitForToken(context: Context, source: TokenSource, forMs = Number.POSITIVE_INFINITY): Promise<string> {
   const { clock, signal, io } = context;
   const startMs = clock.monotonicMs();
-  const stderr = openStderr(context, { isJson: io.isJson, namesTopic: false });
+  const stderr = openStderr(context, { form: io.isJson ? 'json' : 'lines', namesTopic: false });
   for (let attempt = 1; ; attempt++) {
     try {
       return await source.get();
