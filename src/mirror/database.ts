@@ -165,7 +165,7 @@ export function refusal(message: string, isQuery: boolean, cause: unknown): Flee
 export type Failures = readonly (readonly [codes: RegExp, kind: ErrorKind, what: string, hint?: string])[];
 
 /** What a code means for the database `where`; undefined where it is about the statement. */
-export function failureOf(failures: Failures, code: string, where: string, text: string, cause: unknown) {
+export function errorOfCode(failures: Failures, code: string, where: string, text: string, cause: unknown) {
   const [, kind, what, hint] = failures.find(([codes]) => codes.test(code)) ?? [];
   return kind && new FleetError(kind, `${where} ${what}: ${text}`, { hint, cause });
 }

@@ -10,8 +10,8 @@ import {
   type Database,
   databaseOf,
   type Engine,
+  errorOfCode,
   type Failures,
-  failureOf,
   type OpenOptions,
   type Rows,
   refusal,
@@ -250,6 +250,6 @@ function asPostgresError(error: unknown, { host, port, database }: Connection, i
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query only reads: ${text}`);
   const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
-  const found = isQuery && PASSING.test(code) ? undefined : failureOf(FAILURES, code, where, text, error);
+  const found = isQuery && PASSING.test(code) ? undefined : errorOfCode(FAILURES, code, where, text, error);
   return found ?? refusal(text, isQuery, error);
 }

@@ -14,8 +14,8 @@ import {
   type Database,
   databaseOf,
   type Engine,
+  errorOfCode,
   type Failures,
-  failureOf,
   MOST_VALUE_CHARACTERS,
   type OpenOptions,
   type Rows,
@@ -203,7 +203,7 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
   if (error instanceof FleetError || code === undefined) return error;
   const text = messageOf(error);
   if (isQuery && code === READ_ONLY) return usageError(`a query only reads: ${text}`);
-  return failureOf(FAILURES, String(code), path, text, error) ?? refusal(text, isQuery, error);
+  return errorOfCode(FAILURES, String(code), path, text, error) ?? refusal(text, isQuery, error);
 }
 
 /** What `node:sqlite` and libsql have in common, and by what each is told to hand out whole numbers and rows as arrays. */
