@@ -204,9 +204,9 @@ const ROOM_LINES: Record<string, number> = {
   'src/commands/profile': 117,
   'src/commands/sandbox': 272,
   'src/commands/shared/*.ts': 362,
-  'src/commands/shared/bulk': 1_733,
+  'src/commands/shared/bulk': 1_716,
   'src/commands/shared/follow': 629,
-  'src/commands/shared/input': 301,
+  'src/commands/shared/input': 281,
   'src/commands/shared/list': 698,
   'src/commands/watch': 927,
 };

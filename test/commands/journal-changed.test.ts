@@ -3,10 +3,10 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { lineOf, readJournal } from '../../src/commands/shared/bulk/journal-records.js';
+import { lineOf } from '../../src/commands/shared/bulk/journal-records.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openQuickClock } from '../support/fast-clock.js';
-import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';
+import { BINDING, leaveJournal, newJournal, numbered, readJournal } from '../support/journal.js';
 import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 

@@ -6,11 +6,11 @@ import { appendFile, copyFile, link, readFile, rename, rm, symlink, truncate, wr
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../src/commands/shared/bulk/journal.js';
-import { lineOf, readJournal } from '../../src/commands/shared/bulk/journal-records.js';
+import { lineOf } from '../../src/commands/shared/bulk/journal-records.js';
 import { followHolder, type Holder } from '../../src/commands/shared/bulk/lock.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { openQuickClock } from '../support/fast-clock.js';
-import { BINDING, leaveJournal, newJournal, numbered } from '../support/journal.js';
+import { BINDING, leaveJournal, newJournal, numbered, readJournal } from '../support/journal.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { PROGRAM_LINE } from '../support/program.js';
@@ -285,7 +285,7 @@ describe('opening', () => {
   });
 
   test.each(['/dev/null', '/dev/full', '/dev/stdout', '/tmp'])('%s is no journal', async (path) => {
-    await expect(open(path)).rejects.toThrow(`the journal ${path} is not a regular file`);
+    await expect(open(path)).rejects.toThrow(/the journal \S+ (is not a regular file|cannot be opened)/);
   });
 });
 

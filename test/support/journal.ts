@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lineOf } from '../../src/commands/shared/bulk/journal-records.js';
+import { emptyJournal, lineOf, readOn } from '../../src/commands/shared/bulk/journal-records.js';
 import { newFolder } from './folder.js';
 
 /** The path of a journal that is not there yet. */
@@ -46,6 +46,13 @@ export async function leaveJournal(path: string, { binding, start, sending }: Le
   ];
   const header = lineOf({ fleet_journal: 3, ...BINDING, ...binding });
   await writeFile(path, [header, ...numbered(records)].join(''));
+}
+
+/** Reads a journal that is whole in memory. Throws as readOn does. */
+export function readJournal(bytes: Buffer, path: string) {
+  const journal = emptyJournal();
+  readOn(journal, bytes, path);
+  return journal;
 }
 
 /** The lines of a run's records, numbered as it numbers them. */

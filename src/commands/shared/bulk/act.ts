@@ -1,16 +1,18 @@
 // Runs one action on one bicycle or alert, or on many, each at most once.
 
+import { BICYCLE } from '../../../api/bicycle.js';
 import { wholeUuid } from '../../../api/links.js';
 import type { Resource } from '../../../api/resource.js';
 import { nearest, unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import type { Item } from '../../../http/types.js';
+import { textOrNull } from '../../../json/parse.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
-import { readTargets, taskOf } from '../input/targets.js';
+import { parseRows } from '../input/targets.js';
 import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
-import { lookUpActions } from './evidence.js';
+import { describeBefore, lookUpActions } from './evidence.js';
 import type { BulkChange, BulkPlan, ChangeOptions, Task } from './plan.js';
 
 export interface ActOptions extends ChangeOptions {
@@ -18,14 +20,12 @@ export interface ActOptions extends ChangeOptions {
   field?: string[];
 }
 
-/** Fields that are added to the body of a request. */
-export type ActionFields = { readonly [name: string]: string };
-
 /** What is to be done; `verb` is the `type` of the request. */
 export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'explain' | 'lookAt'> {
   /** The state that it leads to, where that is known before any answer has shown it. */
   target: string | undefined;
-  fields: ActionFields;
+  /** Added to the body of the request. */
+  fields: { readonly [name: string]: string };
   /** What names the things to act on; undefined when they stand on stdin. */
   texts: readonly string[] | undefined;
   /** Finds the one that a text names. */
@@ -37,9 +37,18 @@ export async function runAction(context: Context, action: Action, options: ActOp
   const { resource, verb, fields, texts } = action;
   const { one, many } = resource;
   const body = JSON.stringify({ type: verb, ...fields });
-  const { tasks, repeated } =
-    texts === undefined ? await readTargets(context, resource) : await findTargets(context, action, texts);
-  const isSingle = texts !== undefined && tasks.length === 1 && repeated === 0;
+  const targets =
+    texts === undefined
+      ? parseRows(context, resource === BICYCLE ? 'all' : 'none')
+      : findTargets(context, action, texts);
+  const tasks = new Map<string, Task>();
+  let repeated = 0;
+  for await (const { uuid, fields } of targets) {
+    if (tasks.has(uuid)) repeated += 1;
+    else tasks.set(uuid, taskOf(uuid, fields));
+  }
+  if (repeated > 0) await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
+  const isSingle = texts !== undefined && tasks.size === 1 && repeated === 0;
   const plan: BulkPlan = {
     change: {
       ...action,
@@ -53,28 +62,31 @@ export async function runAction(context: Context, action: Action, options: ActOp
         shownBy: resource.shownBy(uuid),
       }),
     },
-    tasks,
+    tasks: [...tasks.values()],
     isStdin: texts === undefined,
     shape: { ...(isSingle ? ACTION : ACTIONS), noun: { one, many } },
     identity: { transition: verb, fields: JSON.stringify(Object.entries(fields).sort()) },
   };
-  try {
-    await carryOut(context, plan, options);
-  } finally {
-    if (repeated > 0) await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
-  }
+  await carryOut(context, plan, options);
 }
 
-/** Those that the texts name, each once; what is no whole UUID is looked up, and reported. */
-async function findTargets(context: Context, { resource, find }: Action, texts: readonly string[]) {
-  const targets = new Map<string, Task>();
+/** Those that the texts name; what is no whole UUID is looked up, and reported. */
+async function* findTargets(context: Context, { resource, find }: Action, texts: readonly string[]) {
   for (const text of texts) {
     const { uuid, item } = await find(text);
     const name = item?.value[resource.nameField];
     if (item !== undefined) await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
-    if (!targets.has(uuid)) targets.set(uuid, taskOf(uuid, item?.value));
+    yield { uuid, fields: item?.value ?? {} };
   }
-  return { tasks: [...targets.values()], repeated: texts.length - targets.size };
+}
+
+/** The task of changing a bicycle or alert, of which the fields are known that the input or a list has. */
+function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Task {
+  // What people know it by: a bicycle has a name, an alert a message.
+  const name = textOrNull(fields['name'] ?? fields['message']);
+  const before = describeBefore(fields);
+  const isKnown = before.state !== null || before.version !== null;
+  return { key: uuid, uuid, name, ...(isKnown ? { before } : {}) };
 }
 
 const STDIN = '-';
@@ -118,7 +130,7 @@ export function readWords(
 }
 
 /** Reads `--field NAME=VALUE`s into fields of the body, all of them texts. Throws a FleetError of kind `usage`. */
-export function readFields(texts: readonly string[] = []): ActionFields {
+export function readFields(texts: readonly string[] = []): Action['fields'] {
   const fields = new Map<string, string>();
   for (const text of texts) {
     const at = text.indexOf('=');

@@ -31,8 +31,8 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
   const isTrusted = options.unknown === 'resend';
   if (options.dryRun === true)
     return showRequests(context, plan, path === undefined ? undefined : await peekEntries(path, binding, isTrusted));
-  const say = (line: string) => void notice(line);
-  const journal = path === undefined ? undefined : await openJournal(path, binding, { clock, signal, say, isTrusted });
+  const journal =
+    path === undefined ? undefined : await openJournal(path, binding, { clock, signal, say: notice, isTrusted });
   const startedMs = clock.monotonicMs();
   const states = openStates(context);
   let run: BulkRun | undefined;
@@ -41,7 +41,7 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
     const { turns, doubts } = sortTasks(plan, journal?.before);
     const reporter = await openReporter(context, plan);
     const left = [...turns.filter(({ end }) => end === undefined), ...doubts].map(({ task }) => task);
-    if (options.yes !== true) await askWhereNeeded(context, plan, left);
+    if (options.yes !== true) await askBefore(context, plan, left);
     await journal?.begin(await readStart(context, plan.change));
     const beforeOf = (task: Task) => findBefore(plan, task, states);
     run = await openRun({ context, plan, options, journal, reporter, beforeOf });
@@ -72,15 +72,6 @@ async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: 
   if (before !== undefined || uuid === null || change.resource !== BICYCLE) return before ?? null;
   const found = await states.of(uuid);
   return found === undefined ? null : describeBefore(parseJson(found) as { [field: string]: unknown });
-}
-
-async function askWhereNeeded(context: Context, plan: BulkPlan, left: readonly Task[]): Promise<void> {
-  const { protected: isProtected } = await context.settings();
-  const { isGrave, isAlwaysAsked } = plan.change;
-  context.signal.throwIfAborted();
-  // "A profile can be marked protected": then every change asks, also one that else would not.
-  const isAsked = isProtected.value || left.length > 1 || isGrave || isAlwaysAsked === true;
-  if (left.length > 0 && isAsked) await askBefore(context, plan, left);
 }
 
 /** Sums up, and throws what the exit code is to be. */

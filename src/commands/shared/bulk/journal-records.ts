@@ -161,13 +161,6 @@ export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   journal.numbers.set(run, (journal.numbers.get(run) ?? 0) + count);
 }
 
-/** Reads a journal that is whole in memory. Throws as readOn does. */
-export function readJournal(bytes: Buffer, path: string): Journal {
-  const journal = emptyJournal();
-  readOn(journal, bytes, path);
-  return journal;
-}
-
 function takeLine(journal: Journal, line: string, path: string): void {
   const { record, isWhole } = parseLine(line) ?? {};
   const isHeader = record?.['fleet_journal'] !== undefined;

@@ -38,14 +38,11 @@ function lost(path: string, why: string, cause?: unknown): FleetError {
 
 /** Opens a regular file: a pipe or a device never ends, and remembers nothing. Throws a FleetError of kind `usage` where that cannot be. */
 async function openRegular(path: string, flags: number): Promise<FileHandle> {
-  let handle: FileHandle | undefined;
-  try {
-    // Not blocking: a named pipe without a writer would hang before it can be refused.
-    if (!isDeviceName(path)) handle = await open(path, flags | constants.O_NONBLOCK, 0o666);
-  } catch (error) {
-    const isOther = hasCode(error, 'ENXIO') || hasCode(error, 'EISDIR');
-    if (!isOther) throw unusable(path, `cannot be opened: ${reasonOf(error)}`, error);
-  }
+  // Not blocking: a named pipe without a writer would hang before it can be refused.
+  const opening = isDeviceName(path) ? undefined : open(path, flags | constants.O_NONBLOCK, 0o666);
+  const handle = await opening?.catch((error: unknown) => {
+    throw unusable(path, `cannot be opened: ${reasonOf(error)}`, error);
+  });
   if (handle !== undefined && fstatSync(handle.fd).isFile()) return handle;
   await handle?.close();
   throw unusable(path, 'is not a regular file');
@@ -56,15 +53,14 @@ const BLOCK_BYTES = 64 * 1024 * 1024;
 
 /** Takes in the whole lines that follow what was read, block by block. */
 async function readOn(journal: records.Journal, handle: FileHandle, path: string): Promise<void> {
-  const block = Buffer.allocUnsafe(BLOCK_BYTES);
   for (let from = -1; journal.bytes !== from; ) {
     from = journal.bytes;
-    const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, from).catch((error: unknown) => {
+    const block = Buffer.alloc(Math.min(Math.max(fstatSync(handle.fd).size - from, 0), BLOCK_BYTES));
+    const { bytesRead } = await handle.read(block, 0, block.length, from).catch((error: unknown) => {
       throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
     });
     records.readOn(journal, block.subarray(0, bytesRead), path);
-    if (bytesRead === BLOCK_BYTES && journal.bytes === from)
-      throw unusable(path, 'has a line that no record is as long as');
+    if (bytesRead === BLOCK_BYTES && journal.bytes === from) throw unusable(path, 'has a line longer than any record');
   }
 }
 

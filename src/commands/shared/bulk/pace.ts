@@ -3,10 +3,8 @@
 import { pauseBefore } from '../../../http/retry.js';
 import type { Clock } from '../../../system/clock.js';
 
-/** So many failures in a row make everybody wait, longer each time. */
+/** So many failures in a row make everybody wait, longer each time; more of them stop the run (run.ts). */
 const FAILURES_BEFORE_A_PAUSE = 3;
-/** So many in a row are no bad luck: the service is down, and the rest is better left untouched. */
-const OUTAGE_FAILURES = 20;
 
 export interface GateOptions {
   /** The most requests in flight. */
@@ -57,17 +55,17 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   return {
     enter,
     /**
-     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns whether the
-     * failures in a row, of whichever worker, are an outage.
+     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns how many
+     * failed in a row, of whichever worker.
      */
-    leave(isWell: boolean): boolean {
+    leave(isWell: boolean): number {
       inFlight -= 1;
       failuresInARow = isWell ? 0 : failuresInARow + 1;
       const pauses = failuresInARow - FAILURES_BEFORE_A_PAUSE + 1;
       if (isWell) limit = Math.min(most, limit + 1 / limit);
       else if (pauses > 0) hold(pauseBefore(pauses, clock.random), `${failuresInARow} failures in a row`);
       admit();
-      return failuresInARow >= OUTAGE_FAILURES;
+      return failuresInARow;
     },
     /** Gives the leave back, makes everybody wait for that many milliseconds, and waits for leave again. */
     pause(milliseconds: number, why: string): Promise<boolean> {

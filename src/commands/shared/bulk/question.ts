@@ -16,7 +16,7 @@ const EXAMPLES_SHOWN = 3;
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks whether so many shall be changed, of which the first are given; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
+ * Asks whether so many shall be changed, where that needs an answer: of which the first are given; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
  * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
 export async function askBefore(
@@ -24,10 +24,14 @@ export async function askBefore(
   { change, isStdin }: BulkPlan,
   tasks: readonly Task[],
 ): Promise<void> {
-  const { resource, verb, command, isGrave } = change;
+  const { resource, verb, command, isGrave, isAlwaysAsked } = change;
   const { one, many } = resource;
   const { profile, baseUrl, protected: isProtected } = await context.settings();
   const count = tasks.length;
+  context.signal.throwIfAborted();
+  // "A profile can be marked protected": then every change asks, also one that else would not.
+  const isAsked = isProtected.value || count > 1 || isGrave || isAlwaysAsked;
+  if (count === 0 || isAsked !== true) return;
   const isGraveOne = isGrave && count === 1;
   const shown = tasks.slice(0, EXAMPLES_SHOWN);
   const labels = await Promise.all(shown.map((task) => describeTask(context, change, task, isGraveOne)));

@@ -42,8 +42,8 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
     /** Starts the clock and the progress: questions are answered. */
     begin(): void {
       startedAt = clock.monotonicMs();
-      const meter = openMeter(change.verb, tasks.length, startedAt);
-      const draw = () => meter(clock.monotonicMs(), sum(OUTCOMES), badCount());
+      const draw = () =>
+        drawMeter(change.verb, tasks.length, sum(OUTCOMES), badCount(), clock.monotonicMs() - startedAt);
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
     count,
@@ -62,8 +62,6 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
       }
       await writer.write(ready);
     },
-    /** A line on stderr. */
-    say: (line: string) => void context.notice(line),
     /** Writes what is left and takes the progress off. */
     async end(): Promise<void> {
       progress?.end();
@@ -86,17 +84,15 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
 }
 
 /** The progress line: how many ended, how fast, how long it takes. */
-function openMeter(verb: string, total: number, startedAt: number) {
-  return (now: number, ended: number, bad: number): string => {
-    const perSecond = now === startedAt ? 0 : (ended / (now - startedAt)) * 1000;
-    const parts = [
-      `${drawBar(ended / total, BAR_COLUMNS).padEnd(BAR_COLUMNS, '░')} ${ended} of ${total}`,
-      `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
-      bad > 0 ? `${bad} not done` : 'none failed',
-      ...(perSecond === 0 ? [] : [`${showDuration(((total - ended) / perSecond) * 1000)} left`]),
-    ];
-    return `${verb} ${parts.join(', ')}`;
-  };
+function drawMeter(verb: string, total: number, ended: number, bad: number, milliseconds: number): string {
+  const perSecond = milliseconds === 0 ? 0 : (ended / milliseconds) * 1000;
+  const parts = [
+    `${drawBar(ended / total, BAR_COLUMNS).padEnd(BAR_COLUMNS, '░')} ${ended} of ${total}`,
+    `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
+    bad > 0 ? `${bad} not done` : 'none failed',
+    ...(perSecond === 0 ? [] : [`${showDuration(((total - ended) / perSecond) * 1000)} left`]),
+  ];
+  return `${verb} ${parts.join(', ')}`;
 }
 
 /** Opens the way to stdout: lines for people once all results are there, every other format as they come. */

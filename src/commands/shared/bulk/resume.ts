@@ -31,7 +31,7 @@ export async function settleDoubts(run: BulkRun, doubts: readonly Doubt[], start
     const unknown = decided.filter((one) => one.kind === 'unknown');
     left = unknown.map(turnOf);
     await send(run, [...untouched, ...done].map(turnOf));
-    run.reporter.say(
+    void run.context.notice(
       `${doubts.length} without an answer in an earlier run: ${done.length} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
     if (over.aborted || unknown.length === 0) return;
@@ -48,15 +48,13 @@ export async function settleDoubts(run: BulkRun, doubts: readonly Doubt[], start
   }
 }
 
-async function waitUntilSettled(
-  { context, reporter, over }: BulkRun,
-  doubtCount: number,
-  untilMs: number,
-): Promise<void> {
+async function waitUntilSettled({ context, over }: BulkRun, doubtCount: number, untilMs: number): Promise<void> {
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
   const seconds = Math.ceil(restMs / 1000);
-  reporter.say(`${count(doubtCount, 'request')} of an earlier run may still arrive; waiting ${seconds} s (--settle)`);
+  void context.notice(
+    `${count(doubtCount, 'request')} of an earlier run may still arrive; waiting ${seconds} s (--settle)`,
+  );
   await sleep(context.clock, restMs, over);
 }
 

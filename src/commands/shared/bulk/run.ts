@@ -6,7 +6,7 @@ import { asFleetError, FleetError } from '../../../errors.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import { sleep } from '../../../system/clock.js';
 import { ReaderLeft } from '../../../terminal/delivery.js';
-import { type ChangeResult, isBad } from '../../../views/action.js';
+import { isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
 import { endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
@@ -32,6 +32,9 @@ export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
 const BULK_PATIENCE = 8;
 
+/** So many failures in a row, of whichever worker, are no bad luck: the service is down, and the run stops; the rest is better left untouched. */
+const OUTAGE_FAILURES = 20;
+
 /** The pause before a request is sent again that met another save of the same bicycle. */
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
@@ -40,20 +43,20 @@ const REST_LIMIT_MS = 500;
 
 /** Opens a run, which knows what the journal knows. */
 export async function openRun(options: BulkOptions) {
-  const { context, plan, journal, reporter } = options;
+  const { context, plan, journal } = options;
   const retries = (await context.settings()).retries.value;
   const { clock, signal } = context;
   const stopped = new AbortController();
   const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
   const most = options.options.concurrency;
-  const gate = openGate({ most, clock, over, say: reporter.say });
+  const gate = openGate({ most, clock, over, say: context.notice });
   const { givenUp, close } = openPatience(context, () => {
     const count = gate.inFlight();
-    if (count > 0) reporter.say(waitingFor(count));
+    if (count > 0) void context.notice(waitingFor(count));
   });
   // Every worker listens, and there can be 64: no leak that Node should warn of.
   setMaxListeners(0, over, givenUp);
-  const run = {
+  return {
     ...options,
     client: await context.client({ signal: givenUp }),
     gate,
@@ -72,19 +75,6 @@ export async function openRun(options: BulkOptions) {
     /** False when a stop left no time to report all that was not sent. */
     isWhole: true,
   };
-  for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
-  return run;
-}
-
-function learn(
-  { shown }: Pick<BulkRun, 'shown'>,
-  { outcome, status, state }: ChangeResult,
-  madeUuid: string | null,
-): void {
-  if (outcome !== 'done') return;
-  // A state that no answer shows, but evidence, may have come later.
-  if (state !== null && status !== null) shown.reached.add(state);
-  if (madeUuid !== null) shown.made.add(madeUuid);
 }
 
 /**
@@ -97,7 +87,11 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   const { key, creation } = task;
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
-  learn(run, result, about.uuid);
+  if (!isBad(result.outcome)) {
+    // A state that no answer shows, but evidence, may have come later.
+    if (result.state !== null && result.status !== null) run.shown.reached.add(result.state);
+    if (about.uuid !== null) run.shown.made.add(about.uuid);
+  }
   try {
     if (isRecorded) await journal?.record(key, result, about);
     if (answer !== undefined) await plan.show?.(answer);
@@ -183,7 +177,7 @@ async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
   const { error, isFatal, isWell = false, result } = end;
   if (hasLeave && sentAtMs !== undefined) result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
   if (isFatal) stop(error);
-  if (hasLeave && gate.leave(isWell)) stop(error);
+  if (hasLeave && gate.leave(isWell) >= OUTAGE_FAILURES) stop(error);
   if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
   return { ...end, isRecorded: sentAtMs !== undefined };
 }
@@ -206,7 +200,7 @@ async function exchange(
   announce: () => Promise<void>,
   pause: (milliseconds: number, failure: FleetError) => Promise<void>,
 ): Promise<HttpAnswer> {
-  const { client, plan, patience, journal, reporter, over } = run;
+  const { context, client, plan, patience, journal, over } = run;
   const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
   const { change } = plan;
   // An edit names the version that it read, which stays an old one.
@@ -215,20 +209,19 @@ async function exchange(
     try {
       return await client.send(request);
     } catch (error) {
-      if (error === HELD_BACK && !over.aborted) {
+      if (!(error instanceof FleetError) || over.aborted) throw error;
+      if (error === HELD_BACK) {
         const seconds = ((journal?.silentMs() ?? 0) / 1000).toFixed(1);
-        reporter.say(`this process was stopped for ${seconds} s; checking that no other run took over the journal`);
-        await announce();
-      } else if (error instanceof FleetError && change.mayTryOtherwise?.(error, request) === true && !over.aborted)
-        await announce();
-      else if (mayRepeat && error instanceof FleetError && isConcurrentEdit(error)) {
+        const why = `this process was stopped for ${seconds} s`;
+        void context.notice(`${why}; checking that no other run took over the journal`);
+      } else if (mayRepeat && isConcurrentEdit(error)) {
         mayRepeat = false;
         // It is one bicycle's own: nobody else waits for it.
-        await sleep(run.context.clock, CONCURRENT_EDIT_PAUSE_MS, over).catch(() => {
+        await sleep(context.clock, CONCURRENT_EDIT_PAUSE_MS, over).catch(() => {
           throw error;
         });
-        await announce();
-      } else throw error;
+      } else if (change.mayTryOtherwise?.(error, request) !== true) throw error;
+      await announce();
     }
   }
 }

@@ -1,34 +1,15 @@
 // The bicycles or alerts on stdin: UUIDs, JSON lines, a JSON array or CSV, read and checked to the end before anything is sent.
 
-import { BICYCLE } from '../../../api/bicycle.js';
 import { wholeUuid } from '../../../api/links.js';
-import type { Resource } from '../../../api/resource.js';
 import type { Context } from '../../../context.js';
 import { type FleetError, usageError } from '../../../errors.js';
-import { textOrNull } from '../../../json/parse.js';
 import { readLines } from '../../../terminal/stdin.js';
-import { describeBefore } from '../bulk/evidence.js';
-import type { Task } from '../bulk/plan.js';
 import { shorten } from '../list/pick-one.js';
 import { readRows, Unreadable } from './rows.js';
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
 /** More than any fleet has; an input that never ends has them at some time. */
 const MOST_TARGETS = 1_000_000;
-
-/**
- * What is to be acted on from stdin, each once, and how often one came again. Throws a FleetError of kind `usage` that names the line, and
- * the signal's reason as soon as it is aborted.
- */
-export async function readTargets(context: Context, resource: Resource): Promise<{ tasks: Task[]; repeated: number }> {
-  const tasks = new Map<string, Task>();
-  let repeated = 0;
-  for await (const row of parseRows(context, resource === BICYCLE ? 'all' : 'none')) {
-    if (tasks.has(row.uuid)) repeated += 1;
-    else tasks.set(row.uuid, taskOf(row.uuid, row.fields));
-  }
-  return { tasks: [...tasks.values()], repeated };
-}
 
 /** A row that names its bicycle or alert; of a plain UUID nothing else is known. */
 export interface TargetRow {
@@ -84,15 +65,6 @@ function readUuid(written: unknown, line: number): string {
   const uuid = wholeUuid(text.trim());
   if (uuid !== undefined) return uuid;
   throw badLine(line, text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`);
-}
-
-/** The task of changing a bicycle or alert, of which the fields are known that the input or a list has. */
-export function taskOf(uuid: string, fields: TargetRow['fields'] = {}): Task {
-  // What people know it by: a bicycle has a name, an alert a message.
-  const name = textOrNull(fields['name'] ?? fields['message']);
-  const before = describeBefore(fields);
-  const isKnown = before.state !== null || before.version !== null;
-  return { key: uuid, uuid, name, ...(isKnown ? { before } : {}) };
 }
 
 export function badLine(number: number, what: string): FleetError {
