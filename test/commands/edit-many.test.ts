@@ -34,6 +34,23 @@ const now = (uuid = '') =>
 const changesSince = (before: number, { requests } = service()) =>
   requests.slice(before).filter(({ method }) => method !== 'GET');
 
+test('several that are named get the same fields, each once, with one question and one report', async () => {
+  const [one, two, three] = usual();
+  const before = service().requests.length;
+  const texts = [one?.uuid ?? '', two?.name ?? '', three?.uuid.slice(0, 8) ?? '', one?.name ?? ''];
+  const several = async (...args: string[]) =>
+    runFleet(['bicycles', 'edit', ...args, '--description', 'swapped'], { env: await environmentOf(service()) });
+  expect((await several(...texts)).code).toBe(2);
+  expect((await several(...texts, '-', '--yes')).stderr).toContain('"-" goes with no other bicycle');
+  expect(changesSince(before)).toEqual([]);
+  const run = await several(...texts, '--yes');
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 bicycles: 3 done')]);
+  expect([one, two, three].map((each) => now(each?.uuid))).toEqual(
+    [one, two, three].map((each) => expect.objectContaining({ name: each?.name, description: 'swapped' })),
+  );
+  expect(changesSince(before)).toHaveLength(3);
+});
+
 test.each(['csv', 'jsonl', 'xlsx'])('%s: names of every kind, and the other columns as fields', async (format) => {
   const [one, two, three] = usual();
   const rows: { [field: string]: string }[] = [

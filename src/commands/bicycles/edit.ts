@@ -1,34 +1,65 @@
-// `fleet bicycles edit`: changes fields of one bicycle by the operation that section 4.4 of the interface announces.
+// `fleet bicycles edit`: changes fields of the bicycles that are named, by the operation that section 4.4 of the interface announces.
 
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { canAsk } from '../../terminal/prompt.js';
-import { ACTION } from '../../views/action.js';
+import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
 import { describe } from '../shared/list/pick-one.js';
-import { carryOutEdits, type EditOptions, METHOD_NOT_SERVED, prepareEdit, readValue, SUBJECT } from './edit-change.js';
+import {
+  carryOutEdits,
+  type Edit,
+  type EditOptions,
+  METHOD_NOT_SERVED,
+  prepareEdit,
+  readValue,
+  SUBJECT,
+} from './edit-change.js';
 import { refuseFlags, textsOf } from './fields.js';
 import { findBicycle } from './find.js';
 import { EDIT_METHODS, type EditMethod } from './flag-values.js';
 import { printAnswer } from './get.js';
 
-/** Changes one bicycle. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
-export async function editBicycle(context: Context, text: string, options: EditOptions): Promise<void> {
-  refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
+/** Changes the bicycles alike. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
+export async function editBicycles(context: Context, texts: readonly string[], options: EditOptions): Promise<void> {
+  if (texts.includes('-'))
+    throw usageError('"-" goes with no other bicycle', 'pipe the rows into: fleet bicycles edit -');
   const asked = readChanges(context, options);
-  const { uuid, item: found } = await findBicycle(context, text);
-  const edit = await prepareEdit(context, await context.client(), uuid, async (before) => {
-    const wanted = new Map<string, unknown>();
-    for (const [field, valueFor] of asked) wanted.set(field, await valueFor(before[field]));
-    return Object.fromEntries(wanted);
-  });
-  const label = describe(uuid, edit.task.name);
+  const edits = new Map<string, Edit>();
+  let isFound = false;
+  for (const text of texts) {
+    const { uuid, item } = await findBicycle(context, text);
+    isFound ||= item !== undefined;
+    const edit = await prepareEdit(context, await context.client(), uuid, async (before) => {
+      const wanted = new Map<string, unknown>();
+      for (const [field, valueFor] of asked) wanted.set(field, await valueFor(before[field]));
+      return Object.fromEntries(wanted);
+    });
+    edits.set(uuid, edit);
+  }
+  const [first, ...others] = edits.values();
+  if (first === undefined || others.length > 0)
+    return carryOutEdits(
+      context,
+      [...edits.values()],
+      options,
+      { shape: ACTIONS, isStdin: false },
+      { isAlwaysAsked: true },
+    );
+  await editOne(context, first, isFound, options);
+}
+
+/** Changes one bicycle, and prints it as it is then. */
+async function editOne(context: Context, edit: Edit, isFound: boolean, options: EditOptions): Promise<void> {
+  refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
+  const { uuid } = edit.task;
+  const label = describe(String(uuid), edit.task.name);
   if (edit.changed.length === 0) return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
   // Off a terminal a whole UUID is as sure as --yes.
-  const isAlwaysAsked = found !== undefined || canAsk(context);
+  const isAlwaysAsked = isFound || canAsk(context);
   const explain = (error: FleetError) => explainFailure(error, label, options.method);
   const plan = { shape: ACTION, isStdin: false, show };
   await carryOutEdits(context, [edit], options, plan, { isAlwaysAsked, explain });

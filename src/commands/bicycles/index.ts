@@ -135,11 +135,11 @@ function addEdit(bicycles: Command, run: Run): void {
       bicycles,
       [
         'edit',
-        'change fields of a bicycle, or of many from a file',
-        `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name,
+        'change fields of bicycles, or of many from a file',
+        `Change fields of one bicycle, or the same fields of several. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name,
 and null clears a field. PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
 The version that was read is sent too, so that the edit of somebody else is not overwritten.
-- reads many from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
+With "-" they come from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
 of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing.`,
       ],
       ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
@@ -147,7 +147,7 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
         'preview the changes of a table, also from .xlsx',
         "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
       ],
-    ).argument('<bicycle>', `${BICYCLE_ARGUMENT}; - for stdin`, anyText(BICYCLES)),
+    ).argument('<bicycle...>', `${BICYCLE_ARGUMENT}; - for stdin`, collectWith(BICYCLES)),
   )
     .option('--note <text>', 'note of the operators')
     .option(
@@ -162,9 +162,9 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
     )
     .option('-y, --yes', 'do not ask');
   addBulkFlags(edit).action(
-    run(async () => async (context, bicycle: string, options: EditOptions) => {
-      if (bicycle === '-') await (await import('./edit-many.js')).editMany(context, options);
-      else await (await import('./edit.js')).editBicycle(context, bicycle, options);
+    run(async () => async (context, bicycles: string[], options: EditOptions) => {
+      if (`${bicycles}` === '-') await (await import('./edit-many.js')).editMany(context, options);
+      else await (await import('./edit.js')).editBicycles(context, bicycles, options);
     }),
   );
 }

@@ -44,7 +44,7 @@ export function addMirror(program: Command, run: Run): void {
     mirror,
     ['status', 'show how old and how complete the mirror is', STATUS],
     ['how old, how complete, which gaps', 'fleet mirror status'],
-    ['only when it is current', 'fleet mirror status -q && fleet bicycles list --offline --all -o csv'],
+    ['only when it is current', 'fleet mirror status > /dev/null && fleet bicycles list --offline --all -o csv'],
   ).action(run(async () => (await import('./status.js')).showMirrorStatus));
   addMirrorVerb(
     mirror,
