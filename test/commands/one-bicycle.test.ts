@@ -278,7 +278,7 @@ describe('edit', () => {
     ];
     const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, ...flags]);
     expect(ran.code).toBe(9);
-    expect(ran.stderr).toContain('error: the service left as it was: name (Emmy 0001) (HTTP 200, ');
+    expect(ran.stderr).toContain('error: the service ignored the change of: name (Emmy 0001) (HTTP 200, ');
     expect(ran.stderr).toContain(`hint: ${hint}`);
     expect(ran.stdout).toMatch(/^Emmy 0001 +available /m);
     const json = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, ...flags, '--json']);
@@ -295,7 +295,7 @@ describe('edit', () => {
     const ignore: Service['edit'] = (_asked, bicycle) => [200, bicycle];
     const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, '--field', 'nonsense=1']);
     expect(ran.code).toBe(9);
-    expect(ran.stderr).toContain('the service left as it was: nonsense (not in its answer)');
+    expect(ran.stderr).toContain('the service ignored the change of: nonsense (not in its answer)');
   });
 
   test.each([

@@ -701,11 +701,11 @@ function judgeLast(history: History): string[] {
   );
   return [...last].flatMap(([uuid, id]) => {
     const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
-    // Two connections keep no order between them, and of one second nothing else tells it.
+    // Two connections keep no order between them, nor does a list that lags, and of one second nothing else tells it.
     const [one, other] = [id, newest].map((each) =>
       Math.floor((made.find((change) => change.id === each)?.atMs ?? 0) / 1000),
     );
-    if (hasTwo === true && !hasVersions && one === other) return [];
+    if ((hasTwo === true || lagMs > 0) && !hasVersions && one === other) return [];
     // An old list that says tomorrow looks newer than today.
     if (hasFuture && !hasVersions && lagMs > 0 && uuid?.endsWith('0'.repeat(12))) return [];
     return newest === id ? [] : [`the last line of ${uuid} says ${id}, and ${newest} had been shown`];

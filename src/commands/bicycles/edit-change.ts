@@ -153,7 +153,7 @@ function findIgnored({ before, changed }: Edit, { text, status, trace }: HttpAns
   if (left.length === 0) return undefined;
   const rest = left.length < changed.length ? 'the other fields were changed' : 'nothing was changed';
   const hint = `${rest}; some fields can be edited in some states only`;
-  return new FleetError('partial', `the service left as it was: ${left.join(', ')}`, { status, trace, hint });
+  return new FleetError('partial', `the service ignored the change of: ${left.join(', ')}`, { status, trace, hint });
 }
 
 /** A value longer than this is cut: it is only to be recognised. */

@@ -11,7 +11,7 @@ export function addDoctor(program: Command, run: Run): void {
     [
       'doctor',
       'find out what is wrong with settings, network or service',
-      `Check everything that a command needs, a row a check: failures first, then warnings, then what is ok, with what
+      `Check everything that a command needs, one row per check: failures first, then warnings, then what is ok, with what
 to do next. Checks settings and their sources, file modes, token, proxy, HTTP, the prefix of the address,
 API version, organization, clock and push channel. Changes nothing; a request or a token command takes 5 s at most.
 

@@ -49,7 +49,7 @@ export function addWatch(program: Command, run: Run): void {
     )
     .option(
       '--where <condition>',
-      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must hold)',
+      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)',
       readCondition(),
     );
   addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition())))

@@ -84,7 +84,7 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
     .option(...ORGANIZATION_FLAG)
     .option(
       '--where <condition>',
-      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must hold)',
+      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)',
       readCondition(vocabulary),
     )
     .option(...OFFLINE)
