@@ -6,8 +6,8 @@ import { FleetError } from '../../src/errors.js';
 import { CatchUp } from '../../src/follower/catch-up.js';
 import type { AnswerOf, FollowerOutput as Output, Report } from '../../src/follower/events.js';
 import { KnownFleet } from '../../src/follower/known-fleet.js';
+import { MemoryStore } from '../../src/follower/memory-store.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
-import { MemoryStore } from '../../src/follower/store.js';
 import type { Page } from '../../src/http/types.js';
 import type { Moment } from '../../src/system/clock.js';
 

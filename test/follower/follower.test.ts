@@ -5,7 +5,7 @@ import type { Bicycle } from '../../src/api/bicycle.js';
 import { FleetError } from '../../src/errors.js';
 import type { FollowerEvent, FollowerOutput } from '../../src/follower/events.js';
 import { Follower } from '../../src/follower/follower.js';
-import { MemoryStore } from '../../src/follower/store.js';
+import { MemoryStore } from '../../src/follower/memory-store.js';
 import type { Moment } from '../../src/system/clock.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { uuidOfMessage } from '../../src/api/push.js';
 import { KnownFleet } from '../../src/follower/known-fleet.js';
+import { KNOWN_LIMIT, MemoryStore } from '../../src/follower/memory-store.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
-import { KNOWN_LIMIT, MemoryStore } from '../../src/follower/store.js';
 import type { Moment } from '../../src/system/clock.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';

@@ -40,22 +40,15 @@ export async function editBicycles(context: Context, texts: readonly string[], o
     edits.set(uuid, edit);
   }
   const [first, ...others] = edits.values();
-  if (first === undefined || others.length > 0)
-    return carryOutEdits(
-      context,
-      [...edits.values()],
-      options,
-      { shape: ACTIONS, isStdin: false },
-      { isAlwaysAsked: true },
-    );
-  await editOne(context, first, isFound, options);
+  if (first !== undefined && others.length === 0) return editOne(context, first, isFound, options);
+  const plan = { shape: ACTIONS, isStdin: false };
+  await carryOutEdits(context, [...edits.values()], options, plan, { isAlwaysAsked: true });
 }
 
 /** Changes one bicycle, and prints it as it is then. */
 async function editOne(context: Context, edit: Edit, isFound: boolean, options: EditOptions): Promise<void> {
   refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
-  const { uuid } = edit.task;
-  const label = describe(String(uuid), edit.task.name);
+  const label = describe(edit.task.uuid ?? '', edit.task.name);
   if (edit.changed.length === 0) return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
   // Off a terminal a whole UUID is as sure as --yes.

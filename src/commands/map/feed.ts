@@ -1,7 +1,7 @@
 // What the tabs of a served page are told: the fleet as a whole, and after it what changed, in numbered updates. Without I/O.
 
 import type { Bicycle } from '../../api/bicycle.js';
-import { KNOWN_LIMIT } from '../../follower/store.js';
+import { KNOWN_LIMIT } from '../../follower/memory-store.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Alerts, FeedEntry, FieldTexts, Link, PageRow, Payload, Tiles, Update } from '../../page/payload.js';
 import { changeText, type ShownEntry } from '../../views/change.js';

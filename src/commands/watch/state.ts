@@ -9,7 +9,7 @@ import { FleetError, messageOf } from '../../errors.js';
 import type { FollowerAnswer, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
 import type { Change, KnownFleet } from '../../follower/known-fleet.js';
-import { MemoryStore } from '../../follower/store.js';
+import { MemoryStore } from '../../follower/memory-store.js';
 import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { Moment } from '../../system/clock.js';

@@ -1,7 +1,7 @@
 // `fleet watch`: drives the follower of a watch, and prints or draws what it finds.
 
 import type { Context } from '../../context.js';
-import { KNOWN_LIMIT } from '../../follower/store.js';
+import { KNOWN_LIMIT } from '../../follower/memory-store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { every, momentOf } from '../../system/clock.js';
 import { type CommonEffect, type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
