@@ -179,7 +179,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/*.ts': 1_449,
   'src/http/stream': 555,
   'src/json': 241,
-  'src/mirror': 1_925,
+  'src/mirror': 1_920,
   'src/page': 1_693,
   'src/sandbox': 2_467,
   'src/settings': 946,

@@ -23,7 +23,7 @@ export type WriteStep =
 
 export const CHANGE_COLUMNS = ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'];
 
-interface Entry extends Omit<RowFacts, 'raw'> {
+interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   known: KnownBicycle;
   /** Undefined when `known` has become another, and between batches. */
   raw: string | undefined;
@@ -186,7 +186,8 @@ export class Ledger implements FleetStore {
       const { known } = entry;
       if (entry.isDirty) {
         entry.raw ??= writeJson(known.bicycle);
-        bicycles.push(bicycleRow(known.bicycle, { ...entry, raw: entry.raw }));
+        const gone = known.goneMs === undefined ? null : utcOfMs(known.goneMs);
+        bicycles.push(bicycleRow(known.bicycle, { ...entry, gone, raw: entry.raw }));
         entry.isDirty = false;
       }
       entry.raw = undefined;
@@ -223,7 +224,7 @@ export class Ledger implements FleetStore {
     const received = utcOfMs(from.receivedMs);
     const raw = from.json ?? writeJson(known.bicycle);
     const { followed } = from;
-    const facts = { uuid, raw, followed, gone: null, firstSeen: received, lastSeen: received };
+    const facts = { uuid, raw, followed, firstSeen: received, lastSeen: received };
     this.#entries.set(uuid, { ...facts, known, isDirty: true });
     this.#size++;
     if (from.isFirstReading) return;
@@ -233,15 +234,14 @@ export class Ledger implements FleetStore {
   }
 
   #update(entry: Entry, known: KnownBicycle, from: Origin, isPlausible: boolean) {
-    const before = entry.known.bicycle;
+    const { bicycle: before, goneMs } = entry.known;
     const after = known.bicycle;
     entry.known = known;
     const { source } = from;
     const received = utcOfMs(from.receivedMs);
     const version = versionValue(after.concurrency_version);
-    if (entry.gone !== null && known.goneMs === undefined) {
-      this.#record(received, received, entry.uuid, version, 'gone', JSON.stringify(entry.gone), 'null', source);
-      entry.gone = null;
+    if (goneMs !== undefined && known.goneMs === undefined) {
+      this.#record(received, received, entry.uuid, version, 'gone', JSON.stringify(utcOfMs(goneMs)), 'null', source);
       entry.isDirty = true;
       this.#size++;
     }
@@ -299,7 +299,6 @@ function entryOf(row: Row, recent: Recent): Entry {
     },
     raw,
     followed: row['followed'] as string | null,
-    gone: row['gone'] as string | null,
     firstSeen: String(row['first_seen']),
     lastSeen: String(row['last_seen']),
     isDirty: false,

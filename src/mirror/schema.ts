@@ -198,28 +198,27 @@ function partitionOf(utc: string): string {
 export async function turnPartitions(database: Database, nowMs: number, beforeMs = 0): Promise<void> {
   if (database.kind === 'sqlite') return;
   const now = new Date(nowMs);
-  const [first = '', second = '', third = ''] = [0, 1, 2].map((ahead) =>
-    utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead)),
-  );
+  const monthAt = (ahead: number) => utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
   const turning = database.transaction(async () => {
     await database.all(ALONE);
     // Who reads for long keeps the others waiting for no longer.
     await database.all("SET LOCAL lock_timeout = '2s'");
-    for (const [from, until] of [[first, second] as const, [second, third] as const]) {
+    for (const ahead of [0, 1]) {
+      const [from, until] = [monthAt(ahead), monthAt(ahead + 1)];
       const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
       // The first partition may have a part of it, and the one for the rest some of its changes.
       await database.all(
         `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
       );
     }
-    const rows = await database.all(
-      "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$'",
-    );
     const oldest = partitionOf(utcOfMs(beforeMs));
-    const months = rows.map(({ name }) => String(name)).filter((name) => name <= oldest);
+    const months = await database.all(
+      "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$' AND relname <= ?",
+      [oldest],
+    );
     // The first partition ends where the first of these begins.
-    const over = months.length === 0 ? [] : ['changes_before', ...months.filter((name) => name < oldest)];
-    for (const name of over) await database.all(`DROP TABLE IF EXISTS ${name}`);
+    const over = months.length === 0 ? [] : ['changes_before', ...months.map(({ name }) => name)];
+    for (const name of over) if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);
   });
   await turning.catch(() => undefined);
 }

@@ -74,15 +74,13 @@ export async function readLeases(database: Database, organizations?: readonly st
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
   const { organizations, owner, host, pid } = writer;
   return database.transaction(async () => {
-    const rows = organizations.map((each) => [each]);
-    await database.write('writers', ['organization'], rows, ['organization']);
     const leases = await readLeases(database, database.kind === 'sqlite' ? undefined : organizations, true);
     const now = await databaseTime(database);
     const other = leases.find((lease) => lease.owner !== owner && isAlive(lease, now));
-    const lease = `owner = ?, host = ?, pid = ?, heartbeat = cast(? AS ${database.dialect.utc})`;
-    const sql = `UPDATE writers SET ${lease} WHERE organization IN (${quoted(organizations)})`;
-    if (other === undefined) await database.all(sql, [owner, host, pid, now]);
-    else await database.all('DELETE FROM writers WHERE owner IS NULL AND state IS NULL');
+    const rows = organizations.map((each) => [each, owner, host, pid, now]);
+    // Of two at once, where no row could be locked, the first is replaced.
+    if (other === undefined)
+      await database.write('writers', ['organization', 'owner', 'host', 'pid', 'heartbeat'], rows, ['organization']);
     return other;
   });
 }

@@ -147,9 +147,8 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
     serviceAt: undefined as { readonly serviceMs: number; readonly monotonicMs: number } | undefined,
     /** How far the database is. */
     written: {
-      /** The gap that the last batch left open, and whether the list had been read whole. */
+      /** The gap that the last batch left open. */
       gap: undefined as OpenGap | undefined,
-      isWhole: false,
       /** When that was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
       /** When history is looked through next, on the monotonic clock. */
@@ -306,23 +305,20 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const { clock } = session.context;
   ledger.recordLeft(clock.wallMs());
   const { gap, proven, known, comparedToMs } = follower;
-  const [isSameGap, isWhole, writes] = [gap === written.gap, known.isWhole, ledger.take()];
+  const [isSameGap, writes] = [gap === written.gap, ledger.take()];
   const isDue = clock.monotonicMs() - written.at.monotonicMs >= HEARTBEAT_MS;
-  const isNews =
-    writes.bicycles.length + writes.changes.length + writes.steps.length > 0 ||
-    !isSameGap ||
-    isWhole !== written.isWhole;
+  const isNews = writes.bicycles.length + writes.changes.length + writes.steps.length > 0 || !isSameGap;
   if (!isNews && !isDue && !isEnd) return;
   const { owner, organizations } = writer;
   const position = { heardMs, checkedMs: comparedToMs, behindMs: Math.round(counters.lagMs) };
-  const lists = { isWhole, proven, leaving: ledger.leaving() };
+  const lists = { isWhole: known.isWhole, proven, leaving: ledger.leaving() };
   const state = { ...position, ...lists, owner, organizations, batch: ++counters.batches };
   const rows = { writes, gap, isSameGap, state, nowMs: clock.wallMs() };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  Object.assign(written, { gap, isWhole, at: momentOf(clock) });
+  Object.assign(written, { gap, at: momentOf(clock) });
   counters.changes += writes.changes.length + gone;
   counters.gone += gone;
   for (const step of writes.steps) {
