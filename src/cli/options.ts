@@ -95,3 +95,11 @@ function refuseSlip(kind: string, word: string, words: readonly string[]): strin
   if (word === '' || nearest(word, words) !== undefined) throw unknownWord(kind, word, words);
   return word;
 }
+
+/** A parser for commander: a factor above 0, or `max`. */
+export function readSpeed(text: string): number {
+  if (text === 'max') return Number.POSITIVE_INFINITY;
+  const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
+  if (factor > 0) return factor;
+  throw usageError(`--speed takes a factor above 0, or max, not "${text}"`, 'for example 1, 60 or 0.5');
+}

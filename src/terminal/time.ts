@@ -63,3 +63,11 @@ export function showDuration(milliseconds: number): string {
     .map(([count, unit]) => `${count} ${unit}`)
     .join(' ');
 }
+
+/** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */
+export function readSince(text: string, wallMs: number): number {
+  const at = readTime(text);
+  if (at !== undefined) return at;
+  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return wallMs - parseDuration(text.replace('-', ''));
+  throw usageError(`--since takes a time or an age, not "${text}"`, 'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d');
+}

@@ -2,9 +2,9 @@
 
 import type { Context } from '../../context.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
+import { readSince } from '../../terminal/time.js';
 import { showOrganizations } from '../named/find.js';
 import type { EndOptions } from '../shared/follow/ending.js';
-import { readSince } from '../shared/follow/flags.js';
 import { chooseLines } from '../shared/follow/print.js';
 import { beginFollowing } from '../shared/follow/token-retry.js';
 import { chosenOrganization } from '../shared/organization.js';

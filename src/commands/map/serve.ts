@@ -98,13 +98,11 @@ function followPage(
   every(clock, FLUSH_MS, signal, flush);
   every(clock, ALERTS_PAUSE_MS, signal, readAlerts);
   every(clock, BEAT_PAUSE_MS, signal, server.beat);
-  return {
-    take(effects) {
-      feed.take(effects, watched);
-      if (isRead || !watched.known.isWhole) return;
-      isRead = true;
-      flush();
-      void readAlerts();
-    },
+  return (effects) => {
+    feed.take(effects, watched);
+    if (isRead || !watched.known.isWhole) return;
+    isRead = true;
+    flush();
+    void readAlerts();
   };
 }

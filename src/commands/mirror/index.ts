@@ -3,10 +3,10 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { BICYCLE } from '../../api/bicycle.js';
 import { addVerb } from '../../cli/examples.js';
-import { collect, portNumber, wholeNumber } from '../../cli/options.js';
+import { collect, portNumber, readSpeed, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { readTo, TO } from '../../mirror/address.js';
-import { addIdleFlag, addRoleFlag, readDuration, readSpeed } from '../shared/follow/flags.js';
+import { addIdleFlag, addRoleFlag, readDuration } from '../shared/follow/flags.js';
 import { readCondition } from '../shared/list/flags.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other

@@ -7,7 +7,8 @@ import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { type Mirror, readGaps } from '../../mirror/open.js';
 import { type Happening, messageAt, playHappenings, type Range, rangeOf, readPast } from '../../mirror/past.js';
-import { IDLE_MS, readSince } from '../shared/follow/flags.js';
+import { readSince } from '../../terminal/time.js';
+import { IDLE_MS } from '../shared/follow/flags.js';
 import type { EventSink } from '../shared/follow/loop.js';
 import type { Condition } from '../shared/list/where.js';
 import { openChosen, withMirror } from '../shared/offline.js';
@@ -44,7 +45,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     const found = await mirror.database.all(sql, [range.since, range.until]);
     if (found.length === 0) return context.notice('No changes are recorded in that time');
     const topics = mirror.organizations.map((each) => organizationTopic(each));
-    const { where = [], maxEvents, speed } = options;
+    const { where, maxEvents, speed } = options;
     const shown = { form, where, maxEvents, topics, idle: IDLE_MS, resyncPages: 0 };
     const plan: WatchPlan = { ...shown, organizations: [], bicycles: undefined, sseUrl: new URL('http://localhost/') };
     const source = async (sink: EventSink<WatchEvent>) => {

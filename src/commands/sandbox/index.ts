@@ -3,13 +3,11 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { collectWith, plain } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
-import { oneOf, portNumber, wholeNumber } from '../../cli/options.js';
+import { oneOf, portNumber, readSpeed, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../../mirror/address.js';
 import type { ServiceKind } from '../../sandbox/index.js';
-
-import { readSpeed } from '../shared/follow/flags.js';
 
 const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 

@@ -8,7 +8,7 @@ import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { openMirror } from '../../mirror/open.js';
 import { type Happening, playHappenings, rangeOf, readPast } from '../../mirror/past.js';
 import type { Recorded, Sandbox } from '../../sandbox/index.js';
-import { readSince } from '../shared/follow/flags.js';
+import { readSince } from '../../terminal/time.js';
 
 export interface ReplaySource {
   to: MirrorAddress;

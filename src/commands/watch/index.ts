@@ -1,16 +1,16 @@
 // Declares `fleet watch`: its argument, flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { ALERT_TYPES } from '../../api/alert.js';
+import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
 import { SENDERS } from '../../api/push.js';
-import { BICYCLES, collectWith, withOffers } from '../../cli/completions.js';
+import type { Vocabulary } from '../../api/resource.js';
+import { BICYCLES, collectWith } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES } from '../shared/follow/flags.js';
-import { offerConditions, readNamed } from '../shared/list/flags.js';
-import { type Condition, parseCondition } from '../shared/list/where.js';
+import { readCondition, readNamed } from '../shared/list/flags.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
 organization unless --bicycle or --topic is given.
@@ -22,6 +22,14 @@ is a field of the message alone.
 Lost connections, returns and gaps are reported on stderr, also with --quiet. With --json
 stdout has one message per line exactly as received, and stderr has JSON lines. In --live, ?
 lists the keys.`;
+
+/** Messages are of bicycles and of alerts; both have a `state`. */
+const MESSAGES: Vocabulary = {
+  ...BICYCLE,
+  fields: [...new Set([...BICYCLE.fields, ...ALERT.fields, 'sender', 'topic'])],
+  times: [...new Set([...BICYCLE.times, ...ALERT.times])],
+  words: { ...ALERT.words, sender: SENDERS, state: [BICYCLE, ALERT].flatMap(({ words }) => words['state'] ?? []) },
+};
 
 export function addWatch(program: Command, run: Run): void {
   const filtered = addVerb(
@@ -50,9 +58,9 @@ export function addWatch(program: Command, run: Run): void {
     .option(
       '--where <condition>',
       'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)',
-      readCondition(),
+      readCondition(MESSAGES),
     );
-  addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition())))
+  addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition(MESSAGES))))
     .option(
       '--resync-pages <n>',
       'read at most this many pages of the list at the start and after a gap; 0: none, and no count every 5 minutes',
@@ -61,12 +69,4 @@ export function addWatch(program: Command, run: Run): void {
     )
     .option('--live', 'draw a full-screen board instead of lines')
     .action(run(async () => (await import('./watch.js')).watch));
-}
-
-function readCondition(): (text: string, before: Condition[] | undefined) => Condition[] {
-  const words = { ...BICYCLE.words, alert_type: ALERT_TYPES, sender: SENDERS };
-  return withOffers(
-    (text, before) => [...(before ?? []), parseCondition(text, BICYCLE)],
-    ({ typed }) => offerConditions(typed, { fields: BICYCLE.fields, words }),
-  );
 }

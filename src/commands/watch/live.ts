@@ -25,9 +25,7 @@ import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
 /** What draws a watch instead of printing it. */
-export interface Display {
-  take(effects: readonly WatchEffect[]): void;
-}
+export type Display = (effects: readonly WatchEffect[]) => void;
 
 export interface LiveOptions {
   context: Context;
@@ -94,11 +92,9 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     board.alerts = alerts;
     frames.want(0);
   });
-  return {
-    take(effects) {
-      for (const effect of effects) board.take(effect);
-      frames.want(0);
-    },
+  return (effects) => {
+    for (const effect of effects) board.take(effect);
+    frames.want(0);
   };
 }
 

@@ -1,9 +1,7 @@
 // Parses the command line of a watch into a plan: topics, filters, endings.
 
-import { ALERT } from '../../api/alert.js';
-import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
+import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, organizationTopic, readTopic, type TopicRole } from '../../api/push.js';
-import type { Vocabulary } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
@@ -13,7 +11,7 @@ import { chooseLines } from '../shared/follow/print.js';
 import type { Form } from '../shared/follow/stderr.js';
 import { beginFollowing } from '../shared/follow/token-retry.js';
 import type { Meant } from '../shared/list/pick-one.js';
-import { type Condition, checkCondition } from '../shared/list/where.js';
+import type { Condition } from '../shared/list/where.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 
 /** What the flags became; times are in milliseconds. */
@@ -22,7 +20,7 @@ export interface WatchOptions extends EndOptions {
   topic?: string[];
   role?: TopicRole | undefined;
   sender?: string[];
-  where?: Condition[];
+  where?: Condition[] | undefined;
   idle: number;
   resyncPages: number;
   live?: boolean;
@@ -35,7 +33,7 @@ export interface MapPlan {
   keep(bicycle: Bicycle): boolean;
 }
 
-export interface WatchPlan extends Omit<WatchOptions, 'where'> {
+export interface WatchPlan extends WatchOptions {
   form: Form;
   topics: readonly string[];
   sseUrl: URL;
@@ -45,16 +43,7 @@ export interface WatchPlan extends Omit<WatchOptions, 'where'> {
   organizations: readonly string[];
   /** The bicycles that are followed one by one; undefined when all of an organization are. */
   bicycles: ReadonlySet<string> | undefined;
-  where: readonly Condition[];
 }
-
-/** Messages are of bicycles and of alerts; both have a `state`. */
-const VOCABULARY: Vocabulary = {
-  fields: [...new Set([...BICYCLE.fields, ...ALERT.fields, 'sender', 'topic'])],
-  numbers: BICYCLE.numbers,
-  times: [...new Set([...BICYCLE.times, ...ALERT.times])],
-  words: { ...ALERT.words, state: [...(BICYCLE.words['state'] ?? []), ...(ALERT.words['state'] ?? [])] },
-};
 
 /** Turns argument and flags into a plan. Throws a usage error before anything is sent. */
 export async function makePlan(
@@ -62,11 +51,8 @@ export async function makePlan(
   organization: string | undefined,
   options: WatchOptions,
 ): Promise<WatchPlan> {
-  const settings = await context.settings();
-  const conditions = [...(options.where ?? []), ...(options.until ?? [])];
-  for (const condition of conditions) checkCondition(condition, VOCABULARY);
   const form = await chooseForm(context, options);
-  const sseUrl = requireSseUrl(settings);
+  const sseUrl = requireSseUrl(await context.settings());
   const patient = await beginFollowing(context, options.for);
   const topics = await chooseTopics(patient, organization, options);
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
@@ -78,7 +64,6 @@ export async function makePlan(
     topics,
     organizations: [...new Set(known.map(({ organization: owner }) => owner))],
     bicycles: bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined)),
-    where: options.where ?? [],
   };
 }
 
@@ -102,10 +87,10 @@ async function chooseTopics(
 export async function chooseForm(context: Context, options: Pick<WatchOptions, 'live'>, verb = 'watch'): Promise<Form> {
   const form = await chooseLines(context, verb);
   if (options.live !== true) return form;
-  if (context.flags.jq !== undefined)
-    throw usageError('--live and --jq cannot be used together', 'leave one of them out');
-  if (form === 'json' && (await context.settings()).output.origin === 'flag')
-    throw usageError('--live and --json cannot be used together', 'leave one of them out');
+  const { output } = await context.settings();
+  const other =
+    context.flags.jq !== undefined ? '--jq' : form === 'json' && output.origin === 'flag' ? '--json' : undefined;
+  if (other !== undefined) throw usageError(`--live and ${other} cannot be used together`, 'leave one of them out');
   if (!context.io.stdout.isTerminal) {
     throw usageError('--live draws on a terminal, and stdout is not one', 'leave it out for lines, or give --json');
   }

@@ -210,7 +210,7 @@ export class Watch {
 
   /** Whether something is to be shown, and whether it is what was waited for. */
   #judge(envelope: PushEnvelope | undefined, fields: Content['fields']) {
-    const { where, until = [] } = this.plan;
+    const { where = [], until = [] } = this.plan;
     const isOurs = isSender(this.plan, envelope?.sender);
     if (!isOurs || where.length + until.length === 0) return { isWanted: isOurs, isMet: false };
     const { sender, topic, message } = envelope ?? {};
@@ -325,7 +325,7 @@ function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
 
 /** Whether anything asks what a bicycle was before: not where messages go on as they came, and no list is read after a gap. */
 function isRemembering({ form, resyncPages, where, until }: WatchPlan): boolean {
-  return form !== 'json' || resyncPages > 0 || where.length > 0 || until !== undefined;
+  return form !== 'json' || resyncPages > 0 || where !== undefined || until !== undefined;
 }
 
 function isSender({ sender: wanted }: WatchPlan, sender: string | null | undefined): boolean {

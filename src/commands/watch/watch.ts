@@ -55,7 +55,6 @@ async function openWatch(
   const onToken = (token: string) => {
     watched.seesAll = seesAllOf(token, plan.organizations);
   };
-  const sink = { emit, room, signal, follower: watched.follower };
   every(clock, TICK_MS, signal, () => emit({ type: 'tick' }));
   session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }));
   return {
@@ -63,11 +62,11 @@ async function openWatch(
     perform(effect) {
       // What was in flight at the end is neither asked for nor missed.
       if (signal.aborted && effect.type !== 'show' && effect.type !== 'read') return undefined;
-      if (isRequest(effect)) void answer(client, effect, sink);
+      if (isRequest(effect)) void answer(client, effect, { ...session, follower: watched.follower });
       else report.effect(effect);
       return effect.type === 'show' && display === undefined ? effect : undefined;
     },
-    look: (effects) => display?.take(effects),
+    look: (effects) => display?.(effects),
     deliver: print,
     summarize: ({ end, undelivered }) => report.summary({ ...watched.summary(end, momentOf(clock)), undelivered }),
   };

@@ -4,7 +4,7 @@ import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-
 import { TOPIC_ROLES } from '../../../api/push.js';
 import { oneOf, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
-import { parseDuration, readTime, showDuration } from '../../../terminal/time.js';
+import { parseDuration, showDuration } from '../../../terminal/time.js';
 import type { Condition } from '../list/where.js';
 
 /** A parser for commander: a duration of `leastMs` or more, in milliseconds. */
@@ -60,20 +60,4 @@ export function addEndFlags<A extends unknown[], O extends OptionValues>(
     .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readUntil)
     .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
     .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
-}
-
-/** A parser for commander: a factor above 0, or `max`. */
-export function readSpeed(text: string): number {
-  if (text === 'max') return Number.POSITIVE_INFINITY;
-  const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
-  if (factor > 0) return factor;
-  throw usageError(`--speed takes a factor above 0, or max, not "${text}"`, 'for example 1, 60 or 0.5');
-}
-
-/** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */
-export function readSince(text: string, wallMs: number): number {
-  const at = readTime(text);
-  if (at !== undefined) return at;
-  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return wallMs - parseDuration(text.replace('-', ''));
-  throw usageError(`--since takes a time or an age, not "${text}"`, 'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d');
 }

@@ -1,7 +1,7 @@
 // The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
 
 import { readTopic } from '../../../api/push.js';
-import type { ClientOverrides, Context } from '../../../context.js';
+import type { Context } from '../../../context.js';
 import type { Client, HttpLog } from '../../../http/client.js';
 import type { StreamEvent } from '../../../http/stream/events.js';
 import { openQueue, type Queue } from '../../../http/stream/queue.js';
@@ -72,7 +72,7 @@ export interface Session<Event> extends EventSink<Event> {
   readonly stderr: Stderr;
   readonly log: HttpLog;
   /** A client of its own: what it says has to fit stderr, and its requests end with all the rest. */
-  client(baseUrl: URL, retry: HttpLog['retry'], limits?: ClientOverrides): Promise<Client>;
+  client(baseUrl: URL, retry: HttpLog['retry']): Promise<Client>;
   /** A source of events that runs beside; a mistake of ours in there must end all, not leave it waiting for ever. */
   runBeside(source: Promise<void>): void;
   /** Called at the end, before the summary; what was named last is called first. */
@@ -107,7 +107,7 @@ export async function withSession<Event, Result>(
   try {
     const session: Session<Event> = {
       ...{ queue, ending, stderr, log, signal, emit: queue.push, room: queue.room },
-      client: (baseUrl, retry, limits) => context.client({ ...limits, baseUrl, log: { ...log, retry }, signal }),
+      client: (baseUrl, retry) => context.client({ baseUrl, log: { ...log, retry }, signal }),
       runBeside(source) {
         source.catch(ending.fail);
         sources.push(source);

@@ -37,55 +37,46 @@ const TOGETHER = 100;
 /** What cannot be shown or filtered is said on `stderr`; a program of `--jq` is stopped with the signal. */
 export async function openPrinter(context: Context, form: Form, stderr: Stderr, signal: AbortSignal): Promise<Print> {
   const { stdout } = context.io;
-  const jq = await context.jq();
-  if (form === 'json') return openJsonPrinter(stdout.write, jq, stderr, signal);
+  const isJson = form === 'json';
+  const textsOf = isJson ? await openJson(context, stderr, signal) : await openLines(context, stderr);
+  return async (items, onDelivered) => {
+    // What has no JSON of its own was said on stderr.
+    const printed = isJson ? items.filter(({ data }) => data !== undefined) : items;
+    onDelivered(items.length - printed.length);
+    const texts = await textsOf(printed);
+    for (let at = 0; at < texts.length; at += TOGETHER) {
+      const chunk = texts.slice(at, at + TOGETHER);
+      await stdout.write(chunk.join(''));
+      onDelivered(chunk.length);
+    }
+  };
+}
+
+async function openLines({ io: { stdout } }: Context, { offsetMinutes, unshown }: Stderr) {
   const paint = await loadPaint(stdout.colorLevel);
-  const { isTerminal: terminal } = stdout;
-  const { offsetMinutes, unshown } = stderr;
   const lineOf = ({ entry, atMs, data }: Printable) => {
     try {
-      return `${changeLine(entry, atMs, { width: stdout.width(), terminal, offsetMinutes, paint })}\n`;
+      const place = { width: stdout.width(), terminal: stdout.isTerminal, offsetMinutes, paint };
+      return `${changeLine(entry, atMs, place)}\n`;
     } catch (error) {
       unshown(asFleetError(error), data ?? '');
       return '';
     }
   };
-  return (items, onDelivered) => writeAll(items.map(lineOf), stdout.write, onDelivered);
+  return async (items: readonly Printable[]) => items.map(lineOf);
 }
 
-function openJsonPrinter(
-  write: (text: string) => Promise<void>,
-  jq: Awaited<ReturnType<Context['jq']>>,
-  { unshown }: Stderr,
-  signal: AbortSignal,
-): Print {
+async function openJson(context: Context, { unshown }: Stderr, signal: AbortSignal) {
+  const jq = await context.jq();
   // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
   const lineOf = (data: string) => `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
-  return async (items, onDelivered) => {
-    const messages = items.flatMap(({ data }) => (data === undefined ? [] : [data]));
-    // What has no JSON of its own was said on stderr.
-    onDelivered(items.length - messages.length);
-    if (jq === undefined) return writeAll(messages.map(lineOf), write, onDelivered);
+  return async (items: readonly Printable[]) => {
+    const messages = items.map(({ data = '' }) => data);
+    if (jq === undefined) return messages.map(lineOf);
     const results = await jq.run(messages, signal);
-    for (const [index, { error }] of results.entries()) {
+    return results.map(({ text, error }, index) => {
       if (error !== undefined) unshown(error, messages[index] ?? '');
-    }
-    await writeAll(
-      results.map(({ text }) => text),
-      write,
-      onDelivered,
-    );
+      return text;
+    });
   };
-}
-
-async function writeAll(
-  texts: readonly string[],
-  write: (text: string) => Promise<void>,
-  onDelivered: (count: number) => void,
-): Promise<void> {
-  for (let at = 0; at < texts.length; at += TOGETHER) {
-    const chunk = texts.slice(at, at + TOGETHER);
-    await write(chunk.join(''));
-    onDelivered(chunk.length);
-  }
 }

@@ -55,12 +55,8 @@ async function readWhole(
 ): Promise<void> {
   const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
-  const query: Query = [
-    // New bicycles come at the end, where they move no other to another page.
-    ['ordering', 'created'],
-    ['organization', organization],
-    LARGE_PAGE,
-  ];
+  // New bicycles come at the end, where they move no other to another page.
+  const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
   // A page was asked for when one came that stood so many before it, at the earliest.
   const heardAt = [known.heard];

@@ -24,9 +24,8 @@ interface StderrOptions {
   namesTopic: boolean;
 }
 
-/** How many characters of a message that could not be shown are kept, and how many of a broken event `--verbose` shows. */
+/** How many characters of a message that could not be shown are kept. */
 const KEPT_CHARACTERS = 1_000;
-const DETAIL_CHARACTERS = 200;
 /** A line that is too wide for the terminal continues behind its time. */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /** A loss is said again, once a minute at most, when its pause has grown so much. */
@@ -84,12 +83,12 @@ export function openStderr(context: Context, options: StderrOptions) {
         lastLoss = event;
       }
       print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic, titleOf));
-      if (event.type === 'gap' && event.text !== undefined && !isJson)
-        detail(`  ${cutText(event.text, DETAIL_CHARACTERS)}`);
+      if (event.type === 'gap' && event.text !== undefined && !isJson) detail(`  ${event.text}`);
     },
     /** Something that could not be shown or filtered. */
     unshown({ kind, message }: FleetError, text: string) {
-      const kept = cutText(io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS)), KEPT_CHARACTERS);
+      const hidden = io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS));
+      const kept = hidden.length > KEPT_CHARACTERS ? `${hidden.slice(0, KEPT_CHARACTERS)}…` : hidden;
       print(
         true,
         { event: 'unshown', kind, message, text: kept },
@@ -132,8 +131,4 @@ function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines:
     });
   };
   return writeLine;
-}
-
-function cutText(text: string, characters: number): string {
-  return text.length <= characters ? text : `${text.slice(0, characters)}…`;
 }

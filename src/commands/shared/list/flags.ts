@@ -61,7 +61,7 @@ export function readCondition(vocabulary: Vocabulary): (text: string, before: Co
 }
 
 /** `FIELD=`, and behind `state=` the states. */
-export function offerConditions(typed: string, { fields, words }: Pick<Vocabulary, 'fields' | 'words'>): Offers {
+function offerConditions(typed: string, { fields, words }: Pick<Vocabulary, 'fields' | 'words'>): Offers {
   const [, field = '', operator] = /^([^=!<>~]+)(!?=)/.exec(typed) ?? [];
   if (operator === undefined) return { words: plain(fields.map((name) => `${name}=`)), isOpen: true };
   const known = Object.hasOwn(words, field) ? (words[field] ?? []) : [];
