@@ -40,7 +40,7 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
     plan.checkKeys?.(journal?.before.keys() ?? []);
     const { turns, doubts } = sortTasks(plan, journal?.before);
     const reporter = await openReporter(context, plan);
-    const left = [...turns.filter(({ end }) => end === undefined), ...doubts].map(({ task }) => task);
+    const left = [...turns.filter(({ end }) => end === undefined), ...doubts.map(({ task }) => task)];
     if (options.yes !== true) await askBefore(context, plan, left);
     await journal?.begin(await readStart(context, plan.change));
     const beforeOf = (task: Task) => findBefore(plan, task, states);

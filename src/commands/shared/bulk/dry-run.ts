@@ -19,7 +19,7 @@ export async function showRequests(
   plan.checkKeys?.(entries.keys());
   const { turns, doubts } = sortTasks(plan, entries);
   const open = turns.filter(({ end }) => end === undefined);
-  for (const { task } of open) {
+  for (const task of open) {
     const request = client.preview(plan.change.requestOf(task));
     const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
     const lines = [`${request.method} ${request.url}`, ...headers, '', request.body ?? '', ''];

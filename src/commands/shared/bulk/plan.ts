@@ -112,9 +112,8 @@ export interface TaskEnd {
   isFatal?: boolean;
 }
 
-/** One task's turn in a run, and its end where that is known without a request. */
-export interface Turn {
-  task: Task;
+/** A task whose turn comes in a run, with its end where that is known without a request. */
+export interface Turn extends Task {
   end?: TaskEnd;
 }
 

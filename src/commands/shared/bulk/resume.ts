@@ -36,7 +36,7 @@ export async function settleDoubts(run: BulkRun, doubts: readonly Doubt[], start
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
-    if (choice === 'resend') left = unknown.map(({ task }) => ({ task }));
+    if (choice === 'resend') left = unknown.map(({ task }) => task);
     if (choice === 'done')
       left = unknown.map((doubt) =>
         turnOf({ ...doubt, kind: 'done', how: 'operator', why: '--unknown done was given' }),
@@ -70,16 +70,16 @@ async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undeci
 /** What is certainly not carried out has no end yet, and is sent. */
 function turnOf(doubt: DecidedDoubt): Turn {
   const { task, entry } = doubt;
-  if (doubt.kind === 'untouched') return { task };
+  if (doubt.kind === 'untouched') return task;
   const { kind, state, why } = doubt;
   if (kind === 'done') {
     const { uuid = null, how } = doubt;
     const result = resultOf('done', { state, message: `no answer came, but it was carried out: ${why}` });
-    return { task, end: { result, uuid, how, isRecorded: true } };
+    return { ...task, end: { result, uuid, how, isRecorded: true } };
   }
   const { status = null, request_id = null } = entry.result ?? {};
   const now = state === null ? '' : `; it is ${state} now`;
   const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;
   const result = resultOf('unknown', { status, state, request_id, message });
-  return { task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
+  return { ...task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
 }

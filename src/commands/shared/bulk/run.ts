@@ -118,10 +118,10 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
     while (!over.aborted) {
       const { value: turn } = left.next();
       if (turn === undefined) break;
-      const end = turn.end ?? (await attempt(run, turn.task));
+      const end = turn.end ?? (await attempt(run, turn));
       // The next request need not wait until this end is on the disk.
       await taking;
-      taking = take(run, turn.task, end).catch(stop);
+      taking = take(run, turn, end).catch(stop);
     }
     await taking;
   }
@@ -135,11 +135,11 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
   const untilMs = isHurried ? context.clock.monotonicMs() + REST_LIMIT_MS : Number.POSITIVE_INFINITY;
-  for (const { task, end = NOT_SENT } of rest) {
+  for (const turn of rest) {
     if (context.clock.monotonicMs() >= untilMs) run.isWhole = false;
     if (!run.isWhole) return;
     // What is wrong with where it is reported stops nothing any more.
-    await take(run, task, end).catch(() => {});
+    await take(run, turn, turn.end ?? NOT_SENT).catch(() => {});
   }
 }
 

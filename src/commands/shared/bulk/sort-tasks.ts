@@ -18,8 +18,9 @@ export function sortTasks(
     const entry = entries.get(task.key);
     const known = judgeEntry(entry);
     if (entry !== undefined && known === 'doubt') doubts.push({ task, entry });
-    else if (entry?.result !== undefined && known !== 'open') turns.push({ task, end: endBefore(entry, entry.result) });
-    else turns.push(change.isNeedless?.(task) === true ? { task, end: NEEDLESS } : { task });
+    else if (entry?.result !== undefined && known !== 'open')
+      turns.push({ ...task, end: endBefore(entry, entry.result) });
+    else turns.push(change.isNeedless?.(task) === true ? { ...task, end: NEEDLESS } : task);
   }
   return { turns, doubts };
 }
