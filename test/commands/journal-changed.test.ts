@@ -13,6 +13,7 @@ import { openServer, sendJson } from '../support/server.js';
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
 const C = 'cccccccc-0000-4000-8000-000000000003';
+const D = 'dddddddd-0000-4000-8000-000000000004';
 
 interface Service {
   url: string;
@@ -207,13 +208,14 @@ describe('journal show', () => {
   test('a row a bicycle, how it is known, and a summary', async () => {
     const path = newJournal();
     const result = { status: 200, state: 'rented', request_id: 'r1', milliseconds: 1, message: null };
-    await leaveJournal(path, { binding: {}, start: { newest: null, date: null }, sending: [A, B, C] });
+    await leaveJournal(path, { binding: {}, start: { newest: null, date: null }, sending: [A, B, C, D] });
     const at = Date.parse('2026-03-01T12:00:00Z');
     const records = [
       { answered: A, run: 'dead', name: 'Emmy 1', result: { outcome: 'done', ...result }, at },
       { answered: B, run: 'dead', how: 'history', result: { outcome: 'done', ...result, status: null }, at },
+      { answered: D, run: 'dead', result: { outcome: 'unknown', ...result, status: null, state: null }, at },
     ];
-    await appendFile(path, numbered(records, 6).join(''));
+    await appendFile(path, numbered(records, 7).join(''));
     const { code, stdout, stderr } = await runFleet(['journal', 'show', path, '-o', 'csv']);
     expect(stdout).toBe(
       [
@@ -221,11 +223,12 @@ describe('journal show', () => {
         `${A},,Emmy 1,done,2026-03-01T12:00:00.000Z,dead,answered,200,rented,r1,`,
         `${B},,,done,2026-03-01T12:00:00.000Z,dead,history,,rented,r1,`,
         `${C},,,unknown,1970-01-01T00:00:00.001Z,dead,,,,,"it was about to be sent, and no answer was recorded"`,
+        `${D},,,unknown,2026-03-01T12:00:00.000Z,dead,,,,r1,`,
         '',
       ].join('\n'),
     );
     expect(stderr).toContain(
-      `${BINDING.command} rent at http://x: 2 done (1 answered, 1 confirmed after a crash), 1 unknown; 1 run`,
+      `${BINDING.command} rent at http://x: 2 done (1 answered, 1 confirmed after a crash), 2 unknown; 1 run`,
     );
     expect(code).toBe(0);
   });

@@ -36,7 +36,7 @@ function rowOf(key: string, entry: JournalEntry): JournalRow {
     outcome: judgeEntry(entry) === 'done' ? 'done' : (result?.outcome ?? 'unknown'),
     at: atMs === null ? null : new Date(atMs).toISOString(),
     run,
-    how: result === undefined ? null : how,
+    how: result === undefined || result.outcome === 'unknown' ? null : how,
     status: result?.status ?? null,
     state: result?.state ?? null,
     request_id: result?.request_id ?? null,
