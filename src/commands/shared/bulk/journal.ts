@@ -52,7 +52,7 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
 const BLOCK_BYTES = 64 * 1024 * 1024;
 
 /** Takes in the whole lines that follow what was read, block by block. */
-async function readOn(journal: records.Journal, handle: FileHandle, path: string): Promise<void> {
+async function readAppended(journal: records.Journal, handle: FileHandle, path: string): Promise<void> {
   for (let from = -1; journal.bytes !== from; ) {
     from = journal.bytes;
     const block = Buffer.alloc(Math.min(Math.max(fstatSync(handle.fd).size - from, 0), BLOCK_BYTES));
@@ -72,7 +72,7 @@ export async function readJournalFile(path: string, mustExist = true): Promise<r
   });
   if (handle === undefined && mustExist) throw usageError(`there is no journal ${path}`, 'check the name of the file');
   const journal = records.emptyJournal();
-  if (handle !== undefined) await readOn(journal, handle, path).finally(() => handle.close());
+  if (handle !== undefined) await readAppended(journal, handle, path).finally(() => handle.close());
   return journal;
 }
 
@@ -122,7 +122,7 @@ export async function openJournal(
   const journal = records.emptyJournal();
   const handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
   const refresh = async () => {
-    await readOn(journal, handle, path);
+    await readAppended(journal, handle, path);
     records.checkBinding(journal, binding, path);
     return journal.holder;
   };

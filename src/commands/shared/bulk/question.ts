@@ -16,7 +16,8 @@ const EXAMPLES_SHOWN = 3;
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks whether so many shall be changed, where that needs an answer: of which the first are given; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
+ * Asks whether so many shall be changed, where that has to be asked. The first of them are named; where there is no way back, their
+ * number must be typed, or the name of the change of one. Throws a FleetError of
  * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
 export async function askBefore(

@@ -27,7 +27,7 @@ export type Naming = 'all' | 'surest' | 'none';
 
 /**
  * Reads stdin row by row; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up
- * together. Throws as above.
+ * together. Throws a FleetError of kind `usage` that names the line, and the signal's reason as soon as it is aborted.
  */
 export async function* parseRows(context: Context, naming: Naming): AsyncGenerator<TargetRow, void, undefined> {
   const named: (TargetRow & NamedRow)[] = [];
