@@ -4,16 +4,15 @@
 // modified well before it, so the reading is complete when it gets there, or to the end of the list. A list that changed while it was
 // read, or that is older than what had been pushed, is read again, twice at most. An order that is not kept, a bound that is reached, or
 // a bicycle of which it cannot be said whether it changed make the reading incomplete.
-//
-// A reading is a generator: it yields each request, and is handed the answer.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
 import { doublingPauseMs, type Moment } from '../system/clock.js';
 import { readTime } from '../terminal/time.js';
-import type { AnswerOf, Emit, FollowerOptions, ReadRequest, Report } from './events.js';
+import type { AnswerOf, Emit, FollowerOptions, Report } from './events.js';
 import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
+import { Reader, type Steps } from './reading.js';
 import { isHidden } from './store.js';
 import { totalOf } from './whole-list.js';
 
@@ -36,17 +35,7 @@ interface Missed {
   readonly mostPages: number;
 }
 
-/** One reading, over as many requests as it takes. */
-interface Reading {
-  readonly id: number;
-  readonly missed: Missed;
-  readonly steps: Steps<EndedReading>;
-  /** When it goes on, on the monotonic clock; undefined while it waits for an answer. */
-  againMs: number | undefined;
-}
-
-/** Yields requests, or the moment of the monotonic clock until which it waits. */
-type Steps<Result> = Generator<ReadRequest | number, Result, Page<Bicycle> | Bicycle | undefined>;
+type CatchUpSteps<Result> = Steps<Page<Bicycle> | Bicycle, Result>;
 
 type Pass = ReturnType<typeof newPass>;
 
@@ -66,16 +55,14 @@ export class CatchUp {
   readonly #known: KnownFleet;
   readonly #options: FollowerOptions;
   readonly #emit: Emit;
-  readonly #onEnd: (ended: EndedReading, now: Moment) => void;
+  readonly #reader: Reader<Page<Bicycle> | Bicycle, EndedReading>;
   /** What was known when the stream went silent; undefined once a reading for it has begun. */
   #mark: Mark | undefined;
   #wanted: Omit<Missed, 'mark'> | undefined;
-  #reading: Reading | undefined;
-  /** When the last answer came. */
-  #now: Moment = { monotonicMs: 0, wallMs: 0 };
+  /** What the reading in progress looks up. */
+  #sought: Missed | undefined;
   /** Before this moment of the monotonic clock no reading begins. */
   #dueMs = Number.NEGATIVE_INFINITY;
-  #readings = 0;
   /** Readings that were refused since one was not. */
   #refusals = 0;
   /** The list was read from its beginning, as far as it is read. */
@@ -92,11 +79,15 @@ export class CatchUp {
     this.#known = known;
     this.#options = options;
     this.#emit = emit;
-    this.#onEnd = onEnd;
+    this.#reader = new Reader(emit, (ended, now) => {
+      this.#sought = undefined;
+      this.#refusals = 0;
+      onEnd(ended, now);
+    });
   }
 
   get isReading(): boolean {
-    return this.#reading !== undefined;
+    return this.#reader.isReading;
   }
 
   get isWanted(): boolean {
@@ -110,7 +101,7 @@ export class CatchUp {
 
   /** Whether changes remain to be looked up. */
   get isBehind(): boolean {
-    return this.#mark !== undefined || this.#reading?.missed.mark !== undefined;
+    return this.#mark !== undefined || this.#sought?.mark !== undefined;
   }
 
   /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
@@ -129,15 +120,13 @@ export class CatchUp {
   forget() {
     this.#mark = undefined;
     this.#wanted = undefined;
-    this.#reading = undefined;
+    this.#sought = undefined;
+    this.#reader.stop();
   }
 
   /** Begins the reading that is wanted, as soon as it may begin, or goes on with one that waits; one at a time. */
   begin(now: Moment) {
-    if (this.#reading !== undefined) {
-      if ((this.#reading.againMs ?? Number.POSITIVE_INFINITY) <= now.monotonicMs) this.#goOn(undefined, now);
-      return;
-    }
+    if (this.isReading) return this.#reader.wake(now);
     if (this.#wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.#mark;
     const { mostPages } = this.#wanted;
@@ -145,40 +134,26 @@ export class CatchUp {
     const sinceWallMs = mark === undefined ? undefined : (this.#wanted.sinceWallMs ?? now.wallMs);
     this.forget();
     if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
-    const missed = { mark, sinceWallMs, mostPages };
-    this.#reading = { id: ++this.#readings, missed, steps: this.#read(missed), againMs: undefined };
-    this.#goOn(undefined, now);
+    this.#sought = { mark, sinceWallMs, mostPages };
+    this.#reader.begin(this.#read(this.#sought), now);
   }
 
   /** Takes an answer of the service; answers to an earlier reading are ignored. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
-    if (answer.id !== this.#reading?.id) return;
-    if (answer.type === 'failed') this.#takeFailure(this.#reading.missed, answer.error, now);
-    else this.#goOn(answer.type === 'page' ? answer.page : answer.bicycle, now);
-  }
-
-  #goOn(answer: Page<Bicycle> | Bicycle | undefined, now: Moment) {
-    const reading = this.#reading;
-    if (reading === undefined) return;
-    this.#now = now;
-    const { done, value } = reading.steps.next(answer);
-    reading.againMs = typeof value === 'number' ? value : undefined;
-    if (done) {
-      this.#reading = undefined;
-      this.#refusals = 0;
-      this.#onEnd(value, now);
-    } else if (typeof value !== 'number') this.#emit({ ...value, id: reading.id });
+    if (this.#sought === undefined || answer.id !== this.#reader.id) return;
+    if (answer.type === 'failed') this.#takeFailure(this.#sought, answer.error, now);
+    else this.#reader.goOn(answer.type === 'page' ? answer.page : answer.bicycle, now);
   }
 
   /** The service's counts. */
-  *#count(): Steps<(number | undefined)[]> {
+  *#count(): CatchUpSteps<(number | undefined)[]> {
     const counts: (number | undefined)[] = [];
     for (const organization of this.#options.organizations)
       counts.push(countOf((yield { type: 'read-page', organization, isCount: true }) as Page<Bicycle>));
     return counts;
   }
 
-  *#read(missed: Missed): Steps<EndedReading> {
+  *#read(missed: Missed): CatchUpSteps<EndedReading> {
     if (missed.mostPages === 0) return { mark: undefined, total: totalOf(yield* this.#count()) };
     const { mark, sinceWallMs } = missed;
     const { bicycles, organizations } = this.#options;
@@ -197,12 +172,12 @@ export class CatchUp {
       const isAgain = pass.unsound !== undefined || (mark !== undefined && absent.length > 0);
       const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
       if (isAgain && !isAbsentTwice && attempt < MOST_ATTEMPTS) {
-        yield this.#now.monotonicMs + AGAIN_PAUSE_MS;
+        yield this.#reader.now.monotonicMs + AGAIN_PAUSE_MS;
         continue;
       }
       const gone = isAbsentTwice ? absent : [];
       for (const uuid of gone) {
-        const bicycle = this.#known.remove(uuid, this.#now);
+        const bicycle = this.#known.remove(uuid, this.#reader.now);
         if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
       }
       const missing = [...(pass.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.goneMs === undefined);
@@ -218,7 +193,7 @@ export class CatchUp {
   }
 
   /** Reads those that are followed by name at their own addresses; whether these tell all that the lists could tell. */
-  *#readNames(pass: Pass): Steps<boolean> {
+  *#readNames(pass: Pass): CatchUpSteps<boolean> {
     const { bicycles = [], organizations } = this.#options;
     let isTold = false;
     for (const uuid of bicycles) {
@@ -235,7 +210,7 @@ export class CatchUp {
   }
 
   /** Reads the list of an organization as far as it has to be read, or may be; returns the service's count. */
-  *#readList(pass: Pass, organization: string): Steps<number | undefined> {
+  *#readList(pass: Pass, organization: string): CatchUpSteps<number | undefined> {
     const { mark, mostPages, missing, found } = pass;
     const list = newList(organization, mark);
     let next: Query | undefined;
@@ -300,8 +275,8 @@ export class CatchUp {
   #takeItem(pass: Pass, item: Bicycle, followed: string, heardBefore: number) {
     const { mark, found } = pass;
     if (mark === undefined)
-      return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, this.#now, { followed }) });
-    const comparison = this.#known.compare(item, mark, heardBefore, this.#now, { followed });
+      return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, this.#reader.now, { followed }) });
+    const comparison = this.#known.compare(item, mark, heardBefore, this.#reader.now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) found.unknown++;
     if (isUncertain) found.doubt ??= 'for some bicycles it is unclear whether they changed';
@@ -325,7 +300,8 @@ export class CatchUp {
 
   /** A list that cannot be read is tried again later, whatever the service says: page 2 of one that has become shorter is not found. */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
-    this.#reading = undefined;
+    this.#sought = undefined;
+    this.#reader.stop();
     // The counts are compared again soon.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;

@@ -6,8 +6,9 @@
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import { doublingPauseMs, type Moment } from '../system/clock.js';
-import type { AnswerOf, Emit, ReadRequest } from './events.js';
+import type { AnswerOf, Emit } from './events.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
+import { Reader, type Steps } from './reading.js';
 import type { ListPass, Meeting } from './store.js';
 
 /** What a reading came to, when nothing more is read at once. */
@@ -33,12 +34,8 @@ interface Proof extends Meeting {
   readonly total: number | undefined;
 }
 
-/** Yields requests, the moment of the monotonic clock until which it waits, or nothing where it waits for another answer to the last request. */
-type Steps<Result> = Generator<
-  ReadRequest | number | undefined,
-  Result,
-  AnswerOf<'whole-page' | 'whole-met'> | undefined
->;
+type WholeAnswer = AnswerOf<'whole-page' | 'whole-met'>;
+type WholeSteps<Result> = Steps<WholeAnswer, Result>;
 
 interface Wanted {
   readonly reason: string;
@@ -59,14 +56,10 @@ export class WholeList {
   readonly #known: KnownFleet;
   readonly #options: WholeOptions;
   readonly #emit: Emit;
-  /** `againMs`: when it goes on, on the monotonic clock; undefined while it waits for an answer. */
-  #reading: { readonly steps: Steps<void>; againMs: number | undefined } | undefined;
+  readonly #reader: Reader<WholeAnswer, WholeResult>;
   #wanted: Wanted | undefined;
-  /** When the last answer came. */
-  #now: Moment = { monotonicMs: 0, wallMs: 0 };
   /** How far the reading in progress is, and the service's count of each list, as far as it is known. */
   progress = { read: 0, counts: [] as (number | undefined)[] };
-  #readings = 0;
   #passes = 0;
   /** Requests in a row that failed, and readings that proved nothing. */
   #failures = 0;
@@ -78,15 +71,16 @@ export class WholeList {
     this.#known = known;
     this.#options = options;
     this.#emit = emit;
+    this.#reader = new Reader(emit, options.onEnd);
   }
 
   get isReading(): boolean {
-    return this.#reading !== undefined;
+    return this.#reader.isReading;
   }
 
   /** The number of the reading in progress: answers to others are not waited for. */
   get id(): number | undefined {
-    return this.#reading && this.#readings;
+    return this.isReading ? this.#reader.id : undefined;
   }
 
   get wanted(): Pick<Wanted, 'reason' | 'dueMs'> | undefined {
@@ -95,7 +89,7 @@ export class WholeList {
 
   /** A reading is to begin, at once unless one proved nothing shortly before. */
   want(reason: string, now: Moment) {
-    if (this.#reading !== undefined || this.#wanted !== undefined) return;
+    if (this.isReading || this.#wanted !== undefined) return;
     const dueMs = this.#known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
     this.#wanted = { reason, dueMs };
     if (this.#known.isWhole)
@@ -114,40 +108,26 @@ export class WholeList {
 
   /** Begins the reading that is wanted, or goes on with one that waits. */
   begin(now: Moment) {
-    if (this.#reading !== undefined) {
-      if ((this.#reading.againMs ?? Number.POSITIVE_INFINITY) <= now.monotonicMs) this.#goOn(undefined, now);
-      return;
-    }
+    if (this.isReading) return this.#reader.wake(now);
     if (this.#wanted === undefined) return;
     this.#wanted = undefined;
-    this.#readings++;
-    this.#reading = { steps: this.#read(now), againMs: undefined };
-    this.#goOn(undefined, now);
+    this.#reader.begin(this.#read(now), now);
   }
 
   take(answer: AnswerOf<'whole-page' | 'whole-met' | 'whole-failed'>, now: Moment) {
-    if (this.#reading === undefined || answer.id !== this.#readings) return;
+    if (answer.id !== this.id) return;
     if (answer.type === 'whole-failed') this.#takeFailure(answer.error, now);
-    else this.#goOn(answer, now);
-  }
-
-  #goOn(answer: AnswerOf<'whole-page' | 'whole-met'> | undefined, now: Moment) {
-    this.#now = now;
-    const reading = this.#reading;
-    const { done, value } = reading?.steps.next(answer) ?? {};
-    if (reading === undefined || done !== false || value === undefined) return;
-    reading.againMs = typeof value === 'number' ? value : undefined;
-    if (typeof value !== 'number') this.#emit({ ...value, id: this.#readings });
+    else this.#reader.goOn(answer, now);
   }
 
   /** Those that a proven reading did not show are gone, once a second one agrees: they may have slipped between two pages, or the list lagged. */
-  *#read(started: Moment): Steps<void> {
+  *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.#known;
     store.beginList();
     // What a second reading shows counts beside what the first one showed.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
-      if (proof === undefined) return;
+      if ('gone' in proof) return proof;
       const { pass, missing, known, total } = proof;
       if (missing > 0 && !total) {
         const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
@@ -157,48 +137,44 @@ export class WholeList {
       if (missing > 0 && !isConfirmed) {
         const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
         this.#emit({ type: 'notice', event: 'confirm', message });
-        yield this.#now.monotonicMs + CONFIRM_PAUSE_MS;
+        yield this.#reader.now.monotonicMs + CONFIRM_PAUSE_MS;
         continue;
       }
       const gone = missing > 0 ? store.removeMissing(pass) : [];
       for (const one of gone) this.#emit({ type: 'gone', ...one });
       this.#unproven = 0;
-      return this.#end({ gone: gone.length, reason: undefined, total });
+      return { gone: gone.length, reason: undefined, total };
     }
   }
 
-  /** Reads the lists until a pass proves something, three times at most; undefined where none does, which ends the reading. */
-  *#prove(started: Moment): Steps<Proof | undefined> {
+  /** Reads the lists until a pass proves something, three times at most; the end of the reading where none does. */
+  *#prove(started: Moment): WholeSteps<Proof | WholeResult> {
     const { store } = this.#known;
-    const startedAt = this.#now;
+    const startedAt = this.#reader.now;
     for (let tries = 1; ; tries++) {
       const number = ++this.#passes;
       const { isStale, hasFallen } = yield* this.#readPass(number);
       const total = totalOf(this.progress.counts);
       const full = 'there are too many bicycles to compare';
-      if (store.isFull()) {
-        this.#end({ gone: 0, reason: full, total: undefined });
-        return undefined;
-      }
+      if (store.isFull()) return { gone: 0, reason: full, total: undefined };
       const serviceMs = this.#known.serviceMs(started.monotonicMs);
       const seesAll = this.#options.seesAll?.() ?? true;
-      const pass = { id: this.#readings, pass: number, started, serviceMs, seesAll };
+      const pass = { id: this.#reader.id, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
       // Where bicycles leave all the time, no pass would do.
       if (!isShort && !isStale && !(hasFallen && tries < MOST_PASSES)) {
-        this.#options.onProven(startedAt, total, this.#now);
+        this.#options.onProven(startedAt, total, this.#reader.now);
         return { ...meeting, pass, total };
       }
       if (tries < MOST_PASSES) continue;
       const what = isShort ? `showed ${meeting.met} of ${total} bicycles` : 'was older than the pushed updates';
-      this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
-      return undefined;
+      return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
     }
   }
 
   /** One time through the lists: whether one showed a bicycle older than it was known, or its count fell, so that one may have slipped to a page that was read. */
-  *#readPass(number: number): Steps<{ isStale: boolean; hasFallen: boolean }> {
+  *#readPass(number: number): WholeSteps<{ isStale: boolean; hasFallen: boolean }> {
     const { organizations } = this.#options;
     const counts: (number | undefined)[] = organizations.map(() => undefined);
     const progress = { read: 0, counts };
@@ -233,10 +209,10 @@ export class WholeList {
       if (uuid === undefined) continue;
       uuids.push(uuid);
       if (!this.#known.isWhole && !this.#known.store.isTable) {
-        this.#emit({ type: 'learned', bicycle: this.#known.learn(value, this.#now, { followed }) });
+        this.#emit({ type: 'learned', bicycle: this.#known.learn(value, this.#reader.now, { followed }) });
         continue;
       }
-      const compared = this.#known.compare(value, NO_MARK, askedAt, this.#now, { followed, json });
+      const compared = this.#known.compare(value, NO_MARK, askedAt, this.#reader.now, { followed, json });
       if (compared.isStale) isStale = true;
       if (compared.change !== undefined) this.#emit({ type: 'caught-up', change: compared.change });
     }
@@ -245,27 +221,22 @@ export class WholeList {
     return isStale;
   }
 
-  #end(result: WholeResult) {
-    this.#reading = undefined;
-    this.#options.onEnd(result, this.#now);
-  }
-
   /** A reading that proved nothing: the next one waits, longer each time. */
-  #endUnproven(event: string, reason: string, again?: string) {
+  #endUnproven(event: string, reason: string, again?: string): WholeResult {
     const inMs = doublingPauseMs(++this.#unproven, FIRST_UNPROVEN_PAUSE_MS, LONGEST_UNPROVEN_PAUSE_MS);
-    this.#allowedMs = this.#now.monotonicMs + inMs;
+    this.#allowedMs = this.#reader.now.monotonicMs + inMs;
     this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
     if (again !== undefined) this.#wanted = { reason, dueMs: this.#allowedMs };
-    this.#end({ gone: 0, reason, total: undefined });
+    return { gone: 0, reason, total: undefined };
   }
 
   /** A list that cannot be read is read again from its beginning. */
   #takeFailure(error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    this.#now = now;
+    this.#reader.stop();
     this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
-    this.#end({ gone: 0, reason: 'the whole list could not be read', total: undefined });
+    this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read', total: undefined }, now);
   }
 }
 
