@@ -99,6 +99,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
 }
 
 type Seen = Omit<BoardSeen, 'rows'>;
+type Size = { readonly width: number; readonly height: number };
 
 /** Draws the board, or its map, as it is now. */
 function openDrawing({ context, plan, watched, session }: LiveOptions, board: Board, paint: Paint) {
@@ -108,7 +109,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
   const title = plan.topics.map(titleOf).join(', ');
   const rateOf = openRate();
   const map = openLiveMap();
-  const drawBoard = (size: { width: number; height: number }): { lines: string[]; seen: Partial<Seen> } => {
+  const drawBoard = (size: Size): { lines: string[]; seen: Partial<Seen> } => {
     const { view, changes, alerts } = board;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const { keep, problem } = readFilter(view.filter, nowMs);
@@ -147,8 +148,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
     });
     return { lines: canvasLines(canvas, paint), seen: { map: seen } };
   };
-  return (size: { width: number; height: number }) =>
-    board.view.panel.type === 'map' ? drawMap(size) : drawBoard(size);
+  return (size: Size) => (board.view.panel.type === 'map' ? drawMap(size) : drawBoard(size));
 }
 
 /** Messages a second, of the last ten. */

@@ -39,7 +39,7 @@ export async function runWatch(context: Context, plan: WatchPlan, parts: WatchPa
 async function openWatch(
   context: Context,
   plan: WatchPlan,
-  { openDisplay = openBoard, source }: WatchParts,
+  { openDisplay = async (options) => (await import('./live.js')).openLive(options), source }: WatchParts,
   session: Session<WatchEvent>,
 ): Promise<Machine<WatchEvent, OwnEffect, Printable>> {
   const { clock } = context;
@@ -84,7 +84,3 @@ async function remember(context: Context, plan: WatchPlan, { emit, stderr }: Ses
 
 /** What the loop does not do by itself. */
 type OwnEffect = Exclude<WatchEffect, CommonEffect>;
-
-async function openBoard(options: LiveOptions): Promise<Display> {
-  return (await import('./live.js')).openLive(options);
-}
