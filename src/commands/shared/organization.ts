@@ -63,7 +63,7 @@ async function notChosen(context: Context, several: readonly string[]): Promise<
       'give its name or UUID, or set it with "fleet config set organization NAME"',
     );
   }
-  const names = await readNames(await context.client(), NAMED.organization);
+  const names = await readNames(await context.client(), NAMED.organization).catch(() => undefined);
   return usageError(
     `there are ${several.length} organizations, and none was chosen`,
     `give one of them, or set it with "fleet config set organization NAME": ${listSome(several.map((uuid) => [uuid, names?.get(uuid)?.[0]]))}`,
