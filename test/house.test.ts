@@ -174,7 +174,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 621,
   'src/api': 299,
   'src/cli': 725,
-  'src/follower': 1_361,
+  'src/follower': 1_358,
   'src/globe': 237,
   'src/http/*.ts': 1_449,
   'src/http/stream': 555,

@@ -112,8 +112,6 @@ export interface Resumed {
   readonly heardMs: number | undefined;
   readonly checkedMs: number | undefined;
   readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
-  /** All that came since `heardMs` is at hand. */
-  readonly isHeld?: boolean;
   readonly isWhole: boolean;
   readonly proven: ProvenList | undefined;
   /** The newest `modified` that was known then, in milliseconds. */

@@ -128,11 +128,9 @@ export class Follower {
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
     this.time.learn(found.modifiedMs, comparedTo.monotonicMs);
-    if (found.isHeld !== true || gap !== undefined) {
-      const begun = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
-      // Lists that are read once show what was before the first of them was asked for.
-      this.#gaps.begin(begun, this.#gaps.startedAt);
-    }
+    const begun = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
+    // Lists that are read once show what was before the first of them was asked for.
+    this.#gaps.begin(begun, this.#gaps.startedAt);
     this.#catchUp.missFrom(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0) this.#catchUp.want(startedMs, this.#options.mostPages, now);
     this.#schedule(now);

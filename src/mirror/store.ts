@@ -50,7 +50,7 @@ export async function resume(database: Database, writer: Writer) {
   };
 }
 
-type Before = Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> & Pick<State, 'leaving'>;
+type Before = Omit<Resumed, 'gap' | 'modifiedMs'> & Pick<State, 'leaving'>;
 
 /** Where the writers of these organizations had come to: all of them have. */
 function join(leases: readonly Lease[], { organizations }: Writer): Before {

@@ -17,7 +17,7 @@ export interface Writer {
 }
 
 /** How far a writer has come; times in milliseconds since the epoch, by its machine's date. */
-export interface State extends Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'> {
+export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
   /** Who wrote it, for which organizations, and in which of its batches: a commit whose answer was lost is known by it. */
   readonly owner: string;
   readonly organizations: readonly string[];
