@@ -181,7 +181,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/json': 241,
   'src/mirror': 1_920,
   'src/page': 1_693,
-  'src/sandbox': 2_467,
+  'src/sandbox': 2_468,
   'src/settings': 946,
   'src/system': 500,
   'src/terminal': 1_795,

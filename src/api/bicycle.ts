@@ -58,30 +58,6 @@ export const BICYCLE_STATES = [
   'retired',
 ] as const;
 
-/**
- * Transitions of section 3.1 and what each does: the name is the value of `type` in the action request. Assumed: `put_in_maintenance`,
- * which was observed beside the forced one; that one ends a rental, so neither may stand for the other.
- */
-export const TRANSITION_MEANINGS = {
-  declare_available: 'make it visible to renters',
-  rent: 'a renter starts a rental',
-  return: 'a renter ends a rental',
-  declare_lost: 'its location is unknown',
-  declare_unrecoverable: 'its location is known, but it cannot be recovered',
-  take_over: 'a crew recovered it outside the service area',
-  put_in_maintenance: 'take it out of service; refused while it is rented',
-  force_put_in_maintenance: 'the same, and end a rental in progress',
-  retire: 'take it out of service for good; cannot be undone',
-  reserve: 'a renter reserves it',
-  expire_rental_session: 'automatic: a rental took too long',
-  expire_reservation: 'automatic: a reservation took too long',
-  cancel_reservation: 'a renter cancels a reservation',
-} as const;
-
-export type Transition = keyof typeof TRANSITION_MEANINGS;
-
-export const TRANSITIONS = Object.keys(TRANSITION_MEANINGS) as readonly Transition[];
-
 /** Assumed: fields to order by that were observed to work; `distance` only with a bbox, and several go with commas. */
 export const BICYCLE_ORDERINGS = [
   'created',

@@ -1,42 +1,25 @@
-// The service's own history of a bicycle: who did what, when. Assumed: a list at `transitions/`, as it was observed.
+// The transitions of bicycles (interface.md section 3), by name.
 
-import { FleetError } from '../errors.js';
-import type { Client } from '../http/client.js';
-import { ifOffered } from '../http/optional.js';
-import { textOrNull } from '../json/parse.js';
-import { BICYCLE } from './bicycle.js';
+/**
+ * Transitions of section 3.1 and what each does: the name is the value of `type` in the action request. Assumed: `put_in_maintenance`,
+ * which was observed beside the forced one; that one ends a rental, so neither may stand for the other.
+ */
+export const TRANSITION_MEANINGS = {
+  declare_available: 'make it visible to renters',
+  rent: 'a renter starts a rental',
+  return: 'a renter ends a rental',
+  declare_lost: 'its location is unknown',
+  declare_unrecoverable: 'its location is known, but it cannot be recovered',
+  take_over: 'a crew recovered it outside the service area',
+  put_in_maintenance: 'take it out of service; refused while it is rented',
+  force_put_in_maintenance: 'the same, and end a rental in progress',
+  retire: 'take it out of service for good; cannot be undone',
+  reserve: 'a renter reserves it',
+  expire_rental_session: 'automatic: a rental took too long',
+  expire_reservation: 'automatic: a reservation took too long',
+  cancel_reservation: 'a renter cancels a reservation',
+} as const;
 
-/** One step. */
-export type Transitioned = ReturnType<typeof readStep>;
+export type Transition = keyof typeof TRANSITION_MEANINGS;
 
-/** Reads the newest `mostPages` pages; undefined where the service has no such list, or does not show it. */
-export async function readTransitions(
-  client: Client,
-  uuid: string,
-  mostPages: number,
-): Promise<Transitioned[] | undefined> {
-  const request = { path: `${BICYCLE.path(uuid)}transitions/`, subject: 'the history of transitions' };
-  const readAll = async () => {
-    const steps: Transitioned[] = [];
-    for await (const { items } of client.pages(request, { ahead: 0, mostPages }))
-      steps.push(...items.map(({ value }) => readStep(value)));
-    return steps;
-  };
-  return ifOffered(readAll()).catch((error: unknown) => {
-    // An answer that is no list is no history.
-    if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300) return undefined;
-    throw error;
-  });
-}
-
-function readStep(step: { [field: string]: unknown }) {
-  return {
-    timestamp: textOrNull(step['timestamp']),
-    transition: textOrNull(step['transition']),
-    /** The state before, where the entry has it, and the state that followed. */
-    from: textOrNull(step['from_state'] ?? step['source']),
-    to: textOrNull(step['state'] ?? step['to_state'] ?? step['target']),
-    /** As the service names the author: a link, a text, a number, an object, or null for the service itself. */
-    by: step['by'] ?? null,
-  };
-}
+export const TRANSITIONS = Object.keys(TRANSITION_MEANINGS) as readonly Transition[];

@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS } from '../api/alert.js';
-import { TRANSITIONS } from '../api/bicycle.js';
+import { TRANSITIONS } from '../api/transitions.js';
 import { pathOf } from './help.js';
 import { flagsOf, followLine, namesBelow } from './line.js';
 import { nearest } from './nearest.js';

@@ -1,5 +1,5 @@
 // The routes of bicycles: lists, creation, edits, transitions and their history (interface.md sections 4.1 to 4.4).
-import { TRANSITIONS } from '../api/bicycle.js';
+import { TRANSITIONS } from '../api/transitions.js';
 import { readEdit, readNewBicycle } from './bodies.js';
 import {
   type AddRoute,

@@ -1,5 +1,6 @@
 // Which transitions there are, where each may start and end, and what else it asks for (interface.md section 3.1).
-import type { BICYCLE_STATES, TRANSITIONS } from '../api/bicycle.js';
+import type { BICYCLE_STATES } from '../api/bicycle.js';
+import type { TRANSITIONS } from '../api/transitions.js';
 
 export type SandboxState = (typeof BICYCLE_STATES)[number];
 

@@ -1,6 +1,7 @@
 // `fleet bicycles act`: runs one transition on one bicycle or many, each at most once.
 
-import { BICYCLE, TRANSITIONS } from '../../api/bicycle.js';
+import { BICYCLE } from '../../api/bicycle.js';
+import { TRANSITIONS } from '../../api/transitions.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';

@@ -1,9 +1,9 @@
 // `fleet bicycles history`: what the service lists of one bicycle's transitions, and the changes and gaps that a mirror recorded, by time.
 
 import { BICYCLE } from '../../api/bicycle.js';
+import { readTransitions, type Transitioned } from '../../api/history.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
-import { readTransitions, type Transitioned } from '../../api/transitions.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';

@@ -1,7 +1,8 @@
 // Declares `fleet bicycles`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command, OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
-import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
+import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { TRANSITION_MEANINGS, TRANSITIONS } from '../../api/transitions.js';
 import {
   anyText,
   BICYCLES,

@@ -1,8 +1,8 @@
 // Asks the service what it knows of a few bicycles or alerts: how they are now, and its own history of what was done to them.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../../api/bicycle.js';
+import { readTransitions } from '../../../api/history.js';
 import type { Resource } from '../../../api/resource.js';
-import { readTransitions } from '../../../api/transitions.js';
 import type { Context } from '../../../context.js';
 import { FleetError } from '../../../errors.js';
 import type { Client } from '../../../http/client.js';
