@@ -11,7 +11,7 @@ import { count } from '../../views/stream.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import type { Session } from '../shared/follow/loop.js';
 import { chooseLines } from '../shared/follow/print.js';
-import { beginFollowing } from '../shared/follow/token-retry.js';
+import { beginFollowing } from '../shared/follow/token-command-retry.js';
 import { scopeOf } from '../shared/organization.js';
 import type { AlertsEvent } from './events.js';
 import { followAlerts, type Receiver } from './follow.js';

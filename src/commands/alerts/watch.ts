@@ -6,7 +6,7 @@ import { readSince } from '../../terminal/time.js';
 import { showOrganizations } from '../named/find.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import { chooseLines } from '../shared/follow/print.js';
-import { beginFollowing } from '../shared/follow/token-retry.js';
+import { beginFollowing } from '../shared/follow/token-command-retry.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './state-file.js';

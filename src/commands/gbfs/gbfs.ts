@@ -10,7 +10,7 @@ import { sleep } from '../../system/clock.js';
 import { makeFolder } from '../../system/folder.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { chooseLines } from '../shared/follow/print.js';
-import { beginFollowing } from '../shared/follow/token-retry.js';
+import { beginFollowing } from '../shared/follow/token-command-retry.js';
 import { writeWhole } from '../shared/list/output-file.js';
 import { requireOrganization } from '../shared/organization.js';
 import { keptKey } from '../shared/random-key.js';

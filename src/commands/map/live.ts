@@ -8,7 +8,7 @@ import { numberOf } from '../../terminal/values.js';
 import type { Box } from '../bicycles/area.js';
 import { planBicycles } from '../bicycles/list.js';
 import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';
-import { patiently } from '../shared/follow/token-retry.js';
+import { patiently } from '../shared/follow/token-command-retry.js';
 import { matches } from '../shared/list/where.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { makePlan } from '../watch/plan.js';

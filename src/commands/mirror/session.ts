@@ -35,7 +35,7 @@ import {
 } from '../shared/follow/loop.js';
 import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
 import type { Form } from '../shared/follow/stderr.js';
-import { beginFollowing } from '../shared/follow/token-retry.js';
+import { beginFollowing } from '../shared/follow/token-command-retry.js';
 import { chosenDatabase } from '../shared/offline.js';
 import { requireOrganizations } from '../shared/organization.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';

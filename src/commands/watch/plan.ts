@@ -9,7 +9,7 @@ import { findBicycle } from '../bicycles/find.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import { chooseLines } from '../shared/follow/print.js';
 import type { Form } from '../shared/follow/stderr.js';
-import { beginFollowing } from '../shared/follow/token-retry.js';
+import { beginFollowing } from '../shared/follow/token-command-retry.js';
 import type { Meant } from '../shared/list/pick-one.js';
 import type { Condition } from '../shared/list/where.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
