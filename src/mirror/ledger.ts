@@ -245,7 +245,10 @@ export class Ledger implements FleetStore {
       entry.isDirty = true;
       this.#size++;
     }
-    if (source === 'list') entry.followed = from.followed;
+    if (source === 'list' && entry.followed !== from.followed) {
+      entry.followed = from.followed;
+      entry.isDirty = true;
+    }
     let at: string | undefined;
     let isChanged = false;
     const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;

@@ -18,6 +18,7 @@ import {
   type Failures,
   MOST_VALUE_CHARACTERS,
   type OpenOptions,
+  type Rows,
   refusal,
   storable,
   tooLong,
@@ -26,10 +27,13 @@ import {
 
 type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 
-type Statement = ReturnType<typeof prepareRows>;
+type Driver = ReturnType<typeof openDriver>;
+type Statement = ReturnType<Driver['prepare']>;
 
 /** How long SQLite waits for another writer: short, for nothing else runs meanwhile. */
 const BUSY_MS = 250;
+/** Of one insert. */
+const MOST_PARAMETERS = 500;
 /** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
 const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
@@ -47,7 +51,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     driver = openDriver(path, isUntouched ? '?mode=ro&immutable=1' : isReadOnly ? '?mode=ro' : '');
     driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
     // Reads the first page: a file that is no database is refused here.
-    Array.from(driver.prepare('select count(*) from sqlite_master').iterate());
+    Array.from(driver.prepare('select count(*) from sqlite_master').rows([]));
   } catch (error) {
     driver?.close();
     throw asSqliteError(error, path, false);
@@ -55,7 +59,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
   const opened = driver;
   const statements = new Map<string, Statement>();
   const prepare = (sql: string) => {
-    const statement = statements.get(sql) ?? prepareRows(opened, sql);
+    const statement = statements.get(sql) ?? opened.prepare(sql);
     statements.set(sql, statement);
     return statement;
   };
@@ -63,16 +67,12 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
   const engine: Engine = {
     kind: 'sqlite',
     async run(sql, values) {
-      const { names, statement } = prepare(sql);
-      return { names, rows: Array.from(statement.iterate(...bind(values)), (row) => row.map(readCell)) };
+      const { names, rows } = prepare(sql);
+      return { names, rows: Array.from(rows(bind(values)), (row) => row.map(readCell)) };
     },
     read: async (sql, values) => read(opened, sql, values),
-    // A row a call: several take as long with libsql, and longer with `node:sqlite` (measured).
-    async insert(table, columns, rows, conflict) {
-      const values = columns.map(() => '?').join(', ');
-      const { statement } = prepare(`insert into ${table} (${columns.join(', ')}) values (${values})${conflict}`);
-      for (const row of rows) statement.run(...bind(row));
-    },
+    insert: async (table, columns, rows, conflict) =>
+      insertRows(prepare, `insert into ${table} (${columns.join(', ')}) values`, rows, conflict),
     async begin() {
       refuseReplaced();
       opened.exec('begin immediate');
@@ -91,6 +91,19 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
   return databaseOf(engine, signal);
 }
 
+/** Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept. */
+function insertRows(prepare: (sql: string) => Statement, into: string, rows: Rows, conflict: string): void {
+  const width = rows[0]?.length ?? 1;
+  const most = Math.max(1, Math.floor(MOST_PARAMETERS / width));
+  const row = `(${Array(width).fill('?').join(', ')})`;
+  for (let from = 0; from < rows.length; ) {
+    const count = rows.length - from >= most ? most : 1;
+    const statement = prepare(`${into} ${Array(count).fill(row).join(', ')}${conflict}`);
+    Array.from(statement.rows(rows.slice(from, from + count).flatMap(bind)));
+    from += count;
+  }
+}
+
 /** What throws a lasting error where the file, or what SQLite keeps beside it, is no longer what it was: SQLite would not notice. */
 function watchFiles(path: string): () => void {
   const known = new Map<string, bigint>();
@@ -107,8 +120,8 @@ function watchFiles(path: string): () => void {
 
 /** A statement of its own, for its rows are read between other calls. */
 function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
-  const { names, statement } = prepareRows(driver, sql);
-  const rows = statement.iterate(...bind(values));
+  const statement = driver.prepare(sql);
+  const rows = statement.rows(bind(values));
   async function* chunks() {
     let chunk: Value[][] = [];
     let characters = 0;
@@ -123,7 +136,7 @@ function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
     }
     if (chunk.length > 0) yield chunk;
   }
-  return { columns: names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks: chunks() };
+  return { columns: statement.names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks: chunks() };
 }
 
 /** Whole numbers must be bound as such: both drivers bind a number as a real one. */
@@ -196,14 +209,13 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
 /** What `node:sqlite` and libsql have in common, and by what each is told to hand out whole numbers and rows as arrays. */
 interface Prepared {
   iterate(...values: unknown[]): Iterable<readonly Cell[]>;
-  run(...values: unknown[]): unknown;
   columns(): readonly { readonly name: string }[];
   setReadBigInts?(isOn: boolean): void;
   setReturnArrays?(isOn: boolean): void;
   raw?(): void;
 }
 
-interface Driver {
+interface Opened {
   prepare(sql: string): Prepared;
   exec(sql: string): unknown;
   close(): void;
@@ -211,19 +223,18 @@ interface Driver {
 }
 
 /** Opens the file with what this Node offers; `query` is that of its address where it is only read. */
-function openDriver(path: string, query: string): Driver {
+function openDriver(path: string, query: string) {
   const place = query === '' ? path : new URL(`${pathToFileURL(path).href}${query}`);
-  type DatabaseSync = new (path: string | URL, options: { readOnly: boolean }) => Driver;
+  type DatabaseSync = new (path: string | URL, options: { readOnly: boolean }) => Opened;
   type NodeSqlite = { DatabaseSync: DatabaseSync; StatementSync: { prototype: object } };
   const own = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
   // Before 22.16 it could not tell columns of the same name apart.
   if (own !== undefined && 'setReturnArrays' in own.StatementSync.prototype)
-    return new own.DatabaseSync(place, { readOnly: query !== '' });
+    return driverOf(new own.DatabaseSync(place, { readOnly: query !== '' }), (values) => values);
   try {
-    const Libsql: new (path: string) => Driver = createRequire(import.meta.url)('libsql');
-    const driver = new Libsql(String(place));
-    driver.defaultSafeIntegers?.();
-    return driver;
+    const Libsql: new (path: string) => Opened = createRequire(import.meta.url)('libsql');
+    // It takes the values of a statement as one array.
+    return driverOf(new Libsql(String(place)), (values) => [values]);
   } catch (error) {
     if (codeOf(error) !== undefined) throw error;
     throw configError(
@@ -234,13 +245,20 @@ function openDriver(path: string, query: string): Driver {
   }
 }
 
-/** A statement that hands out whole numbers as they are, and rows as arrays; its columns. libsql takes a null that is its only value for no value. */
-function prepareRows(driver: Driver, sql: string) {
-  const statement = driver.prepare(sql);
-  const names = statement.columns().map(({ name }) => name);
-  statement.setReadBigInts?.(true);
-  statement.setReturnArrays?.(true);
-  // Only what has columns can be read raw.
-  if (names.length > 0) statement.raw?.();
-  return { names, statement };
+function driverOf(database: Opened, spread: (values: readonly unknown[]) => readonly unknown[]) {
+  database.defaultSafeIntegers?.();
+  return {
+    /** A statement is carried out by taking its rows. */
+    prepare(sql: string) {
+      const statement = database.prepare(sql);
+      const names = statement.columns().map(({ name }) => name);
+      statement.setReadBigInts?.(true);
+      statement.setReturnArrays?.(true);
+      // Only what has columns can be read raw.
+      if (names.length > 0) statement.raw?.();
+      return { names, rows: (values: readonly unknown[]) => statement.iterate(...spread(values)) };
+    },
+    exec: (sql: string) => database.exec(sql),
+    close: () => database.close(),
+  };
 }

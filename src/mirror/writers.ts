@@ -66,8 +66,16 @@ export async function readLeases(database: Database, organizations?: readonly st
     /** UTC by the database's own clock, null once the lease was let go. */
     heartbeat: heartbeat === null ? null : String(heartbeat),
     /** Undefined until something was written. */
-    state: state === null ? undefined : (parseJson(String(state)) as State),
+    state: state === null ? undefined : readState(String(state)),
   }));
+}
+
+function readState(text: string): State {
+  try {
+    return parseJson(text) as State;
+  } catch (error) {
+    throw configError('the mirror is damaged: its table "writers"', 'name another database with --to', error);
+  }
 }
 
 /** Becomes the writer of its organizations; resolves with one that may still live, where there is one. */

@@ -167,6 +167,12 @@ it.each<[string, number, string, number]>([
   expect([run.code, run.wrong]).toEqual([code, [expected]]);
 });
 
+it('an organization whose name the service cannot look up now is a failure', async () => {
+  const { url } = await openServer((response, { path }) => sendJson(response, path.includes('organ') ? 500 : 200, []));
+  const run = await examine('', { env: { FLEET_BASE_URL: url, FLEET_ORGANIZATION: 'Nordlicht' } });
+  expect([run.code, run.wrong]).toEqual([7, ['failure organization']]);
+});
+
 const OTHER = '11111111-2222-4333-8444-555555555555';
 const BIKES = 'https://bikes.example.com/api';
 const PROXY = 'http://127.0.0.1:1';

@@ -300,6 +300,7 @@ describe.each(engines)('%s', (kind, newText) => {
     ['select nothing from bicycles', /nothing/],
     ['explain select 1; drop table bicycles', /has several/],
     ['', /is empty/],
+    [`select "WriteFile"('/tmp/x', 'y')`, /"WriteFile" is refused/],
     ...(kind === 'postgres' ? [['select from bicycles', /has no rows to show/] as [string, RegExp]] : []),
   ])('query %j is refused with exit 2', async (sql, message) => {
     const run = await runFleet(['mirror', 'query', sql], { env });

@@ -123,4 +123,9 @@ test('rows that messages were about are kept from batch to batch, until the tabl
   const rented = await batch({ ...BEFORE, modified, state: 'rented', concurrency_version: 3 });
   expect(rented.bicycles).toHaveLength(1);
   expect(await database.all('select state, gone from bicycles')).toEqual([{ state: 'rented', gone: null }]);
+  // The list of another organization shows it as it is: it moved.
+  knowledge.compare({ ...BEFORE, modified, state: 'rented', concurrency_version: 3 }, NO_MARK, 9, now, {
+    followed: 'p',
+  });
+  expect(ledger.take().bicycles).toHaveLength(1);
 });

@@ -607,9 +607,9 @@ function judgeGone(history: History): string[] {
       ({ isOfGap, isOpen, startedMs }) => isOfGap && !isOpen && (startedMs ?? 0) > atMs + lagMs + DELIVERY_MS,
     );
     // One that nobody has seen yet makes up for one that left.
-    const isMadeUp = made.some(
-      (one) => one.isBorn && one.atMs < (wrong?.atMs ?? 0) && !isSeen(shown, one.uuid, wrong?.atMs ?? 0),
-    );
+    const wrongMs = wrong?.atMs ?? 0;
+    const isSeen = (each: string) => shown.some((one) => one.uuid === each && (one.atMs ?? 0) <= wrongMs);
+    const isMadeUp = made.some((one) => one.isBorn && one.atMs < wrongMs && !isSeen(one.uuid));
     if (wrong !== undefined && said > wrong.atMs && !isMadeUp && !wrong.isRaced) {
       faults.push(
         `a reading was complete at ${wrong.atMs}, and ${uuid}, gone at ${atMs}, was said to be gone at ${said}`,
@@ -617,10 +617,6 @@ function judgeGone(history: History): string[] {
     }
   }
   return faults;
-}
-
-function isSeen(shown: readonly Shown[], uuid: string, atMs: number): boolean {
-  return shown.some((one) => one.uuid === uuid && (one.atMs ?? 0) <= atMs);
 }
 
 function judgeDoubles(history: History): string[] {

@@ -20,7 +20,7 @@ import { changeCommand, type Examination } from './settings.js';
 /** Beyond this, times of bicycles and the ends of tokens are judged wrongly. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Looks up the organization of the settings, as every command does; what keeps the service from answering, its own check says. */
+/** Looks up the organization of the settings, as every command does. */
 export async function checkOrganization(known: Examination): Promise<Finding[]> {
   const { settings, context } = known;
   const { value = '' } = settings.organization;
@@ -32,8 +32,7 @@ export async function checkOrganization(known: Examination): Promise<Finding[]> 
     return [];
   } catch (thrown) {
     context.signal.throwIfAborted();
-    const error = asFleetError(thrown);
-    return error.status === undefined && error.kind !== 'network' ? [failed('organization', error)] : [];
+    return [failed('organization', asFleetError(thrown))];
   }
 }
 

@@ -27,6 +27,8 @@ const SKIPPED =
 const STATEMENT = /^\W*(\w*)[^;]*/;
 /** What a statement that only reads begins with. */
 const READING = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA', 'SHOW', 'TABLE'];
+/** Functions of libsql that reach beyond the database, and that it cannot leave out; their names have no other spelling. */
+const BEYOND = /\b(writefile|readfile|fsdir|fts3_tokenizer|sqlite3mc_\w+)\b/i;
 const LONGEST_CHARACTERS = 100_000;
 
 /** The one statement of a query, without the semicolon at its end. Throws a usage error for none, several, or one that writes. */
@@ -42,6 +44,8 @@ export function readStatement(text: string): string {
     throw usageError(`a query only reads: "${first}" is refused`, `a query begins with one of: ${READING.join(', ')}`);
   if (first.toUpperCase() === 'PRAGMA' && text.includes('='))
     throw usageError('a query only reads: a PRAGMA that sets a value is refused', 'leave the value out to read it');
+  const [beyond] = BEYOND.exec(text) ?? [];
+  if (beyond !== undefined) throw usageError(`a query only reads the mirror: "${beyond}" is refused`);
   return text.slice(0, statement.length).trim();
 }
 

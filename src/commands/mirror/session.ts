@@ -325,6 +325,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
     if (step.type === 'mark-gone') session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
+    // Another writer may have taken over those that moved to its organizations, or this one some of its.
+    ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
 }

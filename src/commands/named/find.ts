@@ -84,7 +84,7 @@ export function pickByName({ one, many }: NamedKind, text: string, names: Names 
   if (names === undefined)
     throw usageError(
       `this service lists no ${many} by name, so "${shorten(text)}" cannot be found`,
-      'give its UUID; "fleet doctor" shows whether the address of the service is right',
+      'give its UUID, and see whether the address of the service is right',
     );
   const called = (isIt: (name: string) => boolean) => [...names].filter(([, own]) => own.some(isIt));
   const exact = called((name) => name === wanted);
