@@ -1,6 +1,7 @@
 // What became of actions whose answer nobody has: evidence decides, as a table (cli.md, bicycles act).
 
 import { describe, expect, test } from 'vitest';
+import { BICYCLE } from '../../src/api/bicycle.js';
 import { decideCreations, lookUpCreations } from '../../src/commands/shared/bulk/created.js';
 import {
   decideAction,
@@ -9,7 +10,9 @@ import {
   isCertainlyNotLater,
   personOf,
 } from '../../src/commands/shared/bulk/doubts.js';
+import { lookUpActions } from '../../src/commands/shared/bulk/evidence.js';
 import type { Before, Start } from '../../src/commands/shared/bulk/journal-records.js';
+import { FleetError } from '../../src/errors.js';
 import type { Client } from '../../src/http/client.js';
 
 const ME = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -184,6 +187,18 @@ test.each(CASES)(
   },
 );
 
+test('who may act but not list is asked what to do', async () => {
+  const refuse = async () => Promise.reject(new FleetError('auth', 'HTTP 403', { status: 403 }));
+  const client = { send: refuse, pages: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }) };
+  const doubt = {
+    task: { key: 'u', uuid: 'u', name: null },
+    entry: { ...NO_ENTRY, sending: { start: START, afterMs: 0, before: null } },
+  };
+  const action = { resource: BICYCLE, verb: 'rent', target: 'rented' };
+  const [decided] = await lookUpActions(client as unknown as Client, [doubt], action, { reached: new Set() });
+  expect(decided?.kind).toBe('unknown');
+});
+
 const NO_ENTRY = { result: undefined, uuid: null, name: null, how: 'answered', run: '', atMs: null } as const;
 
 describe('creations', () => {
@@ -198,14 +213,7 @@ describe('creations', () => {
     ['one that another row made', START, [found], true, ['u'], 'untouched'],
     ['another serial number', START, [{ ...found, serial_number: '8' }], true, [], 'untouched'],
     ['not all of the newer ones are known', START, [], false, [], 'unknown'],
-    [
-      'one like it that came within the second of the start',
-      BUSY,
-      [{ ...found, created: '2026-01-01T12:00:00.200Z' }],
-      true,
-      [],
-      'unknown',
-    ],
+    ['one like it within the second of the start', BUSY, [{ ...found, created: BUSY.newest }], true, [], 'unknown'],
     ['a fleet that was empty, and is', empty, [], true, [], 'untouched'],
     ['a fleet that was empty, and has it', empty, [found], true, [], 'done u'],
     ['a service that told no time', silent, [found], true, [], 'unknown'],

@@ -9,6 +9,7 @@ import { MemoryStore } from '../../src/follower/memory-store.js';
 import type { Moment } from '../../src/system/clock.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
+const CUT = new FleetError('network', 'cut');
 
 const at = (seconds: number): Moment => ({ monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 });
 const bicycle = (state: string, seconds: number): Bicycle => ({
@@ -39,6 +40,12 @@ function openFollower(topics: readonly string[], organizations: readonly string[
   });
   return {
     ...{ follower, log, happened, take },
+    /** `blindMs`: how long it had been silent; undefined where it never stood. */
+    lose(topic: string, seconds: number, blindMs?: number) {
+      const lastLifeWallMs = blindMs === undefined ? undefined : at(seconds).wallMs - blindMs;
+      const lost = { cause: 'network', lastLifeWallMs, blindMs: blindMs ?? 0, attempt: 1, retryInMs: 1000 } as const;
+      take({ type: 'lost', ...happened(topic, seconds), ...lost, error: CUT }, seconds);
+    },
     lastId: () => requests().at(-1)?.id ?? 0,
     connect(topic: string, seconds: number, sinceWallMs?: number) {
       take({ type: 'open', ...happened(topic, seconds), isReturn: false, trace: {} }, seconds);
@@ -60,13 +67,9 @@ test.each([
   ['a topic that is refused at first', ['t']],
   ['the second of two topics, which is slow', ['u', 't']],
 ])('what changed between the first reading and the connection of %s is looked up', (_what, topics) => {
-  const { log, happened, take, connect, page, wholePage, state, reports } = openFollower(topics);
+  const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
   if (topics.length > 1) connect('u', 0);
-  else {
-    const failed = { cause: 'network', lastLifeWallMs: undefined, blindMs: 0, attempt: 1, retryInMs: 1000 } as const;
-    const error = new FleetError('network', 'connection refused');
-    take({ type: 'lost', ...happened('t', 1), ...failed, error }, 1);
-  }
+  else lose('t', 1);
   expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
   wholePage(2, bicycle('available', -60));
   expect(state()).toBe('available');
@@ -184,21 +187,14 @@ test('a list that lags is not believed: five seconds are between the two reading
 });
 
 test('of two topics the one that went silent first says how far back is read, though its silence is noticed later', () => {
-  const { follower, log, happened, take, connect, page, lastId } = openFollower(['t', 'u']);
+  const { follower, log, happened, take, connect, lose, page, lastId } = openFollower(['t', 'u']);
   follower.remember([named('a'), named('b')], 0, at(0));
-  const error = new FleetError('network', 'cut');
-  const lose = (topic: string, seconds: number, blindMs: number) => {
-    const lastLifeWallMs = at(seconds).wallMs - blindMs;
-    const lost = { cause: 'network', lastLifeWallMs, blindMs, attempt: 1, retryInMs: 1000, error } as const;
-    take({ type: 'lost', ...happened(topic, seconds), ...lost }, seconds);
-  };
-  connect('t', 1);
-  connect('u', 1);
+  for (const topic of ['t', 'u']) connect(topic, 1);
   page(3, named('a'), named('b'));
   follower.hear('a', bicycle('available', 50), happened('t', 50));
   lose('t', 60, 5_000);
   connect('t', 62, at(55).wallMs);
-  take({ type: 'failed', id: lastId(), error }, 64);
+  take({ type: 'failed', id: lastId(), error: CUT }, 64);
   lose('u', 70, 60_000);
   connect('u', 72, at(10).wallMs);
   take({ type: 'tick' }, 100);

@@ -75,7 +75,8 @@ export async function lookUpActions(
     const now = await readNow(client, resource, task.key);
     evidence.set(task.key, { now, history: await readHistory(client, resource, task.key) });
   }
-  await findInList(client, resource, evidence);
+  // Who may act but not list has to decide without it.
+  await ifOffered(findInList(client, resource, evidence));
   const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
   const decide = ({ task, entry }: Doubt) =>
     decideAction(entry.sending, evidence.get(task.key), { name: verb, targets });
