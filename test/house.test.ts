@@ -179,7 +179,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/*.ts': 1_449,
   'src/http/stream': 555,
   'src/json': 241,
-  'src/mirror': 1_945,
+  'src/mirror': 1_946,
   'src/page': 1_693,
   'src/sandbox': 2_468,
   'src/settings': 946,

@@ -82,11 +82,12 @@ function readState(text: string): State {
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
   const { organizations, owner, host, pid } = writer;
   return database.transaction(async () => {
+    // Of two on a new database no row keeps the second waiting.
+    if (database.kind === 'postgres') await database.all('SELECT pg_advisory_xact_lock(723512)');
     const leases = await readLeases(database, database.kind === 'sqlite' ? undefined : organizations, true);
     const now = await databaseTime(database);
     const other = leases.find((lease) => lease.owner !== owner && isAlive(lease, now));
     const rows = organizations.map((each) => [each, owner, host, pid, now]);
-    // Of two at once, where no row could be locked, the first is replaced.
     if (other === undefined)
       await database.write('writers', ['organization', 'owner', 'host', 'pid', 'heartbeat'], rows, ['organization']);
     return other;

@@ -169,8 +169,8 @@ it.each<[string, number, string, number]>([
 
 it('an organization whose name the service cannot look up now is a failure', async () => {
   const { url } = await openServer((response, { path }) => sendJson(response, path.includes('organ') ? 500 : 200, []));
-  const run = await examine('', { env: { FLEET_BASE_URL: url, FLEET_ORGANIZATION: 'Nordlicht' } });
-  expect([run.code, run.wrong]).toEqual([7, ['failure organization']]);
+  const env = { FLEET_BASE_URL: url, FLEET_ORGANIZATION: 'Nordlicht' };
+  expect(await examine('', { env })).toMatchObject({ code: 7, wrong: ['failure organization'] });
 });
 
 const OTHER = '11111111-2222-4333-8444-555555555555';
