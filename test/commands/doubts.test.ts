@@ -190,10 +190,8 @@ test.each(CASES)(
 test('who may act but not list is asked what to do', async () => {
   const refuse = async () => Promise.reject(new FleetError('auth', 'HTTP 403', { status: 403 }));
   const client = { send: refuse, pages: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }) };
-  const doubt = {
-    task: { key: 'u', uuid: 'u', name: null },
-    entry: { ...NO_ENTRY, sending: { start: START, afterMs: 0, before: null } },
-  };
+  const entry = { ...NO_ENTRY, sending: { start: START, afterMs: 0, before: null } };
+  const doubt = { task: { key: 'u', uuid: 'u', name: null }, entry };
   const action = { resource: BICYCLE, verb: 'rent', target: 'rented' };
   const [decided] = await lookUpActions(client as unknown as Client, [doubt], action, { reached: new Set() });
   expect(decided?.kind).toBe('unknown');

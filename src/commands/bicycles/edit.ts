@@ -26,6 +26,8 @@ import { printAnswer } from './get.js';
 export async function editBicycles(context: Context, texts: readonly string[], options: EditOptions): Promise<void> {
   if (texts.includes('-'))
     throw usageError('"-" goes with no other bicycle', 'pipe the rows into: fleet bicycles edit -');
+  if (texts.length === 1)
+    refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
   const asked = readChanges(context, options);
   const edits = new Map<string, Edit>();
   let isFound = false;
@@ -47,7 +49,6 @@ export async function editBicycles(context: Context, texts: readonly string[], o
 
 /** Changes one bicycle, and prints it as it is then. */
 async function editOne(context: Context, edit: Edit, isFound: boolean, options: EditOptions): Promise<void> {
-  refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
   const label = describe(edit.task.uuid ?? '', edit.task.name);
   if (edit.changed.length === 0) return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');

@@ -164,7 +164,8 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
     .option('-y, --yes', 'do not ask');
   addBulkFlags(edit).action(
     run(async () => async (context, bicycles: string[], options: EditOptions) => {
-      if (`${bicycles}` === '-') await (await import('./edit-many.js')).editMany(context, options);
+      if (bicycles.length === 1 && bicycles[0] === '-')
+        await (await import('./edit-many.js')).editMany(context, options);
       else await (await import('./edit.js')).editBicycles(context, bicycles, options);
     }),
   );
