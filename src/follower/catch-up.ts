@@ -59,8 +59,8 @@ export class CatchUp {
   /** What was known when the stream went silent; undefined once a reading for it has begun. */
   #mark: Mark | undefined;
   #wanted: Omit<Missed, 'mark'> | undefined;
-  /** What the reading in progress looks up. */
-  #sought: Missed | undefined;
+  /** What the last reading looks up, or did. */
+  #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
   /** Before this moment of the monotonic clock no reading begins. */
   #dueMs = Number.NEGATIVE_INFINITY;
   /** Readings that were refused since one was not. */
@@ -80,7 +80,6 @@ export class CatchUp {
     this.#options = options;
     this.#emit = emit;
     this.#reader = new Reader(emit, (ended, now) => {
-      this.#sought = undefined;
       this.#refusals = 0;
       onEnd(ended, now);
     });
@@ -101,7 +100,7 @@ export class CatchUp {
 
   /** Whether changes remain to be looked up. */
   get isBehind(): boolean {
-    return this.#mark !== undefined || this.#sought?.mark !== undefined;
+    return this.#mark !== undefined || (this.isReading && this.#sought.mark !== undefined);
   }
 
   /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
@@ -120,7 +119,6 @@ export class CatchUp {
   forget() {
     this.#mark = undefined;
     this.#wanted = undefined;
-    this.#sought = undefined;
     this.#reader.stop();
   }
 
@@ -140,7 +138,7 @@ export class CatchUp {
 
   /** Takes an answer of the service; answers to an earlier reading are ignored. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
-    if (this.#sought === undefined || answer.id !== this.#reader.id) return;
+    if (!this.isReading || answer.id !== this.#reader.id) return;
     if (answer.type === 'failed') this.#takeFailure(this.#sought, answer.error, now);
     else this.#reader.goOn(answer.type === 'page' ? answer.page : answer.bicycle, now);
   }
@@ -300,7 +298,6 @@ export class CatchUp {
 
   /** A list that cannot be read is tried again later, whatever the service says: page 2 of one that has become shorter is not found. */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
-    this.#sought = undefined;
     this.#reader.stop();
     // The counts are compared again soon.
     if (mostPages === 0) return;

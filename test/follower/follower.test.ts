@@ -168,10 +168,7 @@ test('a bicycle that leaves between the two readings of the whole list keeps it 
 
 test('a list that lags is not believed: five seconds are between the two readings that make a bicycle gone', () => {
   const { follower, take, happened, page, wholePage, gone } = openAfterGap(['a', 'b']);
-  for (const seconds of [3, 3]) {
-    page(seconds, 'a');
-    page(seconds);
-  }
+  for (const items of [['a'], [], ['a'], []]) page(3, ...items);
   wholePage(4, 'a');
   wholePage(4);
   take({ type: 'tick' }, 8);

@@ -415,12 +415,10 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       const there = fleet.get(uuid);
       // What was never pushed in the state that hides it cannot be told from what was deleted.
       const before = made.findLast((one) => one.uuid === uuid && one.atMs <= nowMs - LONGEST_LOOK_MS);
-      const wasHidden =
-        before?.isHidden === true ||
-        made.some((one) => one.uuid === uuid && one.isHidden && one.atMs > nowMs - LONGEST_LOOK_MS);
+      const isLate = (one: Made) => one.uuid === uuid && one.atMs > nowMs - LONGEST_LOOK_MS;
+      const wasHidden = made.some((one) => one.isHidden && (one === before || isLate(one)));
       const isUntold = there !== undefined && told.get(uuid) !== there.state_of_charge;
-      const isHidden = isUntold && (wasHidden || !isListed(there));
-      gone.push({ uuid, atMs: nowMs, isHidden });
+      gone.push({ uuid, atMs: nowMs, isHidden: isUntold && (wasHidden || !isListed(there)) });
     } else if (effect.type === 'stream' && effect.event.type === 'gap') {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
     } else if (effect.type === 'read') {
