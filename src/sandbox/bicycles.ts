@@ -35,7 +35,7 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
   const lists = createLists(fleet, fleet.bicycles);
 
   route('/bicycles/', {
-    GET: (request, viewer) => {
+    GET: lagging(options, (request, viewer) => {
       const { query } = request;
       const rows = selectBicycles(fleet, lists, query, viewer);
       const isFirstOfSeveral =
@@ -46,7 +46,7 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       const distanceOf = ({ body }: BicycleRow) => box && distanceToMiddle(box, body.latitude, body.longitude);
       const write = (row: BicycleRow) => `${serialise(row).slice(0, -1)},"distance":${distanceOf(row)}}`;
       return answerList(request, options, rows, box === undefined ? serialise : write);
-    },
+    }),
     POST: async (request, viewer) => {
       if (viewer.role === 'renter') throw refuseRole();
       const { organization, fields } = readNewBicycle(fleet, await readObject(request), viewer);
@@ -109,6 +109,21 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
 }
 
 /** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */
+/** With the fault `lag` the answer to the same question of the same user stays for a while. */
+function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler {
+  const kept = new Map<string, { atMs: number; answer: Awaited<ReturnType<Handler>> }>();
+  return async (request, viewer) => {
+    const lagMs = faults.durationMs('lag');
+    if (lagMs === undefined) return handle(request, viewer);
+    const key = `${request.query} ${viewer.subject}`;
+    const old = kept.get(key);
+    if (old !== undefined && fleet.now() - old.atMs < lagMs) return old.answer;
+    const answer = await handle(request, viewer);
+    kept.set(key, { atMs: fleet.now(), answer });
+    return answer;
+  };
+}
+
 function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   const lastActions = new Map<string, number>();
 

@@ -20,6 +20,7 @@ test.each<[string, Fault]>([
   ['resend', { kind: 'resend' }],
   ['norented', { kind: 'norented' }],
   ['shrink', { kind: 'shrink' }],
+  ['lag=3s', { kind: 'lag', milliseconds: 3000 }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
 ])('%s', (text, fault) => expect(parseFault(text)).toEqual(fault));
@@ -47,6 +48,13 @@ test('latency delays every answer, on both ports', () =>
       expect((await deed(own)).status).toBe(200);
       expect(performance.now() - start).toBeGreaterThan(140);
     }
+  }));
+
+test('a list that lags answers what it answered before', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('lag=1h')] }, async (own) => {
+    const { body } = await list(own);
+    await rent(own, bicycleIn(own, 'available'));
+    expect((await list(own)).body).toEqual(body);
   }));
 
 test('an error has the shape of errors and the trace headers; 429 says when to come again', () =>
