@@ -25,6 +25,8 @@ export interface EndedReading {
   readonly total: number | undefined;
 }
 
+type OnEnd = (ended: EndedReading, now: Moment) => void;
+
 /** What is to be looked up. */
 interface Missed {
   /** Undefined at the start, when nothing can have been missed. */
@@ -56,8 +58,8 @@ export class CatchUp {
   readonly #options: FollowerOptions;
   readonly #emit: Emit;
   readonly #reader: Reader<Page<Bicycle> | Bicycle, EndedReading>;
-  /** What was known when the stream went silent; undefined once a reading for it has begun. */
-  #mark: Mark | undefined;
+  /** What was known when the stream went silent: the gap waits for its reading; undefined once that has begun. */
+  mark: Mark | undefined;
   #wanted: Omit<Missed, 'mark'> | undefined;
   /** What the last reading looks up, or did. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
@@ -70,12 +72,7 @@ export class CatchUp {
   /** Some bicycle was found at its own address, so that 404 there means something. */
   #hasAddresses = false;
 
-  constructor(
-    known: KnownFleet,
-    options: FollowerOptions,
-    emit: Emit,
-    onEnd: (ended: EndedReading, now: Moment) => void,
-  ) {
+  constructor(known: KnownFleet, options: FollowerOptions, emit: Emit, onEnd: OnEnd) {
     this.#known = known;
     this.#options = options;
     this.#emit = emit;
@@ -93,19 +90,14 @@ export class CatchUp {
     return this.#wanted !== undefined;
   }
 
-  /** A gap waits for its reading. */
-  get hasMark(): boolean {
-    return this.#mark !== undefined;
-  }
-
   /** Whether changes remain to be looked up. */
   get isBehind(): boolean {
-    return this.#mark !== undefined || (this.isReading && this.#sought.mark !== undefined);
+    return this.mark !== undefined || (this.isReading && this.#sought.mark !== undefined);
   }
 
   /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
   missFrom(fromMs: number) {
-    if (this.#mark === undefined || fromMs < this.#mark.fromMs) this.#mark = this.#known.mark(fromMs);
+    if (this.mark === undefined || fromMs < this.mark.fromMs) this.mark = this.#known.mark(fromMs);
   }
 
   /** Requests a reading of what was missed, in so many pages of an organization at most; 0: the counts alone. */
@@ -117,7 +109,7 @@ export class CatchUp {
 
   /** Another reading has found what this one was to look for. */
   forget() {
-    this.#mark = undefined;
+    this.mark = undefined;
     this.#wanted = undefined;
     this.#reader.stop();
   }
@@ -126,7 +118,7 @@ export class CatchUp {
   begin(now: Moment) {
     if (this.isReading) return this.#reader.wake(now);
     if (this.#wanted === undefined || now.monotonicMs < this.#dueMs) return;
-    const mark = this.#mark;
+    const mark = this.mark;
     const { mostPages } = this.#wanted;
     // A first reading that comes after a gap has to be compared with what little is known.
     const sinceWallMs = mark === undefined ? undefined : (this.#wanted.sinceWallMs ?? now.wallMs);

@@ -39,7 +39,8 @@ export class Follower {
   readonly #whole: WholeList;
   readonly #gaps: GapLog;
   readonly #check: Check;
-  #proven: ProvenList | undefined;
+  /** When the whole list was last read, by the machine's date, and how many bicycles the service counted. */
+  proven: ProvenList | undefined;
   /** A report that waits for the reading of the whole list. */
   #pending: Report | undefined;
   /** The service's count at the last reading, where not every bicycle is known. */
@@ -96,16 +97,11 @@ export class Follower {
     return this.#check.comparedTo.wallMs;
   }
 
-  /** When the whole list was last read, by the machine's date, and how many bicycles the service counted. */
-  get proven(): ProvenList | undefined {
-    return this.#proven;
-  }
-
   /** Learns the whole fleet from a mirror, as of that moment of the monotonic clock; what changed since is looked up as after a gap. */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
     this.known.setWhole();
-    this.#whole.cancel();
+    this.#whole.wanted = undefined;
     this.#isFirstPending = false;
     this.#emit({ type: 'counted', total: bicycles.length });
     this.#catchUp.missFrom(fromMs);
@@ -114,10 +110,10 @@ export class Follower {
   /** Resumes where the writer before stopped. */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
-    this.#proven = found.proven;
+    this.proven = found.proven;
     if (isWhole) {
       this.known.setWhole();
-      this.#whole.cancel();
+      this.#whole.wanted = undefined;
       this.#isFirstPending = false;
     }
     if (heardMs === undefined) return this.#schedule(now);
@@ -205,7 +201,7 @@ export class Follower {
   /** The connection is back, and the service had time to resend: what is still missing is looked up. */
   #takeResync({ sinceWallMs }: Resync, now: Moment) {
     const sinceMs = sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
-    const isStart = sinceMs === undefined && !this.#catchUp.hasMark;
+    const isStart = sinceMs === undefined && this.#catchUp.mark === undefined;
     // The first reading of the whole list shows how things are.
     if (isStart && this.#options.isWhole) return;
     this.#want(sinceMs, now);
@@ -220,7 +216,7 @@ export class Follower {
 
   /** Closes the gap whose changes were found, unless the connection was lost again since that reading began. */
   #closeGap() {
-    if (this.#catchUp.isWanted || this.#catchUp.hasMark) return;
+    if (this.#catchUp.isWanted || this.#catchUp.mark !== undefined) return;
     const closed = this.#gaps.close();
     if (closed !== undefined) this.#emit(closed);
   }
@@ -247,10 +243,10 @@ export class Follower {
     }
     if (!isStanding || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole)) return;
     if (this.#catchUp.isWanted) {
-      if (!this.#check.isChecking || this.#catchUp.hasMark) this.#check.askedAt = now;
+      if (!this.#check.isChecking || this.#catchUp.mark !== undefined) this.#check.askedAt = now;
       return this.#catchUp.begin(now);
     }
-    if (this.#catchUp.hasMark || wanted !== undefined) return;
+    if (this.#catchUp.mark !== undefined || wanted !== undefined) return;
     if (isOnce) return this.#emit({ type: 'settled' });
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
@@ -279,14 +275,10 @@ export class Follower {
     const before = this.#lastTotal;
     this.#lastTotal = total;
     if (total === undefined || hidden === undefined || (!store.isTable && total > KNOWN_LIMIT)) return undefined;
-    if (!isWhole) {
-      return before === undefined || before === total
-        ? undefined
-        : `the service counted ${before} bicycles, and ${total} now`;
-    }
-    const most = store.size() - hidden;
-    if (total === most) return undefined;
-    return `the service counts ${total} bicycles, and ${most} are known`;
+    const expected = isWhole ? store.size() - hidden : before;
+    if (expected === undefined || expected === total) return undefined;
+    if (!isWhole) return `the service counted ${expected} bicycles, and ${total} now`;
+    return `the service counts ${total} bicycles, and ${expected} are known`;
   }
 
   // What readings brought
@@ -333,7 +325,7 @@ export class Follower {
 
   /** A whole reading was proven: it closes a gap that was over when it began. */
   #prove(started: Moment, total: number | undefined, now: Moment) {
-    this.#proven = { atMs: started.wallMs, total };
+    this.proven = { atMs: started.wallMs, total };
     this.known.setWhole();
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
@@ -353,7 +345,7 @@ export class Follower {
     this.#pending = undefined;
     this.#isFirstPending = false;
     if (pending === undefined && gone === 0) return;
-    const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
+    const report: Report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
     // One that left between the two readings is missed by the second alone; what was sent again of one that is gone keeps it until the next comparison.
     const isComparable = !this.known.store.isTable && (gone > 0 || (this.#options.seesAll?.() ?? true));
     const misfit = isComparable ? this.#misfit(total) : undefined;
@@ -372,12 +364,4 @@ export class Follower {
   }
 }
 
-const NOTHING_READ: Report = {
-  sinceWallMs: undefined,
-  pages: 0,
-  changes: 0,
-  unknown: 0,
-  gone: 0,
-  isComplete: true,
-  missing: [],
-};
+const NOTHING_READ = { pages: 0, changes: 0, unknown: 0, gone: 0, isComplete: true, missing: [] };

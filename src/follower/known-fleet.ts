@@ -146,17 +146,13 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
 export class KnownFleet {
   readonly store: FleetStore;
   readonly #time: ServiceTime;
-  #heard = 0;
+  /** How many messages were merged so far. */
+  heard = 0;
   #isWhole = false;
 
   constructor(store: FleetStore, time: ServiceTime) {
     this.store = store;
     this.#time = time;
-  }
-
-  /** How many messages were merged so far. */
-  get heard(): number {
-    return this.#heard;
   }
 
   /** Whether every bicycle of the service is known. */
@@ -188,7 +184,7 @@ export class KnownFleet {
 
   /** Merges a pushed message: "some messages carry only a state" (interface.md section 2.5). */
   hear(uuid: string | undefined, message: Bicycle, now: Moment, place = NOWHERE): Change {
-    this.#heard++;
+    this.heard++;
     const modifiedMs = readTime(message.modified);
     this.#time.learn(modifiedMs, now.monotonicMs);
     if (uuid === undefined) return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
@@ -205,23 +201,21 @@ export class KnownFleet {
     const version = versionOf(message);
     const isUnversioned = version === undefined && modifiedMs === undefined;
     const same = before !== undefined && saysAgain(message, before) ? entry : undefined;
-    this.#keep(
-      uuid,
-      {
-        bicycle: after,
-        version: isUnversioned ? entry?.version : version,
-        modifiedMs: modifiedMs ?? entry?.modifiedMs,
-        heard: this.#heard,
-        // What is gone by now may be sent again.
-        touchedMs: same === undefined || isUnversioned ? now.monotonicMs : same.touchedMs,
-        isSilent: false,
-        caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
-        unversioned: isUnversioned ? { ...entry?.unversioned, ...message } : undefined,
-        isStatePushed: entry?.isStatePushed === true || after.state !== known?.state,
-        goneMs: undefined,
-      },
-      this.#origin('push', now, place, typeof message.modified === 'string'),
-    );
+    const origin = this.#origin('push', now, place, typeof message.modified === 'string');
+    const heard = {
+      bicycle: after,
+      version: isUnversioned ? entry?.version : version,
+      modifiedMs: modifiedMs ?? entry?.modifiedMs,
+      heard: this.heard,
+      // What is gone by now may be sent again.
+      touchedMs: same === undefined || isUnversioned ? now.monotonicMs : same.touchedMs,
+      isSilent: false,
+      caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
+      unversioned: isUnversioned ? { ...entry?.unversioned, ...message } : undefined,
+      isStatePushed: entry?.isStatePushed === true || after.state !== known?.state,
+      goneMs: undefined,
+    };
+    this.#keep(uuid, heard, origin);
     if (before === undefined || fields.length > 0) return { kind: 'update', uuid, before, after, fields };
     // What a list said at the start was not shown; the message that says the same is the first to show it.
     if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
@@ -270,22 +264,19 @@ export class KnownFleet {
     const isBack = entry.goneMs !== undefined;
     const isChange = fields.length > 0 || isSwallowed || isBack;
     const isSaidAgain = fields.length === 0 && modifiedMs === entry.modifiedMs;
-    this.#keep(
-      uuid,
-      {
-        ...entry,
-        bicycle: after,
-        version: isNews ? versionOf(item) : entry.version,
-        modifiedMs,
-        touchedMs: isHeardSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
-        isSilent: entry.isSilent && !isChange,
-        caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
-        unversioned: isNews && !isHeardSince ? undefined : entry.unversioned,
-        isStatePushed: entry.isStatePushed && item.state !== after.state,
-        goneMs: undefined,
-      },
-      origin,
-    );
+    const compared = {
+      ...entry,
+      bicycle: after,
+      version: isNews ? versionOf(item) : entry.version,
+      modifiedMs,
+      touchedMs: isHeardSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
+      isSilent: entry.isSilent && !isChange,
+      caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
+      unversioned: isNews && !isHeardSince ? undefined : entry.unversioned,
+      isStatePushed: entry.isStatePushed && item.state !== after.state,
+      goneMs: undefined,
+    };
+    this.#keep(uuid, compared, origin);
     const shownBefore = fields.length > 0 && !isBack ? before : undefined;
     const change: Change | undefined = isChange
       ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }

@@ -33,7 +33,7 @@ export class GapLog {
   readonly #found: () => number;
   /** The topics without a connection. */
   readonly #down: Set<string>;
-  #open: OpenGap | undefined;
+  open: OpenGap | undefined;
 
   constructor(topics: Iterable<string>, startedAt: Moment, found: () => number) {
     this.startedAt = startedAt;
@@ -45,15 +45,10 @@ export class GapLog {
     return this.#down.size === 0;
   }
 
-  get open(): OpenGap | undefined {
-    return this.#open;
-  }
-
   connect(topic: string, now: Moment) {
     this.#down.delete(topic);
-    const gap = this.#open;
-    if (gap !== undefined && gap.endedMs === undefined && this.isConnected)
-      this.#open = { ...gap, endedMs: now.wallMs };
+    const gap = this.open;
+    if (gap !== undefined && gap.endedMs === undefined && this.isConnected) this.open = { ...gap, endedMs: now.wallMs };
   }
 
   disconnect(topic: string) {
@@ -63,16 +58,16 @@ export class GapLog {
   /** Begins a gap, or widens the open one; it lasts as long as a topic is without a connection. */
   begin({ startedMs, reason, isBridged }: GapStart, now: Moment) {
     const endedMs = this.isConnected ? now.wallMs : undefined;
-    const gap = this.#open ?? { startedMs, reason, isBridged, foundBefore: this.#found() };
+    const gap = this.open ?? { startedMs, reason, isBridged, foundBefore: this.#found() };
     const earliestMs = Math.min(gap.startedMs, startedMs);
-    this.#open = { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged };
+    this.open = { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged };
   }
 
   /** Ends the gap whose channel stands again. A cut after which everything was sent again, and nothing was found, is none: undefined. */
   close(): ClosedGap | undefined {
-    const gap = this.#open;
+    const gap = this.open;
     if (gap?.endedMs === undefined) return undefined;
-    this.#open = undefined;
+    this.open = undefined;
     const found = this.#found() - gap.foundBefore;
     if (gap.isBridged && found === 0) return undefined;
     const { startedMs, reason } = gap;

@@ -57,7 +57,7 @@ export class WholeList {
   readonly #options: WholeOptions;
   readonly #emit: Emit;
   readonly #reader: Reader<WholeAnswer, WholeResult>;
-  #wanted: Wanted | undefined;
+  wanted: Wanted | undefined;
   /** How far the reading in progress is, and the service's count of each list, as far as it is known. */
   progress = { read: 0, counts: [] as (number | undefined)[] };
   #passes = 0;
@@ -83,22 +83,13 @@ export class WholeList {
     return this.isReading ? this.#reader.id : undefined;
   }
 
-  get wanted(): Pick<Wanted, 'reason' | 'dueMs'> | undefined {
-    return this.#wanted;
-  }
-
   /** A reading is to begin, at once unless one proved nothing shortly before. */
   want(reason: string, now: Moment) {
-    if (this.isReading || this.#wanted !== undefined) return;
+    if (this.isReading || this.wanted !== undefined) return;
     const dueMs = this.#known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
-    this.#wanted = { reason, dueMs };
+    this.wanted = { reason, dueMs };
     if (this.#known.isWhole)
       this.#emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
-  }
-
-  /** None is wanted any more. */
-  cancel() {
-    this.#wanted = undefined;
   }
 
   /** Whether one may begin for the count's sake. */
@@ -109,8 +100,8 @@ export class WholeList {
   /** Begins the reading that is wanted, or goes on with one that waits. */
   begin(now: Moment) {
     if (this.isReading) return this.#reader.wake(now);
-    if (this.#wanted === undefined) return;
-    this.#wanted = undefined;
+    if (this.wanted === undefined) return;
+    this.wanted = undefined;
     this.#reader.begin(this.#read(now), now);
   }
 
@@ -226,7 +217,7 @@ export class WholeList {
     const inMs = doublingPauseMs(++this.#unproven, FIRST_UNPROVEN_PAUSE_MS, LONGEST_UNPROVEN_PAUSE_MS);
     this.#allowedMs = this.#reader.now.monotonicMs + inMs;
     this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
-    if (again !== undefined) this.#wanted = { reason, dueMs: this.#allowedMs };
+    if (again !== undefined) this.wanted = { reason, dueMs: this.#allowedMs };
     return { gone: 0, reason, total: undefined };
   }
 
@@ -234,7 +225,7 @@ export class WholeList {
   #takeFailure(error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#reader.stop();
-    this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs };
+    this.wanted = { reason: error.message, dueMs: now.monotonicMs + inMs };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
     this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read', total: undefined }, now);
   }

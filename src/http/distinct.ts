@@ -11,6 +11,9 @@ export interface Seen {
   has(item: Item<unknown>): boolean;
 }
 
+/** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
+export const RECENT_ITEMS = 5_000;
+
 /**
  * Tells new items from those that came before; with a limit at least so many of the latest are known, and twice as many at most: a million would take
  * 100 MB.

@@ -47,18 +47,14 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** The text of a file that a parameter names. */
-async function readNamed(path: string, name: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error) => {
-    throw configError(`${path} (${name}) cannot be read: ${reasonOf(error)}`, undefined, error);
-  });
-}
-
 /** The parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section 32.17). */
 async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named> {
   // Where nobody has a home, nothing is read: never from the current directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
-  const found = parseService(await readNamed(path, 'PGSERVICEFILE'), name);
+  const text = await readFile(path, 'utf8').catch((error) => {
+    throw configError(`${path} (PGSERVICEFILE) cannot be read: ${reasonOf(error)}`, undefined, error);
+  });
+  const found = parseService(text, name);
   if (found !== undefined) return found;
   throw configError(`there is no service "${name}" of PostgreSQL in ${path}`, 'see PGSERVICE and PGSERVICEFILE');
 }
@@ -70,36 +66,30 @@ export function parseService(text: string, name: string): Named | undefined {
   return lines && Object.fromEntries(lines.filter(([key = '', value]) => /^[^#]/.test(key) && value !== undefined));
 }
 
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+/** What each mode of libpq asks of TLS, by pg-connection-string; `prefer` and `allow` try it without as well. */
 async function readTls(find: Find): Promise<Tls> {
   const mode = find('sslmode') ?? 'prefer';
+  if (!MODES.includes(mode)) throw configError(`"${mode}" is not an sslmode`, `modes: ${MODES.join(', ')}`);
   if (mode === 'disable') return [false];
-  const read = async (name: string) => {
+  const parameters = new URLSearchParams({ sslmode: mode === 'allow' ? 'prefer' : mode });
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const path = find(name);
     // The system's own authorities are those of Node.
-    return path === undefined || path === 'system' ? undefined : readNamed(path, name);
-  };
-  const own = { ca: await read('sslrootcert'), cert: await read('sslcert'), key: await read('sslkey') };
+    if (path !== undefined && path !== 'system') parameters.set(name, path);
+  }
+  const { parse } = await import('pg-connection-string');
   try {
+    const { ssl } = parse(`postgres://?${parameters}`, { useLibpqCompat: true });
+    // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
+    const tls: ConnectionOptions = { rejectUnauthorized: true, ...(ssl as ConnectionOptions) };
     // What cannot be used fails here, and not in the middle of a handshake.
-    if (own.ca !== undefined) new X509Certificate(own.ca);
-    if (own.cert !== undefined || own.key !== undefined) createSecureContext(own);
+    if (tls.ca !== undefined) new X509Certificate(String(tls.ca));
+    createSecureContext(tls);
+    return mode === 'prefer' ? [tls, false] : mode === 'allow' ? [false, tls] : [tls];
   } catch (error) {
     const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to files in PEM that belong together';
     throw configError(`PostgreSQL's files for TLS cannot be used: ${messageOf(error)}`, hint, error);
   }
-  const unchecked = { ...own, rejectUnauthorized: false };
-  // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
-  const checked = { ...own, rejectUnauthorized: true };
-  const chain = { ...checked, checkServerIdentity: () => undefined };
-  const modes = new Map<string, Tls>([
-    ['allow', [false, unchecked]],
-    ['prefer', [unchecked, false]],
-    // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
-    ['require', [own.ca === undefined ? unchecked : chain]],
-    ['verify-ca', [chain]],
-    ['verify-full', [checked]],
-  ]);
-  const ssl = modes.get(mode);
-  if (ssl !== undefined) return ssl;
-  throw configError(`"${mode}" is not an sslmode`, `modes: disable, ${[...modes.keys()].join(', ')}`);
 }

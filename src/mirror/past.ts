@@ -4,7 +4,7 @@ import type { Bicycle } from '../api/bicycle.js';
 import { parseJson } from '../json/parse.js';
 import { type Clock, sleep } from '../system/clock.js';
 import type { Database, Value } from './database.js';
-import { utcOfMs } from './rows.js';
+import { FIRST_YEAR_MS, LAST_YEAR_MS, utcOfMs } from './rows.js';
 
 /** Changes of one bicycle that came together. */
 export interface Happening {
@@ -34,11 +34,8 @@ export interface PastBicycle {
 /** What is of the last statement, and not of the past. */
 const BOOKKEEPING = ['modified', 'concurrency_version'];
 
-const THE_BEGINNING_MS = Date.parse('0001-01-01T00:00:00Z');
-const THE_END_MS = Date.parse('9999-12-31T00:00:00Z');
-
-/** A time in milliseconds since the epoch; all of it where one is left out. */
-export function rangeOf(sinceMs = THE_BEGINNING_MS, untilMs = THE_END_MS): Range {
+/** Times in milliseconds since the epoch; from its beginning, or to the end, where one is left out. */
+export function rangeOf(sinceMs = FIRST_YEAR_MS, untilMs = LAST_YEAR_MS): Range {
   return { since: utcOfMs(sinceMs), until: utcOfMs(untilMs) };
 }
 

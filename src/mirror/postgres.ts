@@ -177,12 +177,7 @@ async function connect({ connection, options, clients }: Server): Promise<Client
     // Nobody would hear of one that came while the settings were read, or the library loaded.
     options.signal.throwIfAborted();
     // A function keeps pg from reading the environment by itself.
-    const client = new pg.Client({
-      ...place,
-      ssl,
-      password: () => password ?? readPassword(place),
-      keepAlive: true,
-    });
+    const client = new pg.Client({ ...place, ssl, password: () => password ?? readPassword(place), keepAlive: true });
     // What breaks a connection fails the call that is made next.
     client.on('error', () => undefined);
     listenForAbort(client, options.signal);

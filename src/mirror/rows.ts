@@ -130,8 +130,8 @@ export function versionValue(value: unknown): Value {
 
 const SECONDS_CHARACTERS = 19;
 const FRACTION = /[.,](\d{1,9})/;
-const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
-const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
+export const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
+export const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
 
 /** A time that the service sent, in UTC to the microsecond, as text of one width that sorts; undefined for what is no time. */
 export function utcOf(text: string): string | undefined {

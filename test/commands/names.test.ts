@@ -84,7 +84,7 @@ describe('an organization', () => {
       expect((await fleet(sandbox, [...line.split(' '), '--organization', other.name.toLowerCase()])).code).toBe(0);
     const create = ['bicycles', 'create', '--name', 'Ada', '--organization', other.name, '--dry-run'];
     expect((await fleet(sandbox, create)).stdout).toContain(`/organizations/${other.uuid}/`);
-    const watched = await fleet(sandbox, ['watch', other.name, '--for', '1s', '--resync-pages', '0']);
+    const watched = await fleet(sandbox, ['watch', other.name, '--for', '10s', '--resync-pages', '0']);
     expect(watched.code).toBe(0);
     const unknown = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nobody']);
     expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining(`(${other.name})`)]);

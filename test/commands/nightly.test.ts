@@ -45,7 +45,7 @@ test.each(RECIPES)('%s', async (recipe) => {
     runFleet(['alerts', 'watch', '--state-file', join(folder, 'state'), '--every', '1s', '--exec', recipe, ...more], {
       env,
     });
-  expect((await watch('--for', '1s')).code).toBe(0);
+  expect((await watch('--for', '10s')).code).toBe(0);
   // While nothing runs, as over a reboot.
   const message = 'Somebody "took" it';
   sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'bicycle.bike_stolen', { message });

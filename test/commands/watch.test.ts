@@ -188,7 +188,7 @@ describe('ends', () => {
   });
 
   test('--for alone is no failure', async () => {
-    expect(await watch([find().organization, '--for', '1s'])).toMatchObject({ code: 0, stdout: '' });
+    expect(await watch([find().organization, '--for', '10s'])).toMatchObject({ code: 0, stdout: '' });
   });
 
   test.each([

@@ -3,7 +3,7 @@
 import { ALERT, type Alert } from '../../api/alert.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { openSeen } from '../../http/distinct.js';
+import { openSeen, RECENT_ITEMS } from '../../http/distinct.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { Query } from '../../http/types.js';
 import { storableItems } from '../../mirror/rows.js';
@@ -12,8 +12,6 @@ import { sleep } from '../../system/clock.js';
 import type { MirrorSession } from './session.js';
 
 const ALERTS_MS = 30_000;
-/** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
-const SEEN_LIMIT = 5_000;
 
 /** Reads the alerts now and every 30 seconds; what fails is said once and tried again. */
 export async function mirrorAlerts(session: MirrorSession, client: Client): Promise<void> {
@@ -36,10 +34,8 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /** Reads the alerts of each organization until there is nothing new, or all of them where they were never read to the end. */
-export async function readAlertPages(
-  { keeper, writer, counters, context }: MirrorSession,
-  client: Client,
-): Promise<void> {
+export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
+  const { keeper, writer, counters, context } = session;
   for (const organization of writer.organizations) {
     const wereRead = await keeper.run((database) => areAlertsRead(database, organization));
     for await (const { items } of newestAlerts(client, organization)) {
@@ -57,7 +53,7 @@ async function* newestAlerts(client: Client, organization: string) {
   const pages = (ordering: string) => {
     const query: Query = [['ordering', ordering], ['organization', organization], LARGE_PAGE];
     const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-    return client.pages<Alert>(request, { ahead: 0, seen: openSeen(SEEN_LIMIT) });
+    return client.pages<Alert>(request, { ahead: 0, seen: openSeen(RECENT_ITEMS) });
   };
   try {
     yield* pages('-modified');

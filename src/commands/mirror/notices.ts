@@ -40,10 +40,8 @@ export function openMirrorReport(context: Context, stderr: Stderr, counters: Cou
     /** What the catch-up and the whole reading report. */
     effect(effect: FollowerOutput) {
       if (effect.type === 'notice') print(effect.event !== 'whole', effect.event, effect.message);
-      if (effect.type === 'gap-close') {
-        const { found } = effect;
-        print(false, 'caught-up', `caught up: ${found} changes found in the list`, { found });
-      }
+      if (effect.type === 'gap-close')
+        print(false, 'caught-up', `caught up: ${effect.found} changes found in the list`, { found: effect.found });
       if (effect.type === 'unread') {
         const later = follows ? `; trying again in ${showDuration(effect.retryInMs)}` : '';
         print(true, 'unread', `the list cannot be read: ${effect.error.message}${later}`, errorFields(effect.error));

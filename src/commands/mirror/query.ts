@@ -104,9 +104,7 @@ function shapeOf(names: readonly string[]): Shape<Record> {
 
 /** The row as JSON, numbers with all their digits; its value is read when a table or a file of columns asks for it. */
 function rowOf(names: readonly string[], columns: readonly TableColumn[], cells: readonly Value[]): ListedItem<Record> {
-  const fields = columns.map((column, index) => {
-    return `${JSON.stringify(names[index])}:${cellJson(cells[index] ?? null, column)}`;
-  });
+  const fields = columns.map((column, at) => `${JSON.stringify(names[at])}:${cellJson(cells[at] ?? null, column)}`);
   return lateItem(`{${fields.join(',')}}`, readExact);
 }
 

@@ -114,9 +114,8 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
     const { known, gap, whole } = session.follower;
     if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) {
       const why = whole.wanted === undefined ? '' : `: ${whole.wanted.reason}`;
-      throw new FleetError('partial', `the mirror is incomplete${why}`, {
-        hint: 'run it again; what was read is kept',
-      });
+      const hint = 'run it again; what was read is kept';
+      throw new FleetError('partial', `the mirror is incomplete${why}`, { hint });
     }
     const { changes, gone, alerts } = counters;
     const rows = ledger.size();

@@ -23,6 +23,10 @@ Lost connections, returns and gaps are reported on stderr, also with --quiet. Wi
 stdout has one message per line exactly as received, and stderr has JSON lines. In --live, ?
 lists the keys.`;
 
+const BICYCLE_HELP = 'follow only this bicycle, named as in "bicycles get" (repeatable)';
+const SENDER_HELP = `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`;
+const WHERE_HELP = 'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)';
+
 /** Messages are of bicycles and of alerts; both have a `state`. */
 const MESSAGES: Vocabulary = {
   ...BICYCLE,
@@ -44,22 +48,10 @@ export function addWatch(program: Command, run: Run): void {
     ],
   )
     .argument('[organization]', 'its UUID or name (default: from the settings)', readNamed('organization'))
-    .option(
-      '--bicycle <bicycle>',
-      'follow only this bicycle, named as in "bicycles get" (repeatable)',
-      collectWith(BICYCLES),
-    )
+    .option('--bicycle <bicycle>', BICYCLE_HELP, collectWith(BICYCLES))
     .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
-    .option(
-      '--sender <name>',
-      `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`,
-      someOf('sender', SENDERS),
-    )
-    .option(
-      '--where <condition>',
-      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)',
-      readCondition(MESSAGES),
-    );
+    .option('--sender <name>', SENDER_HELP, someOf('sender', SENDERS))
+    .option('--where <condition>', WHERE_HELP, readCondition(MESSAGES));
   addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition(MESSAGES))))
     .option(
       '--resync-pages <n>',

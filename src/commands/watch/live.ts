@@ -56,7 +56,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const draw = openDrawing(options, board, await loadPaint(io.stdout.colorLevel));
   const sizeOf = () => ({ width: io.streams.stdout.columns ?? io.stdout.width() ?? 80, height: io.stdout.height() });
   /** What the last frame showed: keys are about that. */
-  let seen: Seen = { uuids: [], first: 0, matching: 0 };
+  let seen: BoardSeen = { uuids: [], first: 0, rows: 1, matching: 0 };
   let isWriting = false;
   const frames = openFrames(clock, () => {
     if (isWriting) return;
@@ -76,7 +76,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     stdin: io.stdin,
     onChange: () => frames.want(0),
     onKey(key) {
-      board.press(key, { ...seen, rows: bicycleRows(sizeOf().height) });
+      board.press(key, seen);
       // Leaving a board is what was asked for; what was waited for did not come.
       const isEarly = plan.until !== undefined;
       if (board.isOver)
@@ -98,7 +98,6 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   };
 }
 
-type Seen = Omit<BoardSeen, 'rows'>;
 type Size = { readonly width: number; readonly height: number };
 
 /** Draws the board, or its map, as it is now. */
@@ -109,11 +108,12 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
   const title = plan.topics.map(titleOf).join(', ');
   const rateOf = openRate();
   const map = openLiveMap();
-  const drawBoard = (size: Size): { lines: string[]; seen: Partial<Seen> } => {
+  const drawBoard = (size: Size): { lines: string[]; seen: Partial<BoardSeen> } => {
     const { view, changes, alerts } = board;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const { keep, problem } = readFilter(view.filter, nowMs);
-    const picked = pickRows(store.bicycles(), { sort: view.sort, keep }, view.scroll, bicycleRows(size.height));
+    const rows = bicycleRows(size.height);
+    const picked = pickRows(store.bicycles(), { sort: view.sort, keep }, view.scroll, rows);
     const { counts, lastMessageMs } = watched;
     const input: BoardInput = {
       ...{ view, title, nowMs, monotonicMs, offsetMinutes, alerts, connections: connections.topics },
@@ -126,7 +126,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
       changes: view.filter === '' ? changes : changes.filter(({ entry }) => isWanted(entry, keep)),
     };
     const uuids = picked.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
-    const seen = { uuids, first: view.scroll, matching: picked.matching };
+    const seen = { uuids, first: view.scroll, rows, matching: picked.matching };
     return { lines: boardLines(input, { ...size, paint }), seen };
   };
   const drawMap: typeof drawBoard = (size) => {
@@ -209,13 +209,10 @@ function pollAlerts(
   if (organization === undefined) return;
   const query = [['ordering', '-created'] as const, ['organization', organization] as const];
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
+  // The board shows the connection's troubles; alerts that are a little old are no other trouble.
   const poll = async () => {
-    try {
-      const { items } = await firstPage<Alert>(client, request);
-      if (!session.signal.aborted) onAlerts(items.map(({ value }) => value));
-    } catch {
-      // The board shows the connection's troubles; alerts that are a little old are no other trouble.
-    }
+    const page = await firstPage<Alert>(client, request).catch(() => undefined);
+    if (page !== undefined && !session.signal.aborted) onAlerts(page.items.map(({ value }) => value));
   };
   void poll().then(() => every(context.clock, ALERTS_PAUSE_MS, session.signal, poll));
 }

@@ -30,19 +30,15 @@ export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stde
       }
     },
     /** A request that is tried again. */
-    retry: (message: string, pauseMs: number) =>
-      print(
-        false,
-        { event: 'resync', complete: false, message, retry_in_seconds: pauseMs / 1000 },
-        atNow(`${message}; reading the list again in ${showDuration(pauseMs)}`),
-      ),
-    summary: (summary: WatchSummary) =>
+    retry(message: string, pauseMs: number) {
+      const fields = { event: 'resync', complete: false, message, retry_in_seconds: pauseMs / 1000 };
+      print(false, fields, atNow(`${message}; reading the list again in ${showDuration(pauseMs)}`));
+    },
+    summary(summary: WatchSummary) {
+      const lines = summaryLines(summary, offsetMinutes, plan.topics.length > 1);
       // What was not delivered is a promise as well.
-      stderr.summary(
-        summary.undelivered > 0,
-        summaryRecord(summary),
-        summaryLines(summary, offsetMinutes, plan.topics.length > 1),
-      ),
+      return stderr.summary(summary.undelivered > 0, summaryRecord(summary), lines);
+    },
   };
 }
 
@@ -54,9 +50,8 @@ function foundRecord(entry: ShownEntry): LogFields | undefined {
 }
 
 function readRecord({ sinceWallMs, pages, changes, unknown, gone, isComplete, reason, missing }: Report): LogFields {
-  const fields = { event: 'resync', since: iso(sinceWallMs), pages, changes, unknown, gone, complete: isComplete };
-  const why = reason === undefined ? {} : { reason };
-  return missing.length === 0 ? { ...fields, ...why } : { ...fields, ...why, missing };
+  const found = { pages, changes, unknown, gone, complete: isComplete, reason };
+  return { event: 'resync', since: iso(sinceWallMs), ...found, missing: missing.length === 0 ? undefined : missing };
 }
 
 /** A reading for people; the start is worth a line only where a bicycle that was named is not there. */

@@ -57,14 +57,9 @@ export async function makePlan(
   const topics = await chooseTopics(patient, organization, options);
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
   const bicycles = known.map(({ bicycle }) => bicycle);
-  return {
-    ...options,
-    form,
-    sseUrl,
-    topics,
-    organizations: [...new Set(known.map(({ organization: owner }) => owner))],
-    bicycles: bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined)),
-  };
+  const organizations = [...new Set(known.map(({ organization: owner }) => owner))];
+  const named = bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined));
+  return { ...options, form, sseUrl, topics, organizations, bicycles: named };
 }
 
 async function chooseTopics(
@@ -91,8 +86,7 @@ export async function chooseForm(context: Context, options: Pick<WatchOptions, '
   const other =
     context.flags.jq !== undefined ? '--jq' : form === 'json' && output.origin === 'flag' ? '--json' : undefined;
   if (other !== undefined) throw usageError(`--live and ${other} cannot be used together`, 'leave one of them out');
-  if (!context.io.stdout.isTerminal) {
+  if (!context.io.stdout.isTerminal)
     throw usageError('--live draws on a terminal, and stdout is not one', 'leave it out for lines, or give --json');
-  }
   return 'board';
 }

@@ -198,11 +198,9 @@ export class Watch {
     }
     if (envelope.sender === 'bicycle_leaving_state') {
       const bicycle = this.known.get(uuid);
+      const entry = { type: 'leaving', uuid, state: message['state'], bicycle } as const;
       // The state that is left is not the one the bicycle is in.
-      return {
-        entry: { type: 'leaving', uuid, state: message['state'], bicycle },
-        fields: { ...bicycle, state: undefined },
-      };
+      return { entry, fields: { ...bicycle, state: undefined } };
     }
     if (envelope.sender === 'alert') return { entry: { type: 'alert', alert: message as Alert }, fields: message };
     return { entry: { type: 'other', envelope, text: JSON.stringify(message) }, fields: message };
@@ -238,14 +236,7 @@ export class Watch {
     const { bicycles, until } = this.plan;
     if (bicycles === undefined || until === undefined) return;
     this.#lastSeen = after;
-    const entry = {
-      type: 'bicycle',
-      kind: 'update',
-      uuid: String(after.uuid),
-      before: undefined,
-      after,
-      fields: [],
-    } as const;
+    const entry = entryOf({ kind: 'update', uuid: String(after.uuid), before: undefined, after, fields: [] });
     if (this.#judge(FROM_LIST, after).isMet) this.#takeFound(entry, after);
   }
 
@@ -298,10 +289,9 @@ export class Watch {
 
   /** What a watch can say of itself at its end; a gap that lasts until then is counted. */
   summary(reason: WatchEnd, now: Moment): WatchSummary {
-    const connections = this.connections.finish(now);
     return {
+      ...this.connections.finish(now),
       ...this.counts,
-      ...connections,
       end: reason,
       endedAtMs: now.wallMs,
       // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.

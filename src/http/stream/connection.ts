@@ -197,26 +197,19 @@ async function openStream(options: ConnectionOptions, signal: AbortSignal, onHea
   }
 }
 
-function statusFailure(
-  { status, headers }: Head,
-  text: string,
-  { subject, tokens }: Pick<ConnectionOptions, 'subject' | 'tokens'>,
-): FleetError {
+const TOPIC_HINT =
+  'check the topic (its bicycle or organization may be gone), and that sse_url has the right prefix ("fleet config get sse_url")';
+const MOVED_HINT =
+  'the token goes to no other address; if the push channel moved, set the new one with "fleet config set sse_url URL"';
+
+function statusFailure({ status, headers }: Head, text: string, { subject, tokens }: ConnectionOptions): FleetError {
   if (status === 204) {
     // HTML standard 9.2.3: "a client can be told to stop reconnecting using the HTTP 204 No Content response code".
     return new FleetError('service', `the service closed ${subject} and asks not to reconnect`, { status });
   }
   const failure = answerFailure(status, headers, text, subject, tokens);
-  if (failure.kind === 'not-found')
-    return withHint(
-      failure,
-      'check the topic (its bicycle or organization may be gone), and that sse_url has the right prefix ("fleet config get sse_url")',
-    );
-  if (status < 300 || status >= 400) return failure;
-  return withHint(
-    failure,
-    'the token goes to no other address; if the push channel moved, set the new one with "fleet config set sse_url URL"',
-  );
+  if (failure.kind === 'not-found') return withHint(failure, TOPIC_HINT);
+  return status < 300 || status >= 400 ? failure : withHint(failure, MOVED_HINT);
 }
 
 /** The body as bytes of an event stream, unpacked; throws a RefusedError where it is something else. */

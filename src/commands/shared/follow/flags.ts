@@ -34,15 +34,9 @@ function readIdle(text: string): number {
 
 /** Adds `--idle`, which becomes milliseconds. */
 export function addIdleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  const added = command.option(
-    '--idle <seconds>',
-    'treat the connection as dead after this much silence',
-    readIdle,
-    IDLE_MS,
-  );
-  // Commander would show the default as it is kept, in milliseconds.
-  for (const option of added.options) if (option.long === '--idle') option.default(IDLE_MS, String(IDLE_MS / 1000));
-  return added;
+  const idle = command.createOption('--idle <seconds>', 'treat the connection as dead after this much silence');
+  // The default is kept in milliseconds.
+  return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
 }
 
 /** Adds `--role`. */

@@ -5,7 +5,7 @@ import { asFleetError, FleetError } from '../../../errors.js';
 import type { FollowerAnswer, FollowerRequest } from '../../../follower/events.js';
 import type { Follower } from '../../../follower/follower.js';
 import type { Client } from '../../../http/client.js';
-import { openSeen } from '../../../http/distinct.js';
+import { openSeen, RECENT_ITEMS } from '../../../http/distinct.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
 import { readJson, unexpected } from '../../../http/json.js';
 import type { Item, Query } from '../../../http/types.js';
@@ -24,8 +24,6 @@ const SUBJECT = 'the list of bicycles';
 const PAGES_AHEAD = 4;
 /** What an item weighs in the queue, by the length of its text: a fleet is read page by page, and larger batches gain little there. */
 const ITEM_WEIGHT = 8;
-/** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
-const SEEN_LIMIT = 5_000;
 
 export function isRequest(output: { readonly type: string }): output is FollowerRequest {
   return output.type.startsWith('read-');
@@ -61,7 +59,7 @@ async function readWhole(
   // A page was asked for when one came that stood so many before it, at the earliest.
   const heardAt = [known.heard];
   try {
-    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openSeen(SEEN_LIMIT) })) {
+    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openSeen(RECENT_ITEMS) })) {
       if (signal.aborted || whole.id !== id) return;
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);

@@ -89,11 +89,8 @@ export function openStderr(context: Context, options: StderrOptions) {
     unshown({ kind, message }: FleetError, text: string) {
       const hidden = io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS));
       const kept = hidden.length > KEPT_CHARACTERS ? `${hidden.slice(0, KEPT_CHARACTERS)}…` : hidden;
-      print(
-        true,
-        { event: 'unshown', kind, message, text: kept },
-        atNow(`a message could not be shown: ${message}: ${kept}`),
-      );
+      const line = atNow(`a message could not be shown: ${message}: ${kept}`);
+      print(true, { event: 'unshown', kind, message, text: kept }, line);
     },
     /** A line of `--trace` or `--verbose`, as it is. */
     log: write,
@@ -116,19 +113,14 @@ function isSaid({ error, attempt, retryInMs, monotonicMs }: Lost, said: Lost): b
 function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => void) {
   let waiting = 0;
   let leftOut = 0;
-  const writeLine = (text: string) => {
-    if (waiting > UNREAD_LIMIT_CHARACTERS) {
-      leftOut++;
-      return;
-    }
+  return (text: string) => {
+    if (waiting > UNREAD_LIMIT_CHARACTERS) return void leftOut++;
     waiting += text.length;
     void write(`${text}\n`).finally(() => {
       waiting -= text.length;
       if (waiting > 0 || leftOut === 0) return;
-      const lines = leftOut;
+      sayLeftOut(leftOut);
       leftOut = 0;
-      sayLeftOut(lines);
     });
   };
-  return writeLine;
 }

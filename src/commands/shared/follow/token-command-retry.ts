@@ -19,8 +19,7 @@ const SOON_MS = 3_600_000;
  * command ends by itself.
  */
 export async function beginFollowing(context: Context, forMs?: number): Promise<Context> {
-  const source = await context.token();
-  if (!source.isRenewable) await warnOfEnd(context, source, forMs);
+  await warnOfEnd(context, await context.token(), forMs);
   return patiently(context, forMs);
 }
 
@@ -35,9 +34,9 @@ export async function patiently(context: Context, forMs?: number): Promise<Conte
 }
 
 async function warnOfEnd({ clock, notice }: Context, source: TokenSource, forMs = SOON_MS): Promise<void> {
-  const endsAtMs = readExpiry(await source.get()) ?? Number.POSITIVE_INFINITY;
-  const leftMs = endsAtMs - clock.wallMs();
-  if (leftMs <= 0 || leftMs >= forMs) return;
+  const endsAtMs = source.isRenewable ? undefined : readExpiry(await source.get());
+  const leftMs = (endsAtMs ?? 0) - clock.wallMs();
+  if (endsAtMs === undefined || leftMs <= 0 || leftMs >= forMs) return;
   const end = `in ${showDuration(leftMs)}, at ${new Date(endsAtMs).toISOString()}`;
   await notice(
     `warning: the token (${source.origin}) ends ${end}, and nothing renews it; "fleet auth login --email ADDRESS" or a token_command does`,

@@ -75,6 +75,8 @@ export function readParameter(text: string, before: ListOptions['param'] = []): 
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
 
+const WHERE = 'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)';
+
 /** The flags of everything that reads a list: whose, which of it, and from where. */
 export function addScopeFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
@@ -82,11 +84,7 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
 ) {
   return command
     .option(...ORGANIZATION_FLAG)
-    .option(
-      '--where <condition>',
-      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)',
-      readCondition(vocabulary),
-    )
+    .option('--where <condition>', WHERE, readCondition(vocabulary))
     .option(...OFFLINE)
     .option(...TO, readTo);
 }
