@@ -179,7 +179,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/*.ts': 1_450,
   'src/http/stream': 547,
   'src/json': 241,
-  'src/mirror': 1_930,
+  'src/mirror': 1_936,
   'src/page': 1_693,
   'src/sandbox': 2_482,
   'src/settings': 946,

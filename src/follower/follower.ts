@@ -140,8 +140,7 @@ export class Follower {
 
   /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
-    this.#gaps.begin({ startedMs: atMs, reason, isBridged: false }, now);
-    this.#catchUp.missFrom(monotonicMs);
+    this.#begin(atMs, monotonicMs, reason, false, now);
     this.#want(atMs, now);
     this.#schedule(now);
   }
@@ -287,7 +286,9 @@ export class Follower {
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    const misfit = this.#options.bicycles === undefined ? this.#misfit(total) : undefined;
+    // Who left during a gap, only the count tells, or the whole list.
+    const uncounted = mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
+    const misfit = this.#options.bicycles === undefined ? (this.#misfit(total) ?? uncounted) : undefined;
     if (report === undefined) {
       if (misfit !== undefined && this.#whole.isAllowed(now)) this.#whole.want(misfit, now);
       return;
@@ -364,4 +365,5 @@ export class Follower {
   }
 }
 
+const UNCOUNTED = 'the service does not say how many bicycles there are';
 const NOTHING_READ = { pages: 0, changes: 0, unknown: 0, gone: 0, isComplete: true, missing: [] };

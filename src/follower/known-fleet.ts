@@ -100,9 +100,8 @@ function changedFields(before: Bicycle, after: Bicycle): string[] {
   for (const field in after) {
     const [old, now] = [before[field], after[field]];
     if (old === now || old === undefined || BOOKKEEPING.has(field)) continue;
-    if (typeof old !== 'object' || typeof now !== 'object' || JSON.stringify(old) !== JSON.stringify(now)) {
+    if (typeof old !== 'object' || typeof now !== 'object' || JSON.stringify(old) !== JSON.stringify(now))
       fields.push(field);
-    }
   }
   return fields;
 }
@@ -132,13 +131,8 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
     bicycle: item,
     version: versionOf(item),
     modifiedMs: readTime(item.modified),
-    heard: 0,
     touchedMs: now.monotonicMs,
-    isSilent: true,
-    caughtUp: [],
-    unversioned: undefined,
-    isStatePushed: false,
-    goneMs: undefined,
+    ...{ heard: 0, isSilent: true, caughtUp: [], unversioned: undefined, isStatePushed: false, goneMs: undefined },
   };
 }
 

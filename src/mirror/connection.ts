@@ -33,10 +33,11 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   const host = find('host') ?? 'localhost';
   const port = find('port') ?? DEFAULT_PORT;
   if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
-  const tls = await readTls(find);
+  // A socket's folder knows no TLS, whatever the mode.
+  const tls = host.startsWith('/') ? [false as const] : await readTls(find);
   return {
     ...{ host, port: Number(port) },
-    tls: host.startsWith('/') ? [false as const] : tls.map((each) => each && { ...each, host }),
+    tls: tls.map((each) => each && { ...each, host }),
     /** Undefined: the one in ~/.pgpass. */
     password: find('password'),
     database: find('dbname') ?? user,
@@ -47,14 +48,18 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   };
 }
 
+/** The text of a file that a parameter names. */
+async function readNamed(path: string, name: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error) => {
+    throw configError(`${path} (${name}) cannot be read: ${reasonOf(error)}`, undefined, error);
+  });
+}
+
 /** The parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section 32.17). */
 async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named> {
   // Where nobody has a home, nothing is read: never from the current directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
-  const text = await readFile(path, 'utf8').catch((error) => {
-    throw configError(`${path} (PGSERVICEFILE) cannot be read: ${reasonOf(error)}`, undefined, error);
-  });
-  const found = parseService(text, name);
+  const found = parseService(await readNamed(path, 'PGSERVICEFILE'), name);
   if (found !== undefined) return found;
   throw configError(`there is no service "${name}" of PostgreSQL in ${path}`, 'see PGSERVICE and PGSERVICEFILE');
 }
@@ -68,28 +73,32 @@ export function parseService(text: string, name: string): Named | undefined {
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** What each mode of libpq asks of TLS, by pg-connection-string; `prefer` and `allow` try it without as well. */
+/** What the modes of libpq ask (PostgreSQL 17, section 32.19); `prefer` and `allow` try it without TLS as well. */
 async function readTls(find: Find): Promise<Tls> {
-  const mode = find('sslmode') ?? 'prefer';
+  const root = find('sslrootcert');
+  const mode = find('sslmode') ?? (root === 'system' ? 'verify-full' : 'prefer');
   if (!MODES.includes(mode)) throw configError(`"${mode}" is not an sslmode`, `modes: ${MODES.join(', ')}`);
   if (mode === 'disable') return [false];
-  const parameters = new URLSearchParams({ sslmode: mode === 'allow' ? 'prefer' : mode });
-  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
-    const path = find(name);
-    // The system's own authorities are those of Node.
-    if (path !== undefined && path !== 'system') parameters.set(name, path);
-  }
-  const { parse } = await import('pg-connection-string');
+  if (root === 'system' ? mode !== 'verify-full' : root === undefined && mode === 'verify-ca')
+    throw configError(
+      `sslmode=${mode} needs the file of an authority in sslrootcert`,
+      'sslmode=verify-full takes those of the system',
+    );
+  const read = async (name: string, path = find(name)) =>
+    path === undefined || path === 'system' ? undefined : readNamed(path, name);
+  const [ca, cert, key] = [await read('sslrootcert'), await read('sslcert'), await read('sslkey')];
+  // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
+  const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
+  // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
+  const checked = { ca, cert, key, rejectUnauthorized: isChecked };
+  const tls = isChecked && mode !== 'verify-full' ? { ...checked, checkServerIdentity: () => undefined } : checked;
   try {
-    const { ssl } = parse(`postgres://?${parameters}`, { useLibpqCompat: true });
-    // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
-    const tls: ConnectionOptions = { rejectUnauthorized: true, ...(ssl as ConnectionOptions) };
     // What cannot be used fails here, and not in the middle of a handshake.
-    if (tls.ca !== undefined) new X509Certificate(String(tls.ca));
+    if (ca !== undefined) new X509Certificate(ca);
     createSecureContext(tls);
-    return mode === 'prefer' ? [tls, false] : mode === 'allow' ? [false, tls] : [tls];
   } catch (error) {
     const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to files in PEM that belong together';
     throw configError(`PostgreSQL's files for TLS cannot be used: ${messageOf(error)}`, hint, error);
   }
+  return mode === 'prefer' ? [tls, false] : mode === 'allow' ? [false, tls] : [tls];
 }

@@ -21,14 +21,7 @@ const HEADER = lineOf({ fleet_journal: 3, ...BINDING });
 const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z', user: [] };
 const NOTHING = { name: null, before: null };
 const ANSWERED = { uuid: null, name: null, how: 'answered' } as const;
-const DONE = {
-  outcome: 'done',
-  status: 200,
-  state: null,
-  request_id: null,
-  milliseconds: 3,
-  message: null,
-} as const;
+const DONE = { outcome: 'done', status: 200, state: null, request_id: null, milliseconds: 3, message: null } as const;
 
 /** `hurry` is slow enough for a living run to keep its beat on a busy machine. */
 function open(path: string, binding = BINDING, hurry = 8) {
@@ -183,12 +176,7 @@ describe('opening', () => {
       ['a', { ...about, name: 'Bea', result: DONE, sending }],
       [
         'b',
-        {
-          ...about,
-          name: 'Ada',
-          result: undefined,
-          sending: { ...sending, before: { state: 'lost', version: '7' } },
-        },
+        { ...about, name: 'Ada', result: undefined, sending: { ...sending, before: { state: 'lost', version: '7' } } },
       ],
     ]);
     await second.begin(START);

@@ -183,6 +183,19 @@ test('a list that lags is not believed: five seconds are between the two reading
   expect(gone()).toEqual(['b']);
 });
 
+test('without a count nothing tells who left: the whole list is read before a gap is complete', () => {
+  const { follower, log, happened, take, connect, lose, page, lastId, reports } = openFollower(['t']);
+  follower.remember([named('a'), named('b')], 0, at(0));
+  connect('t', 1);
+  page(3, named('a'), named('b'));
+  follower.hear('a', bicycle('available', 50), happened('t', 50));
+  lose('t', 60, 5_000);
+  connect('t', 62, at(55).wallMs);
+  const items = [bicycle('available', 50), named('b')].map((value) => ({ json: '', value }));
+  take({ type: 'page', id: lastId(), page: { items, count: undefined, next: [['page', '2']], trace: {} } }, 64);
+  expect([log.at(-1), reports().slice(1)]).toMatchObject([{ type: 'read-whole' }, []]);
+});
+
 test('of two topics the one that went silent first says how far back is read, though its silence is noticed later', () => {
   const { follower, log, happened, take, connect, lose, page, lastId } = openFollower(['t', 'u']);
   follower.remember([named('a'), named('b')], 0, at(0));

@@ -101,6 +101,15 @@ test('files for TLS that are none are refused before anything is sent', async ()
     });
 });
 
+test.each([
+  ['sslmode=verify-ca', /sslmode=verify-ca needs the file of an authority/],
+  ['sslrootcert=system&sslmode=require', /sslmode=require needs the file/],
+  [`sslmode=require&sslrootcert=${home}`, /\(sslrootcert\) cannot be read: it is a directory/],
+])('%s is refused over the network, and passed over on a socket', async (parameters, reason) => {
+  await expect(readConnection(`postgres://h/d?${parameters}`, { HOME: home })).rejects.toThrow(reason);
+  expect((await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).tls).toEqual([false]);
+});
+
 test('a service file is read as PostgreSQL does', () => {
   expect(parseService('[a]\nx=1\n[b]\r\n host = h \n#c=d\nbad\n[c]\nhost=no', 'b')).toEqual({ host: 'h' });
   expect(parseService('[a]', 'b')).toBeUndefined();

@@ -71,12 +71,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
   test('views show the present fleet, how long each state lasted, rentals and silence', async () => {
     const database = await openedMirror(await newDatabase());
     await database.write('bicycles', BICYCLE_COLUMNS, [
-      rowOf(UUID, {
-        state: 'available',
-        name: 'B1',
-        latitude: '52.10',
-        latest_gps_timestamp: '2020-01-01T00:00:00Z',
-      }),
+      rowOf(UUID, { state: 'available', name: 'B1', latitude: '52.10', latest_gps_timestamp: '2020-01-01T00:00:00Z' }),
       rowOf(OTHER, { state: 'lost', name: 'B2', concurrency_version: 7 }, at('11:30:00')),
       rowOf(THIRD, { state: 'rented', name: 'B3' }),
     ]);

@@ -59,12 +59,7 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
     }
   });
   const url = `http://127.0.0.1:${await listenOn(server)}`;
-  return {
-    url,
-    env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
-    requests,
-    ...keepSockets(server),
-  };
+  return { url, env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' }, requests, ...keepSockets(server) };
 }
 
 /** The same until the test has finished. */

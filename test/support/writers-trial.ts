@@ -171,13 +171,7 @@ export async function runWritersTrial(trial: WritersTrial): Promise<WritersVerdi
         Number((await database.all(`select count(*) as n from ${table}`))[0]?.['n']);
       return { found: await judge(database, copy, world), recorded: await count('changes'), gaps: await count('gaps') };
     });
-    const verdict = {
-      made: made.length,
-      ...counts,
-      kills,
-      takeovers: owners.size - organizations.length,
-      silentMs,
-    };
+    const verdict = { made: made.length, ...counts, kills, takeovers: owners.size - organizations.length, silentMs };
     return { faults: [...faults, ...found], ...verdict, stderr: text };
   } finally {
     isOver = true;

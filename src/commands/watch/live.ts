@@ -188,9 +188,8 @@ function openFrames(clock: Clock, draw: () => void) {
 /** How much of what is followed is known. */
 function extentOf({ plan: { bicycles }, known: { isWhole, store }, total }: Watch) {
   const known = store.size();
-  return bicycles === undefined
-    ? { known, total, isWhole }
-    : { known, total: bicycles.size, isWhole: known >= bicycles.size };
+  if (bicycles === undefined) return { known, total, isWhole };
+  return { known, total: bicycles.size, isWhole: known >= bicycles.size };
 }
 
 const MAP_HINTS = ['q quit', '? help', 'm board', '+ - 0 zoom', 'arrows move', 'Enter open', 'Tab next'];
