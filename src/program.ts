@@ -123,7 +123,11 @@ function readOutput({ output, ...flags }: GlobalFlags, command: Command): Global
   if (flags.json === true) return { ...flags, output: 'json' };
   if (output === WIDE) return { ...flags, output: TABLE, wide: true };
   const picture = PICTURES.find((each) => each === output);
-  if (picture === undefined) return output === undefined ? flags : { ...flags, output };
+  // What no flag says, the name of the file does; a map has endings of its own, and what jq makes none.
+  const isNamed = flags.jq === undefined && command.name() !== MAP;
+  const chosen =
+    output ?? (isNamed ? FORMATS.find((each) => flags.file?.toLowerCase().endsWith(`.${each}`)) : undefined);
+  if (picture === undefined) return chosen === undefined ? flags : { ...flags, output: chosen };
   if (command.name() === MAP) return { ...flags, picture };
   throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
 }

@@ -171,7 +171,7 @@ function linesOf(file: string): number {
 const FILE_LINES = 350;
 /** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
 const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 621,
+  'src/*.ts': 624,
   'src/api': 299,
   'src/cli': 725,
   'src/follower': 1_318,

@@ -78,7 +78,7 @@ describe('--file', () => {
   test('writes any format, and leaves the old file where the list fails', async () => {
     const path = join(folder, 'fleet.csv');
     const piped = await fleet(['bicycles', 'list', '--all', '-o', 'csv']);
-    expect((await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path])).stdout).toBe('');
+    expect((await fleet(['bicycles', 'list', '--all', '--file', path])).stdout).toBe('');
     expect(await readFile(path, 'utf8')).toBe(piped.stdout);
     await writeFile(path, 'old');
     const { url } = await openServer((response, { path: asked }) =>

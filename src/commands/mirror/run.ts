@@ -83,6 +83,7 @@ async function becomeWriter(session: MirrorSession): Promise<void> {
   session.startedAt = momentOf(clock);
   session.follower = session.openFollower(session.startedAt);
   session.follower.resume(found, session.startedAt);
+  if (session.follower.gap !== undefined) session.counters.gaps++;
   ledger.setSize(found.rows);
   ledger.resumeLeaving(found.leaving ?? []);
   written.heardMs = found.heardMs ?? clock.wallMs();

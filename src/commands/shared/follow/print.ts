@@ -11,10 +11,10 @@ import type { Form, Stderr } from './stderr.js';
 export async function chooseLines({ settings, flags }: Context, verb: string): Promise<'lines' | 'json'> {
   const { output } = await settings();
   const isJson = output.value === 'json' || output.value === 'jsonl';
+  if (flags.file !== undefined) throw usageError(`${verb} writes lines as they come and takes no --file`, 'use > FILE');
   if (output.origin === 'flag' && !isJson && output.value !== 'table')
     throw usageError(`${verb} writes lines, or JSON lines with --json, not ${output.value}`);
   if (flags.columns !== undefined) throw usageError(`${verb} writes lines and takes no --columns`);
-  if (flags.file !== undefined) throw usageError(`${verb} writes lines as they come and takes no --file`, 'use > FILE');
   return isJson || flags.jq !== undefined ? 'json' : 'lines';
 }
 

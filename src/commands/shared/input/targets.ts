@@ -70,6 +70,6 @@ function readUuid(written: unknown, line: number): string {
 export function badLine(number: number, what: string): FleetError {
   return usageError(
     `line ${number} of stdin: ${what}; nothing was sent`,
-    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid" column; lists write them with -o uuid, jsonl, json or csv',
+    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv',
   );
 }
