@@ -200,7 +200,7 @@ function addGlobalFlags(program: Command): void {
       readOutputName,
     )
     .option('--json', 'short for -o json')
-    .option('--file <path>', 'write the result to this file, all or nothing')
+    .option('--file <path>', 'write the result to this file, all or nothing, in the format of its ending')
     .option('--excel', 'csv for Excel: its separator, and no cell that becomes a formula')
     .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)
     .option('--no-truncate', 'keep values whole in a table; -o wide also shows every column')

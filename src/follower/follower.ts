@@ -88,7 +88,7 @@ export class Follower {
   }
 
   /** The reading of the whole list that is in progress, or waits. */
-  get whole(): Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress'> {
+  get whole(): Readonly<Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress'>> {
     return this.#whole;
   }
 

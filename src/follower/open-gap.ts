@@ -33,6 +33,7 @@ export class GapLog {
   readonly #found: () => number;
   /** The topics without a connection. */
   readonly #down: Set<string>;
+  /** Undefined while there is none. */
   open: OpenGap | undefined;
 
   constructor(topics: Iterable<string>, startedAt: Moment, found: () => number) {

@@ -57,6 +57,7 @@ export class WholeList {
   readonly #options: WholeOptions;
   readonly #emit: Emit;
   readonly #reader: Reader<WholeAnswer, WholeResult>;
+  /** The reading that waits for its turn. */
   wanted: Wanted | undefined;
   /** How far the reading in progress is, and the service's count of each list, as far as it is known. */
   progress = { read: 0, counts: [] as (number | undefined)[] };

@@ -33,11 +33,10 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   const host = find('host') ?? 'localhost';
   const port = find('port') ?? DEFAULT_PORT;
   if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
-  // A socket's folder knows no TLS, whatever the mode.
-  const tls = host.startsWith('/') ? [false as const] : await readTls(find);
   return {
     ...{ host, port: Number(port) },
-    tls: tls.map((each) => each && { ...each, host }),
+    // A socket's folder knows no TLS, whatever the mode.
+    tls: host.startsWith('/') ? [false as const] : await readTls(find, host),
     /** Undefined: the one in ~/.pgpass. */
     password: find('password'),
     database: find('dbname') ?? user,
@@ -74,7 +73,7 @@ export function parseService(text: string, name: string): Named | undefined {
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /** What the modes of libpq ask (PostgreSQL 17, section 32.19); `prefer` and `allow` try it without TLS as well. */
-async function readTls(find: Find): Promise<Tls> {
+async function readTls(find: Find, host: string): Promise<Tls> {
   const root = find('sslrootcert');
   const mode = find('sslmode') ?? (root === 'system' ? 'verify-full' : 'prefer');
   if (!MODES.includes(mode)) throw configError(`"${mode}" is not an sslmode`, `modes: ${MODES.join(', ')}`);
@@ -90,7 +89,7 @@ async function readTls(find: Find): Promise<Tls> {
   // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
   // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
-  const checked = { ca, cert, key, rejectUnauthorized: isChecked };
+  const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
   const tls = isChecked && mode !== 'verify-full' ? { ...checked, checkServerIdentity: () => undefined } : checked;
   try {
     // What cannot be used fails here, and not in the middle of a handshake.

@@ -91,9 +91,8 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
     const row = findBicycle(fleet, request, viewer);
     if (viewer.role === 'renter') throw refuseRole();
     const { concurrency_version: version } = body;
-    if (version !== undefined && version !== null && Number(version) !== row.body.concurrency_version) {
+    if (version !== undefined && version !== null && Number(version) !== row.body.concurrency_version)
       throw refuseVersion();
-    }
     const { organization, fields } = readEdit(fleet, row, body, { isWhole, viewer });
     row.organization = organization ?? row.organization;
     const model = fleet.models.find(({ url }) => url === (fields['model'] ?? row.body.model));
@@ -108,7 +107,6 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
   };
 }
 
-/** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */
 /** With the fault `lag` the answer to the same question of the same user stays for a while. */
 function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler {
   const kept = new Map<string, { atMs: number; answer: Awaited<ReturnType<Handler>> }>();
@@ -124,6 +122,7 @@ function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler 
   };
 }
 
+/** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */
 function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   const lastActions = new Map<string, number>();
 

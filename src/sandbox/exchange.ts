@@ -63,7 +63,8 @@ export function answerList<Row>(
   const next = page < lastPage ? linkToPage(page + 1) : 'null';
   const previous = page > 1 ? linkToPage(page - 1) : 'null';
   const results = rows.slice((page - 1) * size, page * size).map(serialise);
-  const text = `{"count":${rows.length},"next":${next},"previous":${previous},"results":[${results.join(',')}]}`;
+  const count = options.faults.has('nocount') ? '' : `"count":${rows.length},`;
+  const text = `{${count}"next":${next},"previous":${previous},"results":[${results.join(',')}]}`;
   return answerText(200, text);
 }
 

@@ -20,6 +20,7 @@ test.each<[string, Fault]>([
   ['resend', { kind: 'resend' }],
   ['norented', { kind: 'norented' }],
   ['shrink', { kind: 'shrink' }],
+  ['nocount', { kind: 'nocount' }],
   ['lag=3s', { kind: 'lag', milliseconds: 3000 }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
@@ -48,6 +49,11 @@ test('latency delays every answer, on both ports', () =>
       expect((await deed(own)).status).toBe(200);
       expect(performance.now() - start).toBeGreaterThan(140);
     }
+  }));
+
+test('a list without a count has its pages all the same', () =>
+  withSandbox({ bicycles: 30, faults: [parseFault('nocount')] }, async (own) => {
+    expect((await list(own)).body).toEqual({ next: expect.any(String), previous: null, results: expect.any(Array) });
   }));
 
 test('a list that lags answers what it answered before', () =>

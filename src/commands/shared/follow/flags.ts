@@ -2,6 +2,7 @@
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { TOPIC_ROLES } from '../../../api/push.js';
+import { createOption } from '../../../cli/command.js';
 import { oneOf, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
 import { parseDuration, showDuration } from '../../../terminal/time.js';
@@ -34,7 +35,7 @@ function readIdle(text: string): number {
 
 /** Adds `--idle`, which becomes milliseconds. */
 export function addIdleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  const idle = command.createOption('--idle <seconds>', 'treat the connection as dead after this much silence');
+  const idle = createOption('--idle <seconds>', 'treat the connection as dead after this much silence');
   // The default is kept in milliseconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
 }
