@@ -12,7 +12,7 @@ import { doublingPauseMs, type Moment } from '../system/clock.js';
 import { readTime } from '../terminal/time.js';
 import type { AnswerOf, Emit, FollowerOptions, Report } from './events.js';
 import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
-import { Reader, type Steps } from './reading.js';
+import { type OnEnd, Reader, type Steps } from './reading.js';
 import { isHidden } from './store.js';
 import { totalOf } from './whole-list.js';
 
@@ -24,8 +24,6 @@ export interface EndedReading {
   /** The service's count of all lists; undefined where one is not known. */
   readonly total: number | undefined;
 }
-
-type OnEnd = (ended: EndedReading, now: Moment) => void;
 
 /** What is to be looked up. */
 interface Missed {
@@ -53,14 +51,11 @@ const MOST_ATTEMPTS = 3;
 const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
 
-export class CatchUp {
-  readonly #known: KnownFleet;
-  readonly #options: FollowerOptions;
-  readonly #emit: Emit;
-  readonly #reader: Reader<Page<Bicycle> | Bicycle, EndedReading>;
+export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   /** What was known when the stream went silent: the gap waits for its reading; undefined once that has begun. */
   mark: Mark | undefined;
-  #wanted: Omit<Missed, 'mark'> | undefined;
+  /** The reading that waits for its turn. */
+  wanted: Omit<Missed, 'mark'> | undefined;
   /** What the last reading looks up, or did. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
   /** Before this moment of the monotonic clock no reading begins. */
@@ -72,22 +67,11 @@ export class CatchUp {
   /** Some bicycle was found at its own address, so that 404 there means something. */
   #hasAddresses = false;
 
-  constructor(known: KnownFleet, options: FollowerOptions, emit: Emit, onEnd: OnEnd) {
-    this.#known = known;
-    this.#options = options;
-    this.#emit = emit;
-    this.#reader = new Reader(emit, (ended, now) => {
+  constructor(known: KnownFleet, options: FollowerOptions, emit: Emit, onEnd: OnEnd<EndedReading>) {
+    super(known, options, emit, (ended, now) => {
       this.#refusals = 0;
       onEnd(ended, now);
     });
-  }
-
-  get isReading(): boolean {
-    return this.#reader.isReading;
-  }
-
-  get isWanted(): boolean {
-    return this.#wanted !== undefined;
   }
 
   /** Whether changes remain to be looked up. */
@@ -97,48 +81,47 @@ export class CatchUp {
 
   /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
   missFrom(fromMs: number) {
-    if (this.mark === undefined || fromMs < this.mark.fromMs) this.mark = this.#known.mark(fromMs);
+    if (this.mark === undefined || fromMs < this.mark.fromMs) this.mark = this.known.mark(fromMs);
   }
 
   /** Requests a reading of what was missed, in so many pages of an organization at most; 0: the counts alone. */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
     // A gap without a mark is one event that could not be read.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
-    this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
+    this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
 
   /** Another reading has found what this one was to look for. */
   forget() {
     this.mark = undefined;
-    this.#wanted = undefined;
-    this.#reader.stop();
+    this.wanted = undefined;
+    this.stop();
   }
 
-  /** Begins the reading that is wanted, as soon as it may begin, or goes on with one that waits; one at a time. */
+  /** Begins the reading that is wanted, as soon as it may begin. */
   begin(now: Moment) {
-    if (this.isReading) return this.#reader.wake(now);
-    if (this.#wanted === undefined || now.monotonicMs < this.#dueMs) return;
+    if (this.wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.mark;
-    const { mostPages } = this.#wanted;
+    const { mostPages } = this.wanted;
     // A first reading that comes after a gap has to be compared with what little is known.
-    const sinceWallMs = mark === undefined ? undefined : (this.#wanted.sinceWallMs ?? now.wallMs);
+    const sinceWallMs = mark === undefined ? undefined : (this.wanted.sinceWallMs ?? now.wallMs);
     this.forget();
     if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
     this.#sought = { mark, sinceWallMs, mostPages };
-    this.#reader.begin(this.#read(this.#sought), now);
+    this.start(this.#read(this.#sought), now);
   }
 
   /** Takes an answer of the service; answers to an earlier reading are ignored. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
-    if (!this.isReading || answer.id !== this.#reader.id) return;
+    if (answer.id !== this.id) return;
     if (answer.type === 'failed') this.#takeFailure(this.#sought, answer.error, now);
-    else this.#reader.goOn(answer.type === 'page' ? answer.page : answer.bicycle, now);
+    else this.goOn(answer.type === 'page' ? answer.page : answer.bicycle, now);
   }
 
   /** The service's counts. */
   *#count(): CatchUpSteps<(number | undefined)[]> {
     const counts: (number | undefined)[] = [];
-    for (const organization of this.#options.organizations)
+    for (const organization of this.options.organizations)
       counts.push(countOf((yield { type: 'read-page', organization, isCount: true }) as Page<Bicycle>));
     return counts;
   }
@@ -146,10 +129,10 @@ export class CatchUp {
   *#read(missed: Missed): CatchUpSteps<EndedReading> {
     if (missed.mostPages === 0) return { mark: undefined, total: totalOf(yield* this.#count()) };
     const { mark, sinceWallMs } = missed;
-    const { bicycles, organizations } = this.#options;
+    const { bicycles, organizations } = this.options;
     const found = newFound();
     for (let attempt = 1; ; attempt++) {
-      const pass = newPass(missed, found, bicycles, this.#known.heard);
+      const pass = newPass(missed, found, bicycles, this.known.heard);
       const isTold = yield* this.#readNames(pass);
       for (const organization of isTold ? [] : organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
@@ -162,20 +145,20 @@ export class CatchUp {
       const isAgain = pass.unsound !== undefined || (mark !== undefined && absent.length > 0);
       const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
       if (isAgain && !isAbsentTwice && attempt < MOST_ATTEMPTS) {
-        yield this.#reader.now.monotonicMs + AGAIN_PAUSE_MS;
+        yield this.now.monotonicMs + AGAIN_PAUSE_MS;
         continue;
       }
       const gone = isAbsentTwice ? absent : [];
       for (const uuid of gone) {
-        const bicycle = this.#known.remove(uuid, this.#reader.now);
-        if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
+        const bicycle = this.known.remove(uuid, this.now);
+        if (bicycle !== undefined) this.emit({ type: 'gone', uuid, bicycle });
       }
-      const missing = [...(pass.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.goneMs === undefined);
+      const missing = [...(pass.missing ?? [])].filter((uuid) => this.known.store.get(uuid)?.goneMs === undefined);
       const lacks = missing.length > 0 ? `the list does not have ${missing.join(', ')}` : undefined;
       const { doubt, ...numbers } = found;
       const reason = pass.unsound ?? doubt ?? lacks;
       const isWhole = pass.missing === undefined && pass.isToTheEnd && pass.unsound === undefined;
-      if (isWhole && !this.#known.store.isTable) this.#known.setWhole();
+      if (isWhole && !this.known.store.isTable) this.known.setWhole();
       const report = { sinceWallMs, ...numbers, gone: gone.length, isComplete: reason === undefined, reason, missing };
       const total = pass.counts.length < organizations.length ? undefined : totalOf(pass.counts);
       return { report, mark, total };
@@ -184,15 +167,15 @@ export class CatchUp {
 
   /** Reads those that are followed by name at their own addresses; whether these tell all that the lists could tell. */
   *#readNames(pass: Pass): CatchUpSteps<boolean> {
-    const { bicycles = [], organizations } = this.#options;
+    const { bicycles = [], organizations } = this.options;
     let isTold = false;
     for (const uuid of bicycles) {
-      const heardBefore = this.#known.heard;
+      const heardBefore = this.known.heard;
       const bicycle = (yield { type: 'read-bicycle', uuid }) as Bicycle | undefined;
       if (bicycle !== undefined && bicycleUuid(bicycle) === uuid) {
         this.#hasAddresses = true;
         pass.missing?.delete(uuid);
-        this.#takeItem(pass, bicycle, organizations[0] ?? '', heardBefore);
+        this.#take(pass, bicycle, organizations[0] ?? '', heardBefore);
         // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
       } else if (this.#hasAddresses && pass.mark !== undefined) isTold = true;
     }
@@ -206,7 +189,7 @@ export class CatchUp {
     let next: Query | undefined;
     for (;;) {
       do {
-        const heardBefore = this.#known.heard;
+        const heardBefore = this.known.heard;
         const page = (yield { type: 'read-page', organization, next }) as Page<Bicycle>;
         this.#takePage(pass, list, page, heardBefore);
         next = page.next;
@@ -215,7 +198,7 @@ export class CatchUp {
       } while (
         next !== undefined &&
         list.pages < mostPages &&
-        !(isPast(list) && (this.#known.isWhole || this.#hasBaseline))
+        !(isPast(list) && (this.known.isWhole || this.#hasBaseline))
       );
       if (next === undefined) break;
       this.#hasBaseline = true;
@@ -231,14 +214,14 @@ export class CatchUp {
     else if (next !== undefined && !isPast(list)) found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
     else if (next !== undefined) {
       // Those followed by name that were not met in the last organization stand further down, so they did not change.
-      if (organization === this.#options.organizations.at(-1)) missing?.clear();
-      if (mark?.isProven === false && !this.#known.isWhole) found.doubt ??= 'the time at the service is not known';
+      if (organization === this.options.organizations.at(-1)) missing?.clear();
+      if (mark?.isProven === false && !this.known.isWhole) found.doubt ??= 'the time at the service is not known';
     }
     return list.total;
   }
 
   #takePage(pass: Pass, list: List, page: Page<Bicycle>, heardBefore: number) {
-    this.#emit({ type: 'counted', total: page.count });
+    this.emit({ type: 'counted', total: page.count });
     pass.found.pages++;
     list.pages++;
     if (list.pages === 1 && list.look === 1) list.total = countOf(page);
@@ -257,23 +240,20 @@ export class CatchUp {
       const { lastMs } = list;
       list.lastMs = modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs ? undefined : modifiedMs;
       if (!isSeen && (pass.missing === undefined || pass.missing.delete(uuid ?? '')))
-        this.#takeItem(pass, value, list.organization, heardBefore);
+        this.#take(pass, value, list.organization, heardBefore);
     }
   }
 
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
-  #takeItem(pass: Pass, item: Bicycle, followed: string, heardBefore: number) {
+  #take(pass: Pass, item: Bicycle, followed: string, heardBefore: number) {
     const { mark, found } = pass;
-    if (mark === undefined)
-      return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, this.#reader.now, { followed }) });
-    const comparison = this.#known.compare(item, mark, heardBefore, this.#reader.now, { followed });
+    const comparison = this.takeItem(item, mark, heardBefore, { followed });
+    if (comparison === undefined) return;
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) found.unknown++;
     if (isUncertain) found.doubt ??= 'for some bicycles it is unclear whether they changed';
     if (isStale) pass.unsound ??= 'the list is older than the pushed updates';
-    if (change === undefined) return;
-    found.changes++;
-    this.#emit({ type: 'caught-up', change });
+    if (change !== undefined) found.changes++;
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
@@ -282,23 +262,23 @@ export class CatchUp {
     const isListProof = isToTheEnd && !counts.includes(undefined);
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
     return [...missing].filter((uuid) => {
-      const entry = this.#known.store.get(uuid);
+      const entry = this.known.store.get(uuid);
       if (entry === undefined || entry.goneMs !== undefined || entry.heard > heardBefore) return false;
-      return (this.#options.seesAll?.() ?? true) || !isHidden(entry);
+      return (this.options.seesAll?.() ?? true) || !isHidden(entry);
     });
   }
 
   /** A list that cannot be read is tried again later, whatever the service says: page 2 of one that has become shorter is not found. */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
-    this.#reader.stop();
+    this.stop();
     // The counts are compared again soon.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
     if (mark !== undefined) this.missFrom(mark.fromMs);
-    this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
-    this.#emit({ type: 'unread', error, sinceWallMs, retryInMs });
+    this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
+    this.emit({ type: 'unread', error, sinceWallMs, retryInMs });
   }
 }
 

@@ -13,7 +13,7 @@ import { KNOWN_LIMIT } from './memory-store.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
 import type { FleetStore } from './store.js';
-import { WholeList, type WholeResult } from './whole-list.js';
+import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
 export const CHECK_MS = 5 * 60_000;
@@ -32,7 +32,6 @@ interface Check {
 
 export class Follower {
   readonly known: KnownFleet;
-  readonly time: ServiceTime;
   readonly #options: FollowerOptions;
   readonly #emit: Emit;
   readonly #catchUp: CatchUp;
@@ -51,15 +50,13 @@ export class Follower {
   #isFirstPending: boolean;
 
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
-    const { topics, organizations, isWhole, seesAll } = options;
+    const { topics, isWhole } = options;
     this.#options = options;
     this.#emit = emit;
-    this.time = new ServiceTime(now);
-    this.known = new KnownFleet(store, this.time);
+    this.known = new KnownFleet(store, new ServiceTime(now));
     this.#catchUp = new CatchUp(this.known, options, emit, (ended, at) => this.#endReading(ended, at));
-    const onProven = (started: Moment, total: number | undefined, at: Moment) => this.#prove(started, total, at);
-    const onEnd = (result: WholeResult, at: Moment) => this.#endWhole(result, at);
-    this.#whole = new WholeList(this.known, { organizations, seesAll, onProven, onEnd }, emit);
+    const onProven: OnProven = (started, total, at) => this.#prove(started, total, at);
+    this.#whole = new WholeList(this.known, options, emit, onProven, (result, at) => this.#endWhole(result, at));
     this.#gaps = new GapLog(topics.keys(), now, () => store.found());
     const dueMs = now.monotonicMs + CHECK_MS;
     this.#check = { dueMs, comparedTo: now, askedAt: now, isChecking: false };
@@ -123,7 +120,7 @@ export class Follower {
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
-    this.time.learn(found.modifiedMs, comparedTo.monotonicMs);
+    this.known.time.learn(found.modifiedMs, comparedTo.monotonicMs);
     const begun = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
     // Lists that are read once show what was before the first of them was asked for.
     this.#gaps.begin(begun, this.#gaps.startedAt);
@@ -152,7 +149,7 @@ export class Follower {
         return;
       case 'open':
         this.#gaps.connect(event.topic, now);
-        if (event.serviceMs !== undefined) this.time.set(event.serviceMs, event.monotonicMs);
+        if (event.serviceMs !== undefined) this.known.time.set(event.serviceMs, event.monotonicMs);
         this.#mayRead ||= this.#gaps.isConnected;
         break;
       case 'lost':
@@ -215,7 +212,7 @@ export class Follower {
 
   /** Closes the gap whose changes were found, unless the connection was lost again since that reading began. */
   #closeGap() {
-    if (this.#catchUp.isWanted || this.#catchUp.mark !== undefined) return;
+    if (this.#catchUp.wanted !== undefined || this.#catchUp.mark !== undefined) return;
     const closed = this.#gaps.close();
     if (closed !== undefined) this.#emit(closed);
   }
@@ -225,8 +222,8 @@ export class Follower {
   /** Begins what waits for its turn; one reading at a time. */
   #schedule(now: Moment) {
     if (!this.#mayRead) return;
-    if (this.#whole.isReading) return this.#whole.begin(now);
-    if (this.#catchUp.isReading) return this.#catchUp.begin(now);
+    if (this.#whole.isReading) return this.#whole.wake(now);
+    if (this.#catchUp.isReading) return this.#catchUp.wake(now);
     const isOnce = this.#options.topics.size === 0;
     const isStanding = isOnce || this.#gaps.isConnected;
     const { wanted } = this.#whole;
@@ -241,7 +238,7 @@ export class Follower {
       if (isOnce) return this.#emit({ type: 'settled' });
     }
     if (!isStanding || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole)) return;
-    if (this.#catchUp.isWanted) {
+    if (this.#catchUp.wanted !== undefined) {
       if (!this.#check.isChecking || this.#catchUp.mark !== undefined) this.#check.askedAt = now;
       return this.#catchUp.begin(now);
     }

@@ -7,8 +7,8 @@ import type { ServiceTime } from './service-time.js';
 import type { FleetStore, KnownBicycle, Origin } from './store.js';
 
 /** Where a statement stands: the organization whose list or topic it is, and the object as it came, where it came alone. */
-type Place = Pick<Origin, 'followed' | 'json'>;
-const NOWHERE: Place = { followed: '' };
+export type ItemPlace = Pick<Origin, 'followed' | 'json'>;
+const NOWHERE: ItemPlace = { followed: '' };
 
 /** What a message or a list says of one bicycle, beside what was known before. */
 export interface Change {
@@ -24,11 +24,6 @@ export interface Change {
   readonly after: Bicycle;
   /** The fields that differ, those of bookkeeping left out. */
   readonly fields: readonly string[];
-}
-
-/** Whether a message was sent again: a state that the bicycle was said to leave before it was left, and settled, long ago. */
-export function isResent({ kind }: Pick<Change, 'kind'>): boolean {
-  return kind === 'late' || kind === 'repeat';
 }
 
 /** What was known when the stream went silent. */
@@ -138,21 +133,15 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
 
 /** The store holds it; this merges and compares. */
 export class KnownFleet {
-  readonly store: FleetStore;
-  readonly #time: ServiceTime;
   /** How many messages were merged so far. */
   heard = 0;
-  #isWhole = false;
-
-  constructor(store: FleetStore, time: ServiceTime) {
-    this.store = store;
-    this.#time = time;
-  }
-
   /** Whether every bicycle of the service is known. */
-  get isWhole(): boolean {
-    return this.#isWhole;
-  }
+  isWhole = false;
+
+  constructor(
+    readonly store: FleetStore,
+    readonly time: ServiceTime,
+  ) {}
 
   get(uuid: string | undefined): Bicycle | undefined {
     const entry = uuid === undefined ? undefined : this.store.get(uuid);
@@ -161,26 +150,21 @@ export class KnownFleet {
 
   /** From now on every bicycle is known, unless the store cannot hold them. */
   setWhole() {
-    if (!this.store.isFull()) this.#isWhole = true;
-  }
-
-  /** What time it was at the service at a moment of the monotonic clock. */
-  serviceMs(monotonicMs: number): number {
-    return this.#time.at(monotonicMs);
+    if (!this.store.isFull()) this.isWhole = true;
   }
 
   /** What was known at a moment of the monotonic clock that is over. */
   mark(fromMs: number): Mark {
-    const modifiedMs = this.#time.newestAt(fromMs);
+    const modifiedMs = this.time.newestAt(fromMs);
     const isProven = modifiedMs !== undefined;
-    return { fromMs, modifiedMs: modifiedMs ?? this.#time.at(fromMs) - CLOCK_SLACK_MS, isProven };
+    return { fromMs, modifiedMs: modifiedMs ?? this.time.at(fromMs) - CLOCK_SLACK_MS, isProven };
   }
 
   /** Merges a pushed message: "some messages carry only a state" (interface.md section 2.5). */
   hear(uuid: string | undefined, message: Bicycle, now: Moment, place = NOWHERE): Change {
     this.heard++;
     const modifiedMs = readTime(message.modified);
-    this.#time.learn(modifiedMs, now.monotonicMs);
+    this.time.learn(modifiedMs, now.monotonicMs);
     if (uuid === undefined) return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
     const entry = this.store.get(uuid);
     const known = entry?.bicycle;
@@ -222,7 +206,7 @@ export class KnownFleet {
     if (uuid === undefined) return item;
     const origin = this.#origin('list', now, place);
     const entry = this.store.get(uuid);
-    this.#time.learn(readTime(item.modified), now.monotonicMs);
+    this.time.learn(readTime(item.modified), now.monotonicMs);
     if (entry === undefined || entry.goneMs !== undefined) {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
@@ -240,7 +224,7 @@ export class KnownFleet {
     const uuid = bicycleUuid(item);
     if (uuid === undefined) return { change: undefined, isUnknown: true, isUncertain: true, isStale: false };
     const entry = this.store.get(uuid);
-    this.#time.learn(readTime(item.modified), now.monotonicMs);
+    this.time.learn(readTime(item.modified), now.monotonicMs);
     if (entry === undefined) return this.#meet(uuid, item, mark, now, origin);
     const before = entry.bicycle;
     const isHeardSince = entry.heard > askedAt;
@@ -296,19 +280,19 @@ export class KnownFleet {
   remove(uuid: string, now: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
     if (entry === undefined || entry.goneMs !== undefined) return undefined;
-    this.#keep(uuid, { ...entry, goneMs: this.#time.at(now.monotonicMs) }, this.#origin('list', now, NOWHERE));
+    this.#keep(uuid, { ...entry, goneMs: this.time.at(now.monotonicMs) }, this.#origin('list', now, NOWHERE));
     return entry.bicycle;
   }
 
   /** Each field by its name: spreading another object costs more here than merging the message (measured, one a message). */
-  #origin(source: Origin['source'], { wallMs }: Moment, { followed, json }: Place, saysModified = true): Origin {
+  #origin(source: Origin['source'], { wallMs }: Moment, { followed, json }: ItemPlace, saysModified = true): Origin {
     const isFirstReading = this.store.isTable && !this.isWhole;
     return { source, receivedMs: wallMs, followed, json, saysModified, isFirstReading };
   }
 
   #keep(uuid: string, entry: KnownBicycle, origin: Origin) {
-    const isPlausible = this.#time.isPlausible(entry.modifiedMs, entry.touchedMs);
-    if (!this.store.keep(uuid, entry, origin, isPlausible)) this.#isWhole = false;
+    const isPlausible = this.time.isPlausible(entry.modifiedMs, entry.touchedMs);
+    if (!this.store.keep(uuid, entry, origin, isPlausible)) this.isWhole = false;
   }
 
   /** Whether a statement is older than what is known: by its version, else by `modified` where that can be trusted. */
@@ -316,7 +300,7 @@ export class KnownFleet {
     const version = versionOf(statement);
     if (version !== undefined && entry.version !== undefined) return version < entry.version;
     if ((compareTimes(statement.modified, entry.bicycle.modified) ?? 0) >= 0) return false;
-    return this.#time.isPlausible(entry.modifiedMs, now.monotonicMs);
+    return this.time.isPlausible(entry.modifiedMs, now.monotonicMs);
   }
 
   /** Whether the list knows more than what was heard. */
@@ -328,7 +312,7 @@ export class KnownFleet {
     if (!isHeardSince) return !this.#isOlder(item, entry, now);
     // A time in the future says nothing: the list may have been read before what was heard.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
-    return isLater && this.#time.isPlausible(readTime(item.modified), now.monotonicMs);
+    return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }
 }
 

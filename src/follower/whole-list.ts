@@ -6,9 +6,9 @@
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import { doublingPauseMs, type Moment } from '../system/clock.js';
-import type { AnswerOf, Emit } from './events.js';
+import type { AnswerOf, Emit, FollowerOptions } from './events.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
-import { Reader, type Steps } from './reading.js';
+import { type OnEnd, Reader, type Steps } from './reading.js';
 import type { ListPass, Meeting } from './store.js';
 
 /** What a reading came to, when nothing more is read at once. */
@@ -20,13 +20,8 @@ export interface WholeResult {
   readonly total: number | undefined;
 }
 
-export interface WholeOptions {
-  readonly organizations: readonly string[];
-  readonly seesAll: (() => boolean) | undefined;
-  /** A reading was proven: what is known holds what the list held when it began. */
-  onProven(started: Moment, total: number | undefined, now: Moment): void;
-  onEnd(result: WholeResult, now: Moment): void;
-}
+/** A reading was proven: what is known holds what the list held when it began. */
+export type OnProven = (started: Moment, total: number | undefined, now: Moment) => void;
 
 /** A pass that met as many bicycles as the service counts. */
 interface Proof extends Meeting {
@@ -52,11 +47,8 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 const FIRST_UNPROVEN_PAUSE_MS = 2 * 60_000;
 const LONGEST_UNPROVEN_PAUSE_MS = 6 * 3_600_000;
 
-export class WholeList {
-  readonly #known: KnownFleet;
-  readonly #options: WholeOptions;
-  readonly #emit: Emit;
-  readonly #reader: Reader<WholeAnswer, WholeResult>;
+export class WholeList extends Reader<WholeAnswer, WholeResult> {
+  readonly #onProven: OnProven;
   /** The reading that waits for its turn. */
   wanted: Wanted | undefined;
   /** How far the reading in progress is, and the service's count of each list, as far as it is known. */
@@ -68,29 +60,17 @@ export class WholeList {
   /** Before this moment of the monotonic clock none begins for the count's sake. */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(known: KnownFleet, options: WholeOptions, emit: Emit) {
-    this.#known = known;
-    this.#options = options;
-    this.#emit = emit;
-    this.#reader = new Reader(emit, options.onEnd);
-  }
-
-  get isReading(): boolean {
-    return this.#reader.isReading;
-  }
-
-  /** The number of the reading in progress: answers to others are not waited for. */
-  get id(): number | undefined {
-    return this.isReading ? this.#reader.id : undefined;
+  constructor(known: KnownFleet, options: FollowerOptions, emit: Emit, onProven: OnProven, onEnd: OnEnd<WholeResult>) {
+    super(known, options, emit, onEnd);
+    this.#onProven = onProven;
   }
 
   /** A reading is to begin, at once unless one proved nothing shortly before. */
   want(reason: string, now: Moment) {
     if (this.isReading || this.wanted !== undefined) return;
-    const dueMs = this.#known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
+    const dueMs = this.known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
     this.wanted = { reason, dueMs };
-    if (this.#known.isWhole)
-      this.#emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
+    if (this.known.isWhole) this.emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
   }
 
   /** Whether one may begin for the count's sake. */
@@ -98,23 +78,21 @@ export class WholeList {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Begins the reading that is wanted, or goes on with one that waits. */
+  /** Begins the reading that is wanted. */
   begin(now: Moment) {
-    if (this.isReading) return this.#reader.wake(now);
-    if (this.wanted === undefined) return;
     this.wanted = undefined;
-    this.#reader.begin(this.#read(now), now);
+    this.start(this.#read(now), now);
   }
 
   take(answer: AnswerOf<'whole-page' | 'whole-met' | 'whole-failed'>, now: Moment) {
     if (answer.id !== this.id) return;
     if (answer.type === 'whole-failed') this.#takeFailure(answer.error, now);
-    else this.#reader.goOn(answer, now);
+    else this.goOn(answer, now);
   }
 
   /** Those that a proven reading did not show are gone, once a second one agrees: they may have slipped between two pages, or the list lagged. */
   *#read(started: Moment): WholeSteps<WholeResult> {
-    const { store } = this.#known;
+    const { store } = this.known;
     store.beginList();
     // What a second reading shows counts beside what the first one showed.
     for (let isConfirmed = false; ; isConfirmed = true) {
@@ -128,12 +106,12 @@ export class WholeList {
       }
       if (missing > 0 && !isConfirmed) {
         const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
-        this.#emit({ type: 'notice', event: 'confirm', message });
-        yield this.#reader.now.monotonicMs + CONFIRM_PAUSE_MS;
+        this.emit({ type: 'notice', event: 'confirm', message });
+        yield this.now.monotonicMs + CONFIRM_PAUSE_MS;
         continue;
       }
       const gone = missing > 0 ? store.removeMissing(pass) : [];
-      for (const one of gone) this.#emit({ type: 'gone', ...one });
+      for (const one of gone) this.emit({ type: 'gone', ...one });
       this.#unproven = 0;
       return { gone: gone.length, reason: undefined, total };
     }
@@ -141,22 +119,22 @@ export class WholeList {
 
   /** Reads the lists until a pass proves something, three times at most; the end of the reading where none does. */
   *#prove(started: Moment): WholeSteps<Proof | WholeResult> {
-    const { store } = this.#known;
-    const startedAt = this.#reader.now;
+    const { store } = this.known;
+    const startedAt = this.now;
     for (let tries = 1; ; tries++) {
       const number = ++this.#passes;
       const { isStale, hasFallen } = yield* this.#readPass(number);
       const total = totalOf(this.progress.counts);
       const full = 'there are too many bicycles to compare';
       if (store.isFull()) return { gone: 0, reason: full, total: undefined };
-      const serviceMs = this.#known.serviceMs(started.monotonicMs);
-      const seesAll = this.#options.seesAll?.() ?? true;
-      const pass = { id: this.#reader.id, pass: number, started, serviceMs, seesAll };
+      const serviceMs = this.known.time.at(started.monotonicMs);
+      const seesAll = this.options.seesAll?.() ?? true;
+      const pass = { id: this.lastId, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
       // Where bicycles leave all the time, no pass would do.
       if (!isShort && !isStale && !(hasFallen && tries < MOST_PASSES)) {
-        this.#options.onProven(startedAt, total, this.#reader.now);
+        this.#onProven(startedAt, total, this.now);
         return { ...meeting, pass, total };
       }
       if (tries < MOST_PASSES) continue;
@@ -167,7 +145,7 @@ export class WholeList {
 
   /** One time through the lists: whether one showed a bicycle older than it was known, or its count fell, so that one may have slipped to a page that was read. */
   *#readPass(number: number): WholeSteps<{ isStale: boolean; hasFallen: boolean }> {
-    const { organizations } = this.#options;
+    const { organizations } = this.options;
     const counts: (number | undefined)[] = organizations.map(() => undefined);
     const progress = { read: 0, counts };
     this.progress = progress;
@@ -180,8 +158,8 @@ export class WholeList {
         if (this.#takePage(page, number, organization)) isStale = true;
         if (page.count !== undefined && page.count < (counts[index] ?? 0)) hasFallen = true;
         else counts[index] = page.count ?? counts[index];
-        this.#emit({ type: 'counted', total: totalOf(counts) });
-        if (this.#known.store.isFull()) return { isStale, hasFallen };
+        this.emit({ type: 'counted', total: totalOf(counts) });
+        if (this.known.store.isFull()) return { isStale, hasFallen };
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
@@ -200,15 +178,10 @@ export class WholeList {
       const uuid = bicycleUuid(value);
       if (uuid === undefined) continue;
       uuids.push(uuid);
-      if (!this.#known.isWhole && !this.#known.store.isTable) {
-        this.#emit({ type: 'learned', bicycle: this.#known.learn(value, this.#reader.now, { followed }) });
-        continue;
-      }
-      const compared = this.#known.compare(value, NO_MARK, askedAt, this.#reader.now, { followed, json });
-      if (compared.isStale) isStale = true;
-      if (compared.change !== undefined) this.#emit({ type: 'caught-up', change: compared.change });
+      const mark = this.known.isWhole || this.known.store.isTable ? NO_MARK : undefined;
+      if (this.takeItem(value, mark, askedAt, { followed, json })?.isStale) isStale = true;
     }
-    this.#known.store.addListed(uuids, pass);
+    this.known.store.addListed(uuids, pass);
     this.progress.read += uuids.length;
     return isStale;
   }
@@ -216,8 +189,8 @@ export class WholeList {
   /** A reading that proved nothing: the next one waits, longer each time. */
   #endUnproven(event: string, reason: string, again?: string): WholeResult {
     const inMs = doublingPauseMs(++this.#unproven, FIRST_UNPROVEN_PAUSE_MS, LONGEST_UNPROVEN_PAUSE_MS);
-    this.#allowedMs = this.#reader.now.monotonicMs + inMs;
-    this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
+    this.#allowedMs = this.now.monotonicMs + inMs;
+    this.emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
     if (again !== undefined) this.wanted = { reason, dueMs: this.#allowedMs };
     return { gone: 0, reason, total: undefined };
   }
@@ -225,10 +198,10 @@ export class WholeList {
   /** A list that cannot be read is read again from its beginning. */
   #takeFailure(error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    this.#reader.stop();
+    this.stop();
     this.wanted = { reason: error.message, dueMs: now.monotonicMs + inMs };
-    this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
-    this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read', total: undefined }, now);
+    this.emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
+    this.onEnd({ gone: 0, reason: 'the whole list could not be read', total: undefined }, now);
   }
 }
 

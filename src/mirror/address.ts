@@ -1,7 +1,7 @@
 // The address of a mirror's database, `sqlite:PATH` or `postgres://…`: read, checked, and what it is when nobody names one.
 
 import { isAbsolute, join, resolve } from 'node:path';
-import { configError, usageError } from '../errors.js';
+import { configError } from '../errors.js';
 import { isWholePath } from '../system/folder.js';
 
 /** Where a mirror is kept. It holds no secret: a password in an address is refused. */
@@ -11,22 +11,6 @@ export type MirrorAddress =
 
 /** A text that became an address, or why not. */
 export type ParsedAddress = { readonly value: MirrorAddress } | { readonly reason: string; readonly hint?: string };
-
-/** The flag that names the database, wherever a mirror answers; `readTo` reads it. */
-export const TO = [
-  '--to <address>',
-  'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
-] as const;
-
-/** The flag of what a mirror can answer; `--to` goes with it. */
-export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
-
-/** Parses `--to`; a relative path is below the current directory. Throws a usage error. */
-export function readTo(text: string): MirrorAddress {
-  const parsed = parseMirrorAddress(text, process.cwd());
-  if ('reason' in parsed) throw usageError(`--to: ${parsed.reason}`, parsed.hint);
-  return parsed.value;
-}
 
 /** The file of a profile for which nobody names a database. Throws a FleetError of kind `config` where there is no folder of state. */
 export function defaultAddress(folder: string | undefined, profile: string): MirrorAddress {

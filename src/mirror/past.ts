@@ -100,12 +100,3 @@ export async function* playHappenings(
     yield happening;
   }
 }
-
-/** The changes of a happening as the JSON of a pushed message: the fields that changed, or the whole bicycle that came. */
-export function messageAt({ bicycle, at, version, changes }: Happening): string {
-  const whole = changes.find(([field]) => field === '*')?.[1];
-  if (whole !== undefined) return whole;
-  const fields = changes.map(([field, json]) => `${JSON.stringify(field)}:${json}`);
-  const known = version === null ? [] : [`"concurrency_version":${version}`];
-  return `{${[`"uuid":${JSON.stringify(bicycle)}`, ...fields, `"modified":${JSON.stringify(at)}`, ...known].join(',')}}`;
-}

@@ -114,7 +114,7 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
     for (const step of writes.steps) {
       if (!('reading' in step)) await store(database, writer, step);
       else if (step.type === 'mark-gone')
-        gone += await markGone(database, nowMs, missingOf(writer, step.reading), startOf(step.reading));
+        gone += await markGone(database, nowMs, missingOf(writer, step.reading), utcOfMs(step.reading.started.wallMs));
     }
     if (!isSameGap) {
       await database.all(`DELETE FROM gaps WHERE ${openGapsOf(writer)}`);
@@ -168,29 +168,21 @@ export async function verify(database: Database, writer: Writer, reading: ListPa
   const [row = {}] = await database.all(
     `SELECT (SELECT count(*) FROM listed WHERE writer = ${keyOf(writer)} AND pass = ?) AS met, (${among(bicyclesOf(writer))}) AS known,
       (${among(missingOf(writer, reading))}) AS missing`,
-    [reading.pass, startOf(reading)],
+    [reading.pass, utcOfMs(reading.started.wallMs)],
   );
   const [met = 0, known = 0, missing = 0] = Object.values(row).map(Number);
   return { met, known, missing };
 }
 
-/** When a reading began, or the one that it confirms; UTC. */
-function startOf({ started }: ListPass): string {
-  return utcOfMs(started.wallMs);
-}
-
-/** A page of the alerts of an organization, and when it came. */
-export interface AlertPage {
-  readonly organization: string;
-  readonly items: readonly Item<Alert>[];
-  readonly nowMs: number;
-}
-
 /**
- * Writes a page; resolves with how many were new or changed, those included that a try before has written whose answer was lost. Of news there
+ * Writes a page of the alerts of an organization; resolves with how many were new or changed, those included that a try before has written whose answer was lost. Of news there
  * may be more on the next page: until that is read, they do not count as read to the end. Throws as `commit`.
  */
-export async function storeAlerts(database: Database, writer: Writer, { organization, items, nowMs }: AlertPage) {
+export async function storeAlerts(
+  database: Database,
+  writer: Writer,
+  { organization, items, nowMs }: { organization: string; items: readonly Item<Alert>[]; nowMs: number },
+) {
   const named = new Map(
     items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
   );

@@ -49,7 +49,8 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
     if (input.type === 'blind') machine.missFrom(input.fromMs);
     else if (input.type === 'wanted') machine.want(input.sinceWallMs, mostPages, at(seconds));
     else if (input.type !== 'tick') machine.take(input, at(seconds));
-    if (input.type === 'wanted' || input.type === 'tick') machine.begin(at(seconds));
+    if (input.type === 'wanted' || input.type === 'tick')
+      machine.isReading ? machine.wake(at(seconds)) : machine.begin(at(seconds));
     return log.slice(before);
   };
   /** Answers what is asked for until nothing is, also what is asked again after a pause. */

@@ -6,7 +6,7 @@ import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { type Mirror, readGaps } from '../../mirror/open.js';
-import { type Happening, messageAt, playHappenings, type Range, rangeOf, readPast } from '../../mirror/past.js';
+import { type Happening, playHappenings, type Range, rangeOf, readPast } from '../../mirror/past.js';
 import { readSince } from '../../terminal/time.js';
 import { IDLE_MS } from '../shared/follow/flags.js';
 import type { EventSink } from '../shared/follow/loop.js';
@@ -99,4 +99,13 @@ function envelopeOf(happening: Happening, organization: string): string {
   const topic = JSON.stringify(bicycleTopic(organization, happening.bicycle));
   const sender = happening.changes.some(([field]) => field === 'gone') ? 'mirror' : 'bicycle';
   return `{"topic":${topic},"sender":"${sender}","message":${messageAt(happening)}}`;
+}
+
+/** The changes of a happening as the JSON of a pushed message: the fields that changed, or the whole bicycle that came. */
+function messageAt({ bicycle, at, version, changes }: Happening): string {
+  const whole = changes.find(([field]) => field === '*')?.[1];
+  if (whole !== undefined) return whole;
+  const fields = changes.map(([field, json]) => `${JSON.stringify(field)}:${json}`);
+  const known = version === null ? [] : [`"concurrency_version":${version}`];
+  return `{${[`"uuid":${JSON.stringify(bicycle)}`, ...fields, `"modified":${JSON.stringify(at)}`, ...known].join(',')}}`;
 }

@@ -8,7 +8,6 @@ import type { Context } from '../../context.js';
 import { messageOf } from '../../errors.js';
 import type { FollowerEvent, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
-import { isResent } from '../../follower/known-fleet.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
@@ -254,7 +253,7 @@ function behindOf({ context, follower, serviceAt }: MirrorSession, batch: readon
   const [first] = messages;
   if (first === undefined) return 0;
   const waitedMs = Math.max(0, clock.monotonicMs() - first.monotonicMs);
-  const newestMs = follower.time.newestAt(clock.monotonicMs());
+  const newestMs = follower.known.time.newestAt(clock.monotonicMs());
   if (messages.length < MANY_MESSAGES || serviceAt === undefined || newestMs === undefined) return waitedMs;
   const nowMs = serviceAt.serviceMs + clock.monotonicMs() - serviceAt.monotonicMs;
   return Math.max(waitedMs, nowMs - newestMs);
@@ -292,7 +291,8 @@ function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, 
   if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
-  if (isResent({ kind })) ledger.settle(uuid);
+  // A message that was sent again: a state that the bicycle was said to leave before it was left long ago.
+  if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;

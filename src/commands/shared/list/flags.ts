@@ -15,7 +15,7 @@ import {
 } from '../../../cli/completions.js';
 import { ordering, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
-import { OFFLINE, readTo, TO } from '../../../mirror/address.js';
+import { OFFLINE, readTo, TO } from '../mirror-flags.js';
 import { type Condition, checkCondition, parseCondition } from './where.js';
 
 /** What the common list flags became. */
