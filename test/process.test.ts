@@ -57,6 +57,8 @@ function shell(line: string, env: NodeJS.ProcessEnv): Promise<Ended> {
 
 test.each([
   ['--version', /^\d+\.\d+\.\d+\n$/],
+  ['version', /^\d+\.\d+\.\d+\n$/],
+  ['-V', /^\d+\.\d+\.\d+\n$/],
   ['--help', /bicycles/],
 ])('%s loads the program and no more', async (flag, words) => {
   const { code, stdout, stderr } = await ended(start([flag], {}));

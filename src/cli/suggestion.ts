@@ -19,7 +19,7 @@ const FLAGS = wordsFor({
   '--output': '--format --out --csv --html --yaml',
   '--zone': '--city --area --region',
   '--organization': '--org',
-  '--where': '--filter --selector',
+  '--where': '--filter --selector --name',
   '--columns': '--fields',
   '--field': '--set',
   '--from': '--filename -f',
@@ -56,6 +56,7 @@ const COMMANDS = wordsFor({
   'mirror query': 'sql',
   watch: 'tail follow stream',
   'watch --live': 'live board dashboard',
+  'watch --until': 'wait',
   doctor: 'check status ping diagnose',
   sandbox: 'serve server mock dev',
   'help install': 'upgrade self-update',
@@ -70,17 +71,16 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
   const { command } = followLine(program, argv);
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
-  const meant =
-    error.code === 'commander.unknownCommand'
-      ? meantCommand(command, word)
-      : error.code === 'commander.unknownOption'
-        ? meantFlag(command, word)
-        : undefined;
   const isExcess = error.code === 'commander.excessArguments';
   if (isExcess && argv.includes('-') && command.options.some(({ long }) => long === '--from'))
     return 'to read rows from stdin: --from -';
+  const meant = isExcess
+    ? command.options.find(({ long }) => argv.includes(long?.slice(2) ?? ''))?.long
+    : error.code === 'commander.unknownCommand'
+      ? meantCommand(command, word)
+      : error.code === 'commander.unknownOption' && meantFlag(command, word);
   const quotes = isExcess ? 'a name with spaces needs quotes; ' : '';
-  return `${meant === undefined ? quotes : `did you mean "${meant}"? `}see "${pathOf(command)} --help"`;
+  return `${meant ? `did you mean "${meant}"? ` : quotes}see "${pathOf(command)} --help"`;
 }
 
 /** The command below one that a word means. A verb without its noun gets the noun. */
@@ -100,19 +100,18 @@ export function meantCommand(command: Command, word: string, others: readonly st
 function meantFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
   const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
+  // A state changes by a transition alone.
+  if (name === '--state' && command.name() === 'edit') return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);
   if (known !== undefined && flags.includes(known)) return known;
   // A short word has many neighbours, and what skips a question or goes further is nobody's slip.
-  const most = name.length <= SHORT_FLAG_CHARACTERS ? 1 : undefined;
+  const most = name.length <= '--note'.length ? 1 : undefined;
   return nearest(
     name,
     flags.filter((flag) => flag.startsWith('--') && !GRAVE_FLAGS.includes(flag)),
     most,
   );
 }
-
-/** `--note`. */
-const SHORT_FLAG_CHARACTERS = 6;
 
 /** Flags that are never suggested for another: they let more happen. */
 const GRAVE_FLAGS: readonly string[] = ['--yes', '--allow-unknown', '--unknown', '--all', '--no-check', '--no-input'];
