@@ -11,9 +11,9 @@ import type { Page, Query } from '../http/types.js';
 import { doublingPauseMs, type Moment } from '../system/clock.js';
 import { readTime } from '../terminal/time.js';
 import type { AnswerOf, Emit, FollowerOptions, Report } from './events.js';
+import { isHidden } from './fleet-store.js';
 import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
-import { type OnEnd, Reader, type Steps } from './reading.js';
-import { isHidden } from './store.js';
+import { type OnEnd, Reader, type Steps } from './reader.js';
 import { totalOf } from './whole-list.js';
 
 /** A reading that ended, for the follower. */

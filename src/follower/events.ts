@@ -4,9 +4,9 @@ import type { Bicycle } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import type { Gap, Lost, Opened, Resync } from '../http/stream/events.js';
 import type { Item, Page, Query } from '../http/types.js';
+import type { Meeting } from './fleet-store.js';
 import type { Change } from './known-fleet.js';
 import type { ClosedGap } from './open-gap.js';
-import type { Meeting } from './store.js';
 
 export interface FollowerOptions {
   /** The organization of each topic; none: lists alone are read, once. */

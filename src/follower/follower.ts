@@ -8,11 +8,11 @@ import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
 import { type Moment, momentAt } from '../system/clock.js';
 import { CatchUp, type EndedReading } from './catch-up.js';
 import type { Emit, FollowerEvent, FollowerOptions, ProvenList, Report, Resumed } from './events.js';
+import type { FleetStore } from './fleet-store.js';
 import { type Change, KnownFleet } from './known-fleet.js';
 import { KNOWN_LIMIT } from './memory-store.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
-import type { FleetStore } from './store.js';
 import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */

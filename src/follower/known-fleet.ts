@@ -3,8 +3,8 @@
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
 import { readTime } from '../terminal/time.js';
+import type { FleetStore, KnownBicycle, Origin } from './fleet-store.js';
 import type { ServiceTime } from './service-time.js';
-import type { FleetStore, KnownBicycle, Origin } from './store.js';
 
 /** Where a statement stands: the organization whose list or topic it is, and the object as it came, where it came alone. */
 export type ItemPlace = Pick<Origin, 'followed' | 'json'>;

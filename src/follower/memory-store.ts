@@ -1,7 +1,7 @@
 // The store of known bicycles in memory: for watch, board and maps.
 
 import type { Bicycle } from '../api/bicycle.js';
-import { type FleetStore, isHidden, type KnownBicycle, type ListPass, type Meeting } from './store.js';
+import { type FleetStore, isHidden, type KnownBicycle, type ListPass, type Meeting } from './fleet-store.js';
 
 /** How many bicycles are kept in mind: a big fleet in some 150 MB. The least recently updated is evicted first. */
 export const KNOWN_LIMIT = 100_000;

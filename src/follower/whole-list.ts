@@ -7,9 +7,9 @@ import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import { doublingPauseMs, type Moment } from '../system/clock.js';
 import type { AnswerOf, Emit, FollowerOptions } from './events.js';
+import type { ListPass, Meeting } from './fleet-store.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
-import { type OnEnd, Reader, type Steps } from './reading.js';
-import type { ListPass, Meeting } from './store.js';
+import { type OnEnd, Reader, type Steps } from './reader.js';
 
 /** What a reading came to, when nothing more is read at once. */
 export interface WholeResult {

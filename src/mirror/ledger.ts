@@ -1,9 +1,9 @@
 // What one batch of the mirror's writer knows and writes: rows loaded from the database, compared, and written with their changes.
 
 import type { Bicycle } from '../api/bicycle.js';
+import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/fleet-store.js';
 import { BOOKKEEPING, versionOf } from '../follower/known-fleet.js';
 import type { ClosedGap } from '../follower/open-gap.js';
-import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/store.js';
 import { exactValue, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';

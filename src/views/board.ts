@@ -13,9 +13,9 @@ import { ALERTS } from './alert.js';
 import { BICYCLES, lookOf } from './bicycle.js';
 import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-keys.js';
 import { drawCard } from './card.js';
-import { changeLine, type ShownEntry, showClock } from './change.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
 import { count, type WatchCounts } from './stream.js';
+import { changeLine, type ShownEntry, showClock } from './watch.js';
 
 /** What can be seen at once. */
 export type BoardPanel =

@@ -4,7 +4,7 @@ import type { ErrorKind, FleetError } from '../errors.js';
 import type { Gap, StreamEvent } from '../http/stream/events.js';
 import { clean } from '../terminal/clean.js';
 import { showDuration } from '../terminal/time.js';
-import { showClock } from './change.js';
+import { showClock } from './watch.js';
 
 /** How a watch ended. */
 type SignalKind = Extract<ErrorKind, 'interrupted' | 'terminated' | 'hangup'>;

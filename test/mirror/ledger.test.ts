@@ -2,9 +2,9 @@
 
 import { expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
+import type { Origin } from '../../src/follower/fleet-store.js';
 import { KnownFleet, NO_MARK } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
-import type { Origin } from '../../src/follower/store.js';
 import type { Database } from '../../src/mirror/database.js';
 import { CHANGE_COLUMNS, Ledger } from '../../src/mirror/ledger.js';
 import { BICYCLE_COLUMNS } from '../../src/mirror/rows.js';

@@ -9,7 +9,7 @@ import { Follower } from '../../src/follower/follower.js';
 import type { OpenGap } from '../../src/follower/open-gap.js';
 import type { Database, Row } from '../../src/mirror/database.js';
 import { Ledger } from '../../src/mirror/ledger.js';
-import { commit, prepare, resume as resumeFrom, verify } from '../../src/mirror/store.js';
+import { commit, prepare, resume as resumeFrom, verify } from '../../src/mirror/write.js';
 import { takeLease } from '../../src/mirror/writers.js';
 import type { Moment } from '../../src/system/clock.js';
 import { openedDatabase, useEngines } from '../support/mirror.js';

@@ -6,7 +6,7 @@ import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
 import type { BoardConnection } from '../../src/views/board-keys.js';
-import type { ShownEntry } from '../../src/views/change.js';
+import type { ShownEntry } from '../../src/views/watch.js';
 import { isLong } from '../support/often.js';
 
 const NOW = Date.UTC(2026, 10, 21, 14, 3, 59);

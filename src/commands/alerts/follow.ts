@@ -14,7 +14,7 @@ import { OVER } from '../shared/follow/ending.js';
 import { IDLE_MS } from '../shared/follow/flags.js';
 import { follow, type Machine, type Session } from '../shared/follow/loop.js';
 import { openPrinter, type Printable } from '../shared/follow/print.js';
-import { followTopics } from '../shared/follow/stream.js';
+import { followTopics } from '../shared/follow/subscribe.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';

@@ -18,7 +18,7 @@ import { forScreen } from '../../terminal/marks.js';
 import { MISSING, textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import type { CardChange } from '../../views/card.js';
-import { MEASUREMENTS } from '../../views/change.js';
+import { MEASUREMENTS } from '../../views/watch.js';
 import { mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
 import { isScreen, writeResult } from '../shared/list/output-file.js';
 import { printRows } from '../shared/list/result.js';

@@ -7,7 +7,7 @@ import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { showAddress } from '../../settings/keys.js';
 import { organizationsOf } from '../../settings/token.js';
-import { targetsOf } from '../shared/follow/stream.js';
+import { targetsOf } from '../shared/follow/subscribe.js';
 import { type Finding, failed, ok, warning } from './finding.js';
 import type { Examination } from './settings.js';
 

@@ -4,9 +4,9 @@ import type { Bicycle } from '../../api/bicycle.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Alerts, FeedEntry, FieldTexts, Link, PageRow, Payload, Tiles, Update } from '../../page/payload.js';
-import { changeText, type ShownEntry } from '../../views/change.js';
 import { packedFieldsOf, rowOf } from '../../views/map/pack.js';
 import { streamLine } from '../../views/stream.js';
+import { changeText, type ShownEntry } from '../../views/watch.js';
 import type { Watch, WatchEffect } from '../watch/state.js';
 import { STILL } from './html.js';
 

@@ -7,7 +7,7 @@ import { openSeen, RECENT_ITEMS } from '../../http/distinct.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { Query } from '../../http/types.js';
 import { storableItems } from '../../mirror/rows.js';
-import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/store.js';
+import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/write.js';
 import { sleep } from '../../system/clock.js';
 import type { MirrorSession } from './session.js';
 

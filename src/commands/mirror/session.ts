@@ -18,7 +18,7 @@ import { Ledger } from '../../mirror/ledger.js';
 import { openOwn } from '../../mirror/open.js';
 import { storableItems, storableJson, storableUuid, utcOf } from '../../mirror/rows.js';
 import { turnPartitions } from '../../mirror/schema.js';
-import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
+import { commit, type Found, prepare, prune, verify } from '../../mirror/write.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';

@@ -3,8 +3,8 @@
 import type { Alert } from '../../api/alert.js';
 import type { Key } from '../../terminal/keys.js';
 import { type BoardView, SORTS } from '../../views/board.js';
-import type { ShownEntry } from '../../views/change.js';
 import { type MapSeen, mapKey, START_OF_MAP } from '../../views/map/keys.js';
+import type { ShownEntry } from '../../views/watch.js';
 import type { WatchEffect } from './state.js';
 
 /** What the last frame showed: keys are about that. */

@@ -7,7 +7,7 @@ import { every, momentOf } from '../../system/clock.js';
 import { type CommonEffect, type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
 import { openPrinter, type Printable } from '../shared/follow/print.js';
 import { answer, isRequest } from '../shared/follow/requests.js';
-import { followTopics, seesAllOf } from '../shared/follow/stream.js';
+import { followTopics, seesAllOf } from '../shared/follow/subscribe.js';
 import type { Display, LiveOptions } from './live.js';
 import { openWatchReport } from './notices.js';
 import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';

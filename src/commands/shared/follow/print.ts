@@ -4,7 +4,7 @@ import type { Context } from '../../../context.js';
 import { asFleetError, usageError } from '../../../errors.js';
 import { escapeJson } from '../../../terminal/clean.js';
 import { loadPaint } from '../../../terminal/colour.js';
-import { changeLine, type ShownEntry } from '../../../views/change.js';
+import { changeLine, type ShownEntry } from '../../../views/watch.js';
 import type { Form, Stderr } from './stderr.js';
 
 /** Lines or JSON lines for `verb`. Another format of the settings means lists; asked for by flag it cannot be given (kind `usage`). */

@@ -2,8 +2,8 @@
 
 import type { Alert } from '../api/alert.js';
 import type { Resumed } from '../follower/events.js';
+import type { ListPass, Meeting } from '../follower/fleet-store.js';
 import type { OpenGap } from '../follower/open-gap.js';
-import type { ListPass, Meeting } from '../follower/store.js';
 import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';

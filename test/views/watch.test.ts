@@ -4,8 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
-import { changeLine, type ShownEntry } from '../../src/views/change.js';
 import { distanceMetres } from '../../src/views/distance.js';
+import { changeLine, type ShownEntry } from '../../src/views/watch.js';
 
 const AT = Date.UTC(2026, 10, 21, 14, 3, 59);
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
