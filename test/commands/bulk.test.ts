@@ -12,7 +12,7 @@ import { newFolder } from '../support/folder.js';
 import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { jsonLines, type RunOptions, runFleet } from '../support/run.js';
-import { openSandbox } from '../support/sandbox.js';
+import { inState, openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 import { typing } from '../support/typing.js';
 
@@ -33,14 +33,6 @@ async function act(sandbox: Sandbox, args: readonly string[], options: RunOption
   const env = { ...(await environmentOf(sandbox)), ...options.env };
   const run = await runFleet(['bicycles', 'act', ...args], { ...options, env });
   return { ...run, results: run.stdout.startsWith('{') ? jsonLines<Result>(run.stdout) : [] };
-}
-
-function inState(sandbox: Sandbox, state: string, most = 1000): string[] {
-  return sandbox
-    .bicycles()
-    .filter((bicycle) => bicycle.state === state)
-    .slice(0, most)
-    .map(({ uuid }) => uuid);
 }
 
 function countOutcomes(results: readonly Result[]): Record<string, number> {

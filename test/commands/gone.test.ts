@@ -41,14 +41,6 @@ async function watchUntil(sandbox: Sandbox, args: string[], text: RegExp, option
   });
 }
 
-function once(action: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) action();
-    isDone = true;
-  };
-}
-
 /** When the list of the start has been answered. */
 async function read(sandbox: Sandbox): Promise<void> {
   const isRead = () => sandbox.requests.some(({ server, url }) => server === 'api' && url.includes('/bicycles/'));
@@ -56,16 +48,22 @@ async function read(sandbox: Sandbox): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 300));
 }
 
+/** Does one thing after the other, once the list of the start has been answered. */
+function afterStart(sandbox: Sandbox, ...steps: readonly (() => unknown)[]): () => void {
+  let isStarted = false;
+  return async () => {
+    if (isStarted) return;
+    isStarted = true;
+    await read(sandbox);
+    for (const step of steps) await step();
+  };
+}
+
 describe('a bicycle that was deleted during a gap', () => {
   test('is a line, and the reading says so when it says complete', async () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid, name } = idOf(sandbox);
-      const cut = once(
-        () =>
-          void read(sandbox)
-            .then(() => remove(sandbox, uuid))
-            .then(() => sandbox.dropStreams()),
-      );
+      const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
       const got = await watchUntil(sandbox, [organization], /checked the list/, { onStderr: cut });
       expect(got.stdout).toMatch(new RegExp(`${name} .*gone, was `));
       expect(got.stderr).toMatch(/checked the list: 1 bicycle gone\n/);
@@ -76,12 +74,7 @@ describe('a bicycle that was deleted during a gap', () => {
   test('with --json is an event on stderr, and nothing on stdout', async () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid } = idOf(sandbox);
-      const cut = once(
-        () =>
-          void read(sandbox)
-            .then(() => remove(sandbox, uuid))
-            .then(() => sandbox.dropStreams()),
-      );
+      const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
       const got = await watchUntil(sandbox, [organization, '--json'], /"gone":1/, { onStderr: cut });
       const records = got.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
       expect(records).toContainEqual(expect.objectContaining({ event: 'gone', uuid }));
@@ -98,15 +91,9 @@ test('a mechanic, whose list shows available bicycles and his own, is not told t
     if (own === undefined || rented === undefined || deleted === undefined) throw new Error('no bicycle is available');
     const token = await sandbox.token({ affiliations: ['mechanic'] });
     const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    const cut = once(
-      () =>
-        void read(sandbox)
-          .then(() => sandbox.act(own.uuid, 'rent', sub))
-          .then(() => sandbox.act(rented.uuid, 'rent'))
-          .then(() => new Promise((resolve) => setTimeout(resolve, 300)))
-          .then(() => remove(sandbox, deleted.uuid))
-          .then(() => sandbox.dropStreams()),
-    );
+    const rent = [() => sandbox.act(own.uuid, 'rent', sub), () => sandbox.act(rented.uuid, 'rent')];
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
+    const cut = afterStart(sandbox, ...rent, pause, () => remove(sandbox, deleted.uuid), sandbox.dropStreams);
     const env = { ...(await environmentOf(sandbox)), FLEET_TOKEN: token };
     const got = await watchUntil(sandbox, [organization], /checked the list/, { onStderr: cut, env });
     expect(got.stdout).toMatch(new RegExp(`${deleted.name} .*gone, was `));
@@ -119,7 +106,7 @@ test('without a gap it is noticed when the count is compared', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid, name } = idOf(sandbox);
-    const cut = once(() => void read(sandbox).then(() => remove(sandbox, uuid)));
+    const cut = afterStart(sandbox, () => remove(sandbox, uuid));
     const args = [organization, '--idle', '86400'];
     const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
     expect(got.stdout).toMatch(new RegExp(`${name} .*gone, was `));
@@ -134,7 +121,7 @@ test('without a gap it is noticed also where not every bicycle is known', async 
     const [newest] = sandbox
       .bicycles(organization)
       .toSorted((a, b) => String(b.modified).localeCompare(String(a.modified)));
-    const cut = once(() => void read(sandbox).then(() => remove(sandbox, newest?.uuid ?? '')));
+    const cut = afterStart(sandbox, () => remove(sandbox, newest?.uuid ?? ''));
     // The first comparison has nothing to compare with but the count of the start.
     const args = [organization, '--idle', '86400', '--resync-pages', '1'];
     const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
@@ -149,14 +136,8 @@ test('a catch-up whose second page is not found, since the list became shorter, 
     const uuids = sandbox.bicycles(organization).map(({ uuid }) => uuid);
     // A page and one more.
     expect(uuids).toHaveLength(101);
-    const cut = once(
-      () =>
-        void read(sandbox).then(() => {
-          sandbox.setFaults([{ kind: 'shrink' }]);
-          sandbox.dropStreams();
-          for (const uuid of uuids) sandbox.changeBicycle(uuid, { description: 'changed' });
-        }),
-    );
+    const change = () => uuids.map((uuid) => sandbox.changeBicycle(uuid, { description: 'changed' }));
+    const cut = afterStart(sandbox, () => sandbox.setFaults([{ kind: 'shrink' }]), sandbox.dropStreams, change);
     const args = [organization, '--idle', '86400'];
     const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
     expect(got.stderr).toMatch(/Invalid page.*; reading it again in 30 s\n/);
@@ -169,7 +150,7 @@ test('--until on a bicycle that is followed by name, and that is gone, ends with
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid } = idOf(sandbox);
-    const cut = once(() => void read(sandbox).then(() => remove(sandbox, uuid)));
+    const cut = afterStart(sandbox, () => remove(sandbox, uuid));
     const args = [organization, '--bicycle', uuid, '--until', 'state=retired', '--idle', '86400'];
     const got = await watchUntil(sandbox, args, /never/, { onStderr: cut, clock });
     expect([got.code, got.stderr]).toEqual([5, expect.stringContaining(`the bicycle ${uuid} is gone`)]);
@@ -197,13 +178,8 @@ test('a mirror that is behind by the messages’ own times says so, and is not c
     }, 20);
     socket.on('close', () => clearInterval(timer));
   });
-  const env = {
-    FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
-    FLEET_BASE_URL: service.url,
-    FLEET_SSE_URL: service.url,
-    FLEET_TOKEN: 'x',
-    FLEET_ORGANIZATION: organization,
-  };
+  const addresses = { FLEET_BASE_URL: service.url, FLEET_SSE_URL: service.url };
+  const env = { ...addresses, FLEET_CONFIG_DIR: '/nonexistent', FLEET_TOKEN: 'x', FLEET_ORGANIZATION: organization };
   const folder = newFolder();
   const to = `sqlite:${folder}/fleet.db`;
   const signals = new EventEmitter();

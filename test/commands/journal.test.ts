@@ -12,7 +12,7 @@ import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { DEAD_RUN, leaveJournal, numbered, readJournal, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { withSandbox } from '../support/sandbox.js';
+import { inState, withSandbox } from '../support/sandbox.js';
 import { sendJson, sendPage, withServer } from '../support/server.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
@@ -35,14 +35,6 @@ async function act(sandbox: Sandbox, args: readonly string[], options: RunOption
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Result);
   return { ...run, results, outcomes: Object.fromEntries(results.map(({ uuid, outcome }) => [uuid, outcome])) };
-}
-
-function inState(sandbox: Sandbox, state: string, most: number): string[] {
-  return sandbox
-    .bicycles()
-    .filter((bicycle) => bicycle.state === state)
-    .slice(0, most)
-    .map(({ uuid }) => uuid);
 }
 
 function posts(sandbox: Sandbox): number {
@@ -178,10 +170,7 @@ describe.concurrent('a rerun', () => {
       const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
       const { code, outcomes, stderr } = await act(sandbox, args);
       expect(stderr).toContain('2 without an answer in an earlier run: 1 done, 1 not done and sent now, 0 unknown');
-      expect({ code, outcomes }).toEqual({
-        code: 0,
-        outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
-      });
+      expect([code, outcomes]).toEqual([0, { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' }]);
       expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([1, 1, 1]);
     });
   });
@@ -210,10 +199,7 @@ describe.concurrent('a rerun', () => {
       sandbox.changeBicycle(moved, { name: 'touched' });
       const args = [moved, fresh, 'reserve', '--yes', '--journal', path];
       const run = await act(sandbox, [...args, '--unknown', choice]);
-      expect({ code: run.code, outcomes: run.outcomes }).toEqual({
-        code,
-        outcomes: { [moved]: outcome, [fresh]: 'done' },
-      });
+      expect([run.code, run.outcomes]).toEqual([code, { [moved]: outcome, [fresh]: 'done' }]);
       expect(sandbox.actionCount(moved)).toBe(count);
       if (choice === 'done') expect((await act(sandbox, args)).outcomes).toMatchObject({ [moved]: 'skipped' });
     });

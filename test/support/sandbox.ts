@@ -45,3 +45,12 @@ export async function headersFor(
 ): Promise<{ Authorization: string; Accept: string }> {
   return { Authorization: `JWT ${await sandbox.token(options)}`, Accept: 'application/json; version=1.0' };
 }
+
+/** The first bicycles in a state. */
+export function inState(sandbox: Sandbox, state: string, most = 1000): string[] {
+  return sandbox
+    .bicycles()
+    .filter((bicycle) => bicycle.state === state)
+    .slice(0, most)
+    .map(({ uuid }) => uuid);
+}
