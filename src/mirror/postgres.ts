@@ -4,21 +4,8 @@ import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
 import { FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { type Connection, readConnection } from './connection.js';
-import {
-  type Answer,
-  CHUNK_ROWS,
-  type Database,
-  databaseOf,
-  type Engine,
-  errorOfCode,
-  type Failures,
-  type OpenOptions,
-  type Rows,
-  refusal,
-  storable,
-  type TableColumn,
-  type Value,
-} from './database.js';
+import type { Answer, Database, Engine, Failures, OpenOptions, Rows, TableColumn, Value } from './database.js';
+import { CHUNK_ROWS, databaseOf, errorOfCode, refusal, storable } from './database.js';
 import { LEASE_MS } from './writers.js';
 
 type Client = import('pg').Client;

@@ -8,22 +8,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/folder.js';
-import {
-  type Answer,
-  CHUNK_ROWS,
-  type Database,
-  databaseOf,
-  type Engine,
-  errorOfCode,
-  type Failures,
-  MOST_VALUE_CHARACTERS,
-  type OpenOptions,
-  type Rows,
-  refusal,
-  storable,
-  tooLong,
-  type Value,
-} from './database.js';
+import type { Answer, Database, Engine, Failures, OpenOptions, Rows, Value } from './database.js';
+import { CHUNK_ROWS, databaseOf, errorOfCode, MOST_VALUE_CHARACTERS, refusal, storable, tooLong } from './database.js';
 
 type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 

@@ -11,7 +11,7 @@ import { showDuration } from '../terminal/time.js';
 import { numberOf, textOf } from '../terminal/values.js';
 import { ALERTS } from './alert.js';
 import { BICYCLES, lookOf } from './bicycle.js';
-import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-keys.js';
+import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-help.js';
 import { drawCard } from './card.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
 import { count, type WatchCounts } from './stream.js';

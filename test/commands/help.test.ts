@@ -5,7 +5,7 @@ import { ALERT_STATES } from '../../src/api/alert.js';
 import { BICYCLE_FIELDS, BICYCLE_STATES } from '../../src/api/bicycle.js';
 import { pathOf } from '../../src/cli/help.js';
 import { SYSTEM_NAMES } from '../../src/commands/gbfs/system-fields.js';
-import { TOPIC_NAMES } from '../../src/commands/help/names.js';
+import { TOPIC_NAMES } from '../../src/commands/help/topics.js';
 import { EXIT_CODES } from '../../src/errors.js';
 import { findPlace } from '../../src/settings/config-folder.js';
 import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';

@@ -5,7 +5,7 @@ import { readFilter } from '../../src/commands/watch/filter.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
-import type { BoardConnection } from '../../src/views/board-keys.js';
+import type { BoardConnection } from '../../src/views/board-help.js';
 import type { ShownEntry } from '../../src/views/watch.js';
 import { isLong } from '../support/often.js';
 

@@ -8,7 +8,7 @@ import { showPairs } from '../../cli/help.js';
 import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { BICYCLE_ARGUMENT } from '../bicycles/flag-values.js';
+import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addEndFlags, readDuration } from '../shared/follow/flags.js';
 import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../shared/list/flags.js';

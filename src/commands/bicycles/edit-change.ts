@@ -17,8 +17,8 @@ import { describeBefore } from '../shared/bulk/evidence.js';
 import type { BulkChange, BulkPlan, ChangeOptions, DecidedDoubt, Doubt, Task } from '../shared/bulk/plan.js';
 import { describe } from '../shared/list/pick-one.js';
 import { type FieldFlags, isField, readLink } from './fields.js';
-import type { EditMethod } from './flag-values.js';
 import { fetchBicycle } from './get.js';
+import type { EditMethod } from './methods-and-groups.js';
 
 export interface EditOptions extends FieldFlags, ChangeOptions {
   note?: string;

@@ -19,8 +19,8 @@ import {
 } from './edit-change.js';
 import { refuseFlags, textsOf } from './fields.js';
 import { findBicycle } from './find.js';
-import { EDIT_METHODS, type EditMethod } from './flag-values.js';
 import { printAnswer } from './get.js';
+import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 
 /** Changes the bicycles alike. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
 export async function editBicycles(context: Context, texts: readonly string[], options: EditOptions): Promise<void> {

@@ -23,8 +23,8 @@ import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addListFlags } from '../shared/list/flags.js';
 import { OFFLINE, readTo, TO } from '../shared/mirror-flags.js';
 import type { EditOptions } from './edit-change.js';
-import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './flag-values.js';
 import { addFilters, addFleetFilters } from './list-flags.js';
+import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './methods-and-groups.js';
 
 /** `verb` is the word behind the noun: where it is one of these, the others are left out. */
 export function addBicycles(program: Command, run: Run, verb = ''): void {

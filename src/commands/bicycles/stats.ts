@@ -9,12 +9,12 @@ import { countNoun } from '../../terminal/formats/renderer.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
 import { STATS, STATS_WITH_BARS, type StatsRow } from '../../views/stats.js';
 import { printReport } from '../shared/change-report.js';
-import { writeFooter } from '../shared/footer.js';
 import { readList } from '../shared/list/list.js';
 import { isScreen } from '../shared/list/output-file.js';
+import { writeFooter } from '../shared/write-footer.js';
 import { readOpenAlerts } from './alerts.js';
-import { STATS_GROUPS } from './flag-values.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
+import { STATS_GROUPS } from './methods-and-groups.js';
 
 export interface StatsOptions extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
   /** `state`, `charge`, `silence`, `model`, `organization` or a field; states, charge, silence and alerts when absent. */

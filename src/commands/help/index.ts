@@ -9,7 +9,7 @@ import { unknownWord } from '../../cli/nearest.js';
 import { meantCommand } from '../../cli/suggestion.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { TOPIC_NAMES, TOPICS, topicOf } from './names.js';
+import { TOPIC_NAMES, TOPICS, topicOf } from './topics.js';
 
 const TOPIC_LINES = showPairs(Object.entries(TOPICS));
 
@@ -34,7 +34,7 @@ export function addHelp(program: Command, run: Run): void {
           return context.io.stdout.write(`${TOPIC_LINES}\n`);
         const topic = topicOf(words[0]);
         if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
-        return (await import('./topics.js')).showTopic(context, topic, program);
+        return (await import('./show-topic.js')).showTopic(context, topic, program);
       }),
     );
 }

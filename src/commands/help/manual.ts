@@ -10,8 +10,8 @@ import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import { makeFolder } from '../../system/folder.js';
 import { programVersion } from '../../system/program-files.js';
-import { TOPIC_NAMES, TOPICS } from './names.js';
-import { topicText } from './topics.js';
+import { topicText } from './show-topic.js';
+import { TOPIC_NAMES, TOPICS } from './topics.js';
 
 /** The sections of the manual: commands, and guides. */
 const COMMANDS = 1;

@@ -1,35 +1,30 @@
-// Prints the pages of `fleet help` that belong to no single command: the guides of docs/, which lie beside the program.
+// The guides of docs/ by name, and what each is about; `flags` is made from the program itself.
 
-import { readFile } from 'node:fs/promises';
-import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { embolden, fitHelp, HEADING, helpWidth, showPairs } from '../../cli/help.js';
-import type { Context } from '../../context.js';
-import { distPath } from '../../system/program-files.js';
-import { guideText } from './guide.js';
-import type { Topic } from './names.js';
+export const TOPICS = {
+  install: 'as a package or one file; completion, manual, upgrade',
+  settings: 'profiles, environment variables, the token, proxies',
+  lists: 'one page or all of it, filters',
+  conditions: 'what --where and --until take',
+  states: 'states of bicycles and alerts',
+  bulk: 'changing many bicycles, and resuming after a crash',
+  watching: 'gaps, endings and connections of fleet watch',
+  'push-topics': 'what fleet watch can follow',
+  alerts: 'alerts as they happen, and webhooks',
+  map: 'maps on a terminal, as a picture and in a browser',
+  mirror: 'the tables of a mirror, and ten queries',
+  mirroring: 'how a mirror is kept: databases, writers, gaps, failures',
+  gbfs: 'how the fleet becomes a GBFS feed',
+  output: 'formats, files, jq; what goes to stdout and what to stderr',
+  'exit-codes': 'exit codes, errors as JSON, retries, limits',
+  flags: 'the flags of every command',
+} as const;
 
-export async function showTopic({ io, notice }: Context, topic: Topic, program: Command): Promise<void> {
-  const screen = { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 };
-  const page = await topicText(topic, program);
-  const text = screen.hasColors ? page.replace(new RegExp(HEADING, 'gm'), embolden) : page;
-  await io.startPager(notice);
-  await io.stdout.write(`${fitHelp(text, helpWidth(screen))}\n`);
-}
+export type Topic = keyof typeof TOPICS;
 
-/** The page as a page of `--help` is written: paragraphs of one line, and lists below a heading; wider than any screen. */
-export async function topicText(topic: Topic, program: Command): Promise<string> {
-  return topic === 'flags' ? describeFlags(program) : guideText(await readFile(distPath(`${topic}.md`), 'utf8'));
-}
+export const TOPIC_NAMES = Object.keys(TOPICS) as readonly Topic[];
 
-function describeFlags(program: Command): string {
-  return `Every command takes these flags, before or after its name. The token is never a flag: it would show in the process list and the shell history.
-
-Flags of every command:
-${showPairs(program.options.map(({ flags, description }) => [flags, description]))}
-
-Examples:
-  # flags may come first
-  fleet --json bicycles list --limit 3 --retries 0
-  # show requests and responses
-  fleet alerts list --trace --verbose`;
+/** The guide of a name, and of the one that gh and others have for it. */
+export function topicOf(word: string | undefined): Topic | undefined {
+  const name = word?.toLowerCase();
+  return name === 'environment' ? 'settings' : TOPIC_NAMES.find((known) => known === name);
 }

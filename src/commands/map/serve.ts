@@ -1,4 +1,4 @@
-// `fleet map --serve`: the page of the fleet on this machine, moving as messages come.
+// `fleet map --serve`: the page on loopback, moving as messages come. Of a larger fleet it follows KNOWN_LIMIT bicycles (follower/memory-store.ts).
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';

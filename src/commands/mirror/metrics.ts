@@ -1,6 +1,6 @@
 // What the mirror's writer counts, as a monitoring system reads it.
 
-import { MOST_BEHIND_MS } from '../../mirror/open.js';
+import { MOST_BEHIND_MS } from '../../mirror/status.js';
 import { LEASE_MS } from '../../mirror/writers.js';
 import type { OwnServer } from '../../system/http-server.js';
 import { showDuration } from '../../terminal/time.js';

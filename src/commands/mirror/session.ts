@@ -24,14 +24,8 @@ import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';
 import { readTime } from '../../terminal/time.js';
 import type { Stop } from '../shared/follow/ending.js';
-import {
-  type BatchHooks,
-  type CommonEffect,
-  type CommonEvent,
-  type Session as Following,
-  runLoop,
-  withSession,
-} from '../shared/follow/loop.js';
+import type { BatchHooks, CommonEffect, CommonEvent, Session as Following } from '../shared/follow/loop.js';
+import { runLoop, withSession } from '../shared/follow/loop.js';
 import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
 import type { Form } from '../shared/follow/stderr.js';
 import { beginFollowing } from '../shared/follow/token-command-retry.js';

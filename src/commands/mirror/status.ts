@@ -3,8 +3,9 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
-import { type Mirror, type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/open.js';
+import type { Mirror } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
+import { type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/status.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';

@@ -3,7 +3,8 @@
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { defaultAddress, type MirrorAddress } from '../../mirror/address.js';
-import type { Mirror, MirrorStatus } from '../../mirror/open.js';
+import type { Mirror } from '../../mirror/open.js';
+import type { MirrorStatus } from '../../mirror/status.js';
 import { findStateFolder } from '../../settings/config-folder.js';
 import { showDuration } from '../../terminal/time.js';
 

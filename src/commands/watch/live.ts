@@ -15,7 +15,7 @@ import { openScreen } from '../../terminal/screen.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/board.js';
-import { connectionText, keyHints } from '../../views/board-keys.js';
+import { connectionText, keyHints } from '../../views/board-help.js';
 import { type ShownEntry, showClock } from '../../views/watch.js';
 import { openLiveMap } from '../map/live-map.js';
 import type { Session } from '../shared/follow/loop.js';

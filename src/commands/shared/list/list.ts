@@ -11,12 +11,12 @@ import { momentOf } from '../../../system/clock.js';
 import { fieldsOf, firstSegment, hasField } from '../../../terminal/formats/columns.js';
 import type { Format, Shape } from '../../../terminal/formats.js';
 import { openProgress } from '../../../terminal/progress.js';
-import { writeFooter } from '../footer.js';
+import { writeFooter } from '../write-footer.js';
 import type { ListOptions } from './flags.js';
+import { closingLines, incompleteError, showProgress, startTally } from './footer.js';
 import { writeResult } from './output-file.js';
 import { readItems } from './read-until-complete.js';
 import { openResult, type Result } from './result.js';
-import { closingLines, incompleteError, showProgress, startTally } from './tally.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
 /** An item of a list; its uuid is its identity. */

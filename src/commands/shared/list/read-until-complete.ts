@@ -5,7 +5,7 @@ import { hasUuid, openSeen } from '../../../http/distinct.js';
 import type { HttpRequest, Item } from '../../../http/types.js';
 import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Shape } from '../../../terminal/formats.js';
-import type { Tally } from './tally.js';
+import type { Tally } from './footer.js';
 
 /** How often the pages are read at most, for items that did not come. */
 const READINGS_LIMIT = 3;

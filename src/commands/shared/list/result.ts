@@ -6,7 +6,7 @@ import { inBatches } from '../../../terminal/batches.js';
 import { type Format, type ListedItem, openRenderer, type Shape } from '../../../terminal/formats.js';
 import { type Jq, writeResults } from '../../../terminal/jq/results.js';
 import { forScreen } from '../../../terminal/marks.js';
-import { writeFooter } from '../footer.js';
+import { writeFooter } from '../write-footer.js';
 import { isScreen, openTarget } from './output-file.js';
 
 export interface Result<T> {

@@ -1,0 +1,35 @@
+// Prints the pages of `fleet help` that belong to no single command: the guides of docs/, which lie beside the program.
+
+import { readFile } from 'node:fs/promises';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { embolden, fitHelp, HEADING, helpWidth, showPairs } from '../../cli/help.js';
+import type { Context } from '../../context.js';
+import { distPath } from '../../system/program-files.js';
+import { guideText } from './guide.js';
+import type { Topic } from './topics.js';
+
+export async function showTopic({ io, notice }: Context, topic: Topic, program: Command): Promise<void> {
+  const screen = { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 };
+  const page = await topicText(topic, program);
+  const text = screen.hasColors ? page.replace(new RegExp(HEADING, 'gm'), embolden) : page;
+  await io.startPager(notice);
+  await io.stdout.write(`${fitHelp(text, helpWidth(screen))}\n`);
+}
+
+/** The page as a page of `--help` is written: paragraphs of one line, and lists below a heading; wider than any screen. */
+export async function topicText(topic: Topic, program: Command): Promise<string> {
+  return topic === 'flags' ? describeFlags(program) : guideText(await readFile(distPath(`${topic}.md`), 'utf8'));
+}
+
+function describeFlags(program: Command): string {
+  return `Every command takes these flags, before or after its name. The token is never a flag: it would show in the process list and the shell history.
+
+Flags of every command:
+${showPairs(program.options.map(({ flags, description }) => [flags, description]))}
+
+Examples:
+  # flags may come first
+  fleet --json bicycles list --limit 3 --retries 0
+  # show requests and responses
+  fleet alerts list --trace --verbose`;
+}
