@@ -212,11 +212,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
     if (next === undefined && met < (list.total ?? 0)) pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list)) found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    else if (next !== undefined) {
-      // Those followed by name that were not met in the last organization stand further down, so they did not change.
-      if (organization === this.options.organizations.at(-1)) missing?.clear();
-      if (mark?.isProven === false && !this.known.isWhole) found.doubt ??= 'the time at the service is not known';
-    }
+    // Those followed by name that were not met in the last organization stand further down, so they did not change.
+    else if (next !== undefined && organization === this.options.organizations.at(-1)) missing?.clear();
     return list.total;
   }
 
@@ -312,7 +309,8 @@ type List = ReturnType<typeof newList>;
 function newList(organization: string, mark: Mark | undefined) {
   return {
     organization,
-    ...newLook(1, (mark?.modifiedMs ?? Number.NEGATIVE_INFINITY) - DISORDER_MS),
+    // By the machine's date alone, which may be ahead, changes would stand below the floor: then there is none.
+    ...newLook(1, mark?.isProven === true ? mark.modifiedMs - DISORDER_MS : Number.NEGATIVE_INFINITY),
     /** The bicycles that it showed, each once: they move down while it is read. */
     met: new Set<string>(),
     /** The service's count on its first page. */

@@ -156,7 +156,7 @@ export class KnownFleet {
   /** What was known at a moment of the monotonic clock that is over. */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
-    const isProven = modifiedMs !== undefined;
+    const isProven = modifiedMs !== undefined || this.time.isTold;
     return { fromMs, modifiedMs: modifiedMs ?? this.time.at(fromMs) - CLOCK_SLACK_MS, isProven };
   }
 

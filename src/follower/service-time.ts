@@ -9,6 +9,8 @@ const MOST_STEPS = 2_000;
 
 /** All times are milliseconds: `modified` and the service's since the epoch, `monotonicMs` on the machine's monotonic clock. */
 export class ServiceTime {
+  /** An answer of the service gave its date; until one does, the machine's stands for it, which may be off by hours. */
+  isTold = false;
   #aheadMs: number;
   /** Since when the newest `modified` was which one, the earliest first. */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
@@ -19,6 +21,7 @@ export class ServiceTime {
 
   /** An answer of the service gave its date. */
   set(serviceMs: number, monotonicMs: number) {
+    this.isTold = true;
     this.#aheadMs = serviceMs - monotonicMs;
   }
 

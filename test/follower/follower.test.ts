@@ -94,6 +94,39 @@ test('what the first list did not show yet, and nobody pushed since, is found by
   expect(log.at(-1)).toMatchObject({ type: 'read', report: { changes: 1, isComplete: true } });
 });
 
+/** A page with another one behind it. */
+const pageBefore = (count: number, ...values: readonly Bicycle[]) => {
+  const items = values.map((value) => ({ json: JSON.stringify(value), value }));
+  return { items, count, next: [['page', '2']] as [string, string][], trace: {} };
+};
+
+test('on a machine whose date is an hour ahead what was missed is looked for to the end of the list', () => {
+  const { log, happened, lose, take, wholePage, lastId, state } = openFollower(['t']);
+  const changed = (uuid: string, to: string, seconds: number) => ({ ...bicycle(to, seconds - 3_600), uuid });
+  lose('t', 1);
+  wholePage(2, ...[...'abc'].map((uuid) => changed(uuid, 'available', -60)));
+  // All are rented before the topic is connected, an hour ago by the machine's date.
+  take({ type: 'open', ...happened('t', 9), isReturn: false, trace: {} }, 9);
+  take({ type: 'resync', ...happened('t', 9), sinceWallMs: undefined }, 9);
+  take({ type: 'page', id: lastId(), page: pageBefore(3, changed('c', 'rented', 5), changed('b', 'rented', 4)) }, 10);
+  expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
+  take({ type: 'page', id: lastId(), page: { ...pageBefore(3, changed('a', 'rented', 3)), next: undefined } }, 11);
+  expect([state(), log.at(-1)]).toMatchObject(['rented', { type: 'read', report: { changes: 3, isComplete: true } }]);
+});
+
+test.each([
+  ['as far as it has to be where the service tells its time', at(-3_600).wallMs, 'counted'],
+  ['to its end where it does not', undefined, 'read-page'],
+])('on that machine the first comparison reads the list %s', (_how, serviceMs, last) => {
+  const { log, happened, take, wholePage, lastId } = openFollower(['t']);
+  take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
+  const known = [...'abc'].map((uuid, index) => ({ ...bicycle('available', -3_609 - 9 * index), uuid }));
+  wholePage(1, ...known);
+  take({ type: 'tick' }, 300);
+  take({ type: 'page', id: lastId(), page: pageBefore(3, ...known) }, 301);
+  expect(log.at(-1)?.type).toBe(last);
+});
+
 test('a list whose count falls while it is read is read again: one may have slipped from a page to the one before', () => {
   const { follower, happened, take } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
