@@ -211,10 +211,14 @@ export class KnownFleet {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
     }
-    // The stream spoke first, and a list on its way may be older: it only fills in what the stream did not say.
-    const isStatePushed = entry.isStatePushed && item.state !== entry.bicycle.state;
-    const bicycle = { ...item, ...entry.bicycle };
-    this.#keep(uuid, { ...entry, bicycle, isStatePushed }, origin);
+    // The stream spoke first, and a list on its way may be older: then it only fills in what the stream did not say. But what was sent
+    // again may be older than the list.
+    const { heard, caughtUp, unversioned } = entry;
+    const isNews = this.#isNewer(item, entry, true, now);
+    const bicycle = isNews ? { ...entry.bicycle, ...item, ...unversioned } : { ...item, ...entry.bicycle };
+    const isStatePushed = entry.isStatePushed && item.state !== bicycle.state;
+    const learned = isNews ? { ...firstOf(bicycle, now), heard, caughtUp, unversioned } : { ...entry, bicycle };
+    this.#keep(uuid, { ...learned, isStatePushed }, origin);
     return bicycle;
   }
 

@@ -127,6 +127,16 @@ test.each([
   expect(log.at(-1)?.type).toBe(last);
 });
 
+test('a first list that knows more than an old message, which was sent again, is believed', () => {
+  const { follower, happened, take, wholePage, state } = openFollower(['t']);
+  take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
+  follower.hear('a', bicycle('rented', -600), happened('t', 1));
+  wholePage(2, bicycle('available', -300));
+  expect(state()).toBe('available');
+  // Where the message of that change comes after all, it is the first to show it.
+  expect(follower.hear('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
+});
+
 test('a list whose count falls while it is read is read again: one may have slipped from a page to the one before', () => {
   const { follower, happened, take } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
