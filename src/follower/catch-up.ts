@@ -80,8 +80,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
-  missFrom(fromMs: number) {
-    if (this.mark === undefined || fromMs < this.mark.fromMs) this.mark = this.known.mark(fromMs);
+  missFrom(fromMs: number, mark?: Mark) {
+    if (this.mark === undefined || fromMs < this.mark.fromMs) this.mark = mark ?? this.known.mark(fromMs);
   }
 
   /** Requests a reading of what was missed, in so many pages of an organization at most; 0: the counts alone. */
@@ -273,7 +273,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    if (mark !== undefined) this.missFrom(mark.fromMs);
+    // As it was taken: of one that a mirror had when the date was set back, the service's time of now says less.
+    if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });
   }

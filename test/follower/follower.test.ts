@@ -256,3 +256,18 @@ test('of two topics the one that went silent first says how far back is read, th
   // What happened at 20 on the topic that was silent from 10 on stands further down.
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
+
+test('a mirror whose machine was set back while it was down looks for what was missed, however late the list can be read', () => {
+  const { follower, log, happened, take, lastId } = openFollower(['t']);
+  // It heard everything until an hour from now by that date.
+  const heardMs = at(3_600).wallMs;
+  const before = { heardMs, checkedMs: heardMs, gap: undefined, isWhole: true, proven: undefined };
+  follower.resume({ ...before, modifiedMs: heardMs }, at(0));
+  take({ type: 'open', ...happened('t', 1), isReturn: false, trace: {}, serviceMs: at(7_200).wallMs }, 1);
+  take({ type: 'resync', ...happened('t', 1), sinceWallMs: at(0).wallMs }, 1);
+  take({ type: 'failed', id: lastId(), error: CUT }, 2);
+  take({ type: 'tick' }, 40);
+  const missed = { ...bicycle('rented', 5_000), uuid: 'b' };
+  take({ type: 'page', id: lastId(), page: pageBefore(2, missed) }, 41);
+  expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
+});
