@@ -4,7 +4,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, type TestContext, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { readTemplate, STILL } from '../../src/commands/map/html.js';
+import { openPageServer } from '../../src/commands/map/page-server.js';
+import type { Payload } from '../../src/page/payload.js';
 import type { StatsRow } from '../../src/views/stats.js';
 import { type OpenedPage, openPage, useBrowser } from '../support/browser.js';
 import { environmentOf } from '../support/environment.js';
@@ -384,4 +387,24 @@ test('a served page moves as messages come, in every tab; a reload loses nothing
   expect(performance.now() - startMs).toBeLessThan(2_000);
   await soon(() => page.locator('#link').textContent()).toMatch(/^not connected since [\d:]+: fleet does not answer$/);
   await first.context.close();
+});
+
+test('a tab whose connection to fleet broke goes on after the last update that it heard: nothing is told twice', async (context) => {
+  const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
+  const nothing = { rows: [], alerts: { rows: [], byType: [], note: null }, note: null, atMs: Date.now() };
+  const payload: Payload = { ...STILL, ...nothing, link, title: 'x', tiles: null };
+  const opened = { port: 0, key: 'k'.repeat(24), template: await readTemplate(), past: undefined, idleMs: 1_000 };
+  const server = await openPageServer({ ...opened, payload: () => payload, fields: () => undefined });
+  onTestFinished(server.close);
+  const { page, context: own } = await openPage(chromium(context), server.url);
+  await soon(() => page.locator('#link').textContent()).toBe('live');
+  // Silence breaks it, from now on again and again.
+  let returns = 0;
+  page.on('request', (request) => void (request.url().includes('events') && returns++));
+  const event = { kind: 'gap', atMs: 0, uuid: null, name: null, text: 'once' } as const;
+  server.send({ ...payload, sequence: 1, events: [event] });
+  await soon(() => returns).toBeGreaterThan(2);
+  await page.locator('#tab-feed').click();
+  expect(await page.locator('#feed .item').count()).toBe(1);
+  await own.close();
 });

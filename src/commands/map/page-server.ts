@@ -57,7 +57,8 @@ export async function openPageServer(options: PageServerOptions) {
     if (path === 'fleet')
       return send(response, 200, await fleet.packed(), { ...JSON_HEADERS, 'Content-Encoding': 'gzip' });
     if (path === 'events') {
-      const after = Number(query.get('after') ?? Number.NaN);
+      // A browser that connects again by itself asks as it did at first, and names the last update that it heard.
+      const after = Number(response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN);
       if (!Number.isSafeInteger(after)) return refuse(response, 400, 'which update?');
       return tabs.size < MOST_TABS ? openTab(response, after) : refuse(response, 503, 'too many tabs');
     }
@@ -143,7 +144,7 @@ async function packPayload({ rows, ...head }: Payload): Promise<Buffer> {
 }
 
 function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }): Buffer {
-  return Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+  return Buffer.from(`id: ${data.sequence}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
 /** The part of an address below the key, and its query. */
