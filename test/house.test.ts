@@ -174,7 +174,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/*.ts': 624,
   'src/api': 299,
   'src/cli': 725,
-  'src/follower': 1_267,
+  'src/follower': 1_269,
   'src/globe': 237,
   'src/http/*.ts': 1_450,
   'src/http/stream': 547,

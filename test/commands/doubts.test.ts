@@ -3,13 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import { BICYCLE } from '../../src/api/bicycle.js';
 import { decideCreations, lookUpCreations } from '../../src/commands/shared/bulk/created.js';
-import {
-  decideAction,
-  type Evidence,
-  type HistoryEntry,
-  isCertainlyNotLater,
-  personOf,
-} from '../../src/commands/shared/bulk/doubts.js';
+import type { Evidence, HistoryEntry } from '../../src/commands/shared/bulk/doubts.js';
+import { decideAction, isCertainlyNotLater, personOf } from '../../src/commands/shared/bulk/doubts.js';
 import { lookUpActions } from '../../src/commands/shared/bulk/evidence.js';
 import type { Before, Start } from '../../src/commands/shared/bulk/journal-records.js';
 import { FleetError } from '../../src/errors.js';

@@ -2,14 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  boxAround,
-  type Circle,
-  parseBbox,
-  parseNear,
-  parseRadius,
-  showBox,
-} from '../../src/commands/bicycles/area.js';
+import type { Circle } from '../../src/commands/bicycles/area.js';
+import { boxAround, parseBbox, parseNear, parseRadius, showBox } from '../../src/commands/bicycles/area.js';
 import { distanceMetres, type LatLon, showDistance } from '../../src/views/distance.js';
 import { environmentOf } from '../support/environment.js';
 import { often } from '../support/often.js';

@@ -7,18 +7,8 @@ import { EVENT_LIMIT_BYTES } from '../../src/http/stream/connection.js';
 import type { Tokens } from '../../src/http/types.js';
 import type { FastClock } from '../support/fast-clock.js';
 import { type Behaviour, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
-import {
-  endOf,
-  type FollowedInTurn,
-  type FollowOptions,
-  followInTurn,
-  gapsOf,
-  good,
-  lossesOf,
-  resyncsOf,
-  standing,
-  told,
-} from '../support/stream.js';
+import type { FollowedInTurn, FollowOptions } from '../support/stream.js';
+import { endOf, followInTurn, gapsOf, good, lossesOf, resyncsOf, standing, told } from '../support/stream.js';
 
 const HOUR_MS = 3_600_000;
 const isClosed = () => false;

@@ -11,14 +11,8 @@ import type { Tokens } from '../../src/http/types.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openFastClock } from '../support/fast-clock.js';
 import { withHostile } from '../support/hostile.js';
-import {
-  type Behaviour,
-  inTurn,
-  openMisbehaving,
-  STREAM_HEAD,
-  sendStatus,
-  sendStream,
-} from '../support/misbehaving.js';
+import type { Behaviour } from '../support/misbehaving.js';
+import { inTurn, openMisbehaving, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
 import { mostly } from '../support/often.js';
 import {
   follow,

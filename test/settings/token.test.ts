@@ -7,14 +7,8 @@ import { FleetError } from '../../src/errors.js';
 import type { SettingFlags } from '../../src/settings/keys.js';
 import { resolveSettings } from '../../src/settings/resolve.js';
 import { loadStored, saveProfile, saveToken } from '../../src/settings/store.js';
-import {
-  findToken,
-  organizationsOf,
-  parseToken,
-  readClaims,
-  readExpiry,
-  type TokenSource,
-} from '../../src/settings/token.js';
+import type { TokenSource } from '../../src/settings/token.js';
+import { findToken, organizationsOf, parseToken, readClaims, readExpiry } from '../../src/settings/token.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openSecrets } from '../../src/system/secrets.js';
 import { newFolder } from '../support/folder.js';

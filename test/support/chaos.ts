@@ -7,15 +7,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
-import {
-  type Life,
-  type Luck,
-  type Mood,
-  ORGANIZATION,
-  openService,
-  type Service,
-  type Traits,
-} from './chaos-service.js';
+import type { Life, Luck, Mood, Service, Traits } from './chaos-service.js';
+import { ORGANIZATION, openService } from './chaos-service.js';
 import { newFolder } from './folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { openLuck } from './watch-oracle.js';
