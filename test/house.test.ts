@@ -229,6 +229,13 @@ test('no file is longer than one looks through, and no room grows', () => {
   expect(grown.map(([room, bound]) => `${room}: ${linesIn(room)}, not ${bound}`)).toEqual([]);
 });
 
+test('one person can hold it: 27,500 lines in all, and 2,800 of the sandbox with its command', () => {
+  const isSandbox = (file: string) => relative(SOURCE, file).includes('sandbox/');
+  const sum = (files: readonly string[]) => files.reduce((lines, file) => lines + linesOf(file), 0);
+  expect(sum(FILES.filter((file) => !isSandbox(file)))).toBeLessThanOrEqual(27_500);
+  expect(sum(FILES.filter(isSandbox))).toBeLessThanOrEqual(2_800);
+});
+
 const FUNCTION_LINES = 60;
 const INTERFACE_MEMBERS = 10;
 
