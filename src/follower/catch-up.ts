@@ -175,7 +175,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       if (bicycle !== undefined && bicycleUuid(bicycle) === uuid) {
         this.#hasAddresses = true;
         pass.missing?.delete(uuid);
-        this.#take(pass, bicycle, organizations[0] ?? '', heardBefore);
+        this.#takeListed(pass, bicycle, organizations[0] ?? '', heardBefore);
         // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
       } else if (this.#hasAddresses && pass.mark !== undefined) isTold = true;
     }
@@ -237,12 +237,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const { lastMs } = list;
       list.lastMs = modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs ? undefined : modifiedMs;
       if (!isSeen && (pass.missing === undefined || pass.missing.delete(uuid ?? '')))
-        this.#take(pass, value, list.organization, heardBefore);
+        this.#takeListed(pass, value, list.organization, heardBefore);
     }
   }
 
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
-  #take(pass: Pass, item: Bicycle, followed: string, heardBefore: number) {
+  #takeListed(pass: Pass, item: Bicycle, followed: string, heardBefore: number) {
     const { mark, found } = pass;
     const comparison = this.takeItem(item, mark, heardBefore, { followed });
     if (comparison === undefined) return;

@@ -285,7 +285,7 @@ function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, 
   if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
-  // A message that was sent again: a state that the bicycle was said to leave before it was left long ago.
+  // A repeated or late message: the bicycle left that state earlier.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
