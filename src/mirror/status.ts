@@ -30,7 +30,8 @@ export async function readStatus(database: Database) {
   const isWritten = writers.length > 0 && writers.every((each) => each.isWritten);
   const isWhole = writers.length > 0 && states.every((state) => state?.isWhole === true);
   const isStarting = writers.some((each) => each.isStarting);
-  const asOfMs = known(Math.min(...writers.map(({ heardMs }) => heardMs ?? Number.NaN)));
+  const openedMs = openGaps.map(({ started }) => Date.parse(started));
+  const asOfMs = known(Math.min(...openedMs, ...writers.map(({ heardMs }) => heardMs ?? Number.NaN)));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
   // Each writer has written the same for all of its organizations.

@@ -16,7 +16,10 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
   const lines = cleaned.flatMap((row) => {
     const cells = row.slice(0, -1).map((cell, column) => pad(cell, widths[column] ?? 0) + GAP);
     const head = cells.join('');
-    return wrap(head + (row.at(-1) ?? ''), width, ' '.repeat(widthOf(head)));
+    const value = row.at(-1) ?? '';
+    // A word that has no room beside its name stands below it, whole where it can.
+    const isLong = value.split(' ').some((word) => widthOf(head + word) > (width ?? Number.POSITIVE_INFINITY));
+    return wrap(head + value, width, isLong ? GAP : ' '.repeat(widthOf(head)));
   });
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }

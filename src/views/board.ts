@@ -161,10 +161,12 @@ function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }
   return paint.inverse(cut(drawRow([name, { text: clock }], NO_PAINT), width));
 }
 
-function trafficLine({ traffic, monotonicMs }: BoardInput, { width }: BoardPlace): string {
+function trafficLine({ traffic, connections, monotonicMs }: BoardInput, { width }: BoardPlace): string {
   const { perSecond, messages, lastMessageMs, gapCount, blindMs } = traffic;
+  const isDown = [...connections.values()].some(({ state }) => state === 'lost');
   const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
-  const gaps = gapCount === 0 ? 'no gaps' : `${count(gapCount, 'gap')}, down ${showDuration(blindMs)}`;
+  const over = gapCount === 0 ? [] : [`${count(gapCount, 'gap')}, down ${showDuration(blindMs)}`];
+  const gaps = [...over, ...(isDown ? ['a gap is open'] : [])].join(', ') || 'no gaps';
   return cut(`${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s, ${messages} messages${last}; ${gaps}`, width);
 }
 
@@ -217,7 +219,8 @@ function cardLines({ fleet: { card }, nowMs }: BoardInput, scroll: number, { wid
   if (card === undefined) return [cut('nothing is known of this bicycle any more', width)];
   const text = drawCard(card, { alerts: undefined, changes: [] }, { width, paint, now: nowMs });
   const [name = '', ...rows] = text.trimEnd().split('\n');
-  return [name, ...rows.slice(scroll)];
+  // A long word stays whole in a card, and a screen ends; painted lines were wrapped.
+  return [name, ...rows.slice(scroll).map((row) => (row.includes('\u001b') ? row : cut(row, width)))];
 }
 
 /** The keys in as many words as there is room for, and the state of the connection. */

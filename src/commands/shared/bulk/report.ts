@@ -73,7 +73,7 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
       const all = sum(OUTCOMES);
       const isResumed = count('skipped') > 0;
       const wordOf = (outcome: Outcome) =>
-        outcome === 'skipped' ? 'already done' : outcome === 'done' && isResumed ? 'done now' : outcome;
+        outcome === 'skipped' ? 'already done (journal)' : outcome === 'done' && isResumed ? 'done now' : outcome;
       const shown = OUTCOMES.filter((outcome) => count(outcome) > 0 || (isResumed && outcome === 'done'));
       const parts = shown.map((outcome) => `${count(outcome)} ${wordOf(outcome)}`);
       if (all === 0) return `no ${noun.many} were given: nothing was sent`;
