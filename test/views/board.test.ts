@@ -257,6 +257,8 @@ test('nothing known yet', () => {
       "available                             ?",
     ]
   `);
+  const connections = new Map([['t', { state: 'lost', sinceMs: 0 } as const]]);
+  expect(draw(80, 24, { traffic, connections })[1]).toBe('0.0/s, 0 messages; a gap is open');
 });
 
 describe('the list of bicycles', () => {

@@ -38,7 +38,7 @@ export async function showMirrorStatus(context: Context, { to }: { to?: MirrorAd
   const isOnlyOld = isWhole && openGaps.length === 0 && asOfMs !== undefined && !status.isWritten;
   throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`, {
     hint: isOnlyOld
-      ? `it is whole as of ${wholeSeconds(utcOfMs(asOfMs))}, which is all that "fleet mirror once" promises`
+      ? `its bicycles are complete as of ${wholeSeconds(utcOfMs(asOfMs))}, when its last writer ended; to keep it current: fleet mirror run`
       : undefined,
   });
 }
