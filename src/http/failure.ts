@@ -89,6 +89,8 @@ export interface Asked {
   isChange?: boolean;
   /** What shows that. */
   shownBy?: string | undefined;
+  /** Who was asked, where that is not the service. */
+  whom?: string;
 }
 
 /**
@@ -230,7 +232,8 @@ const BODY_HINTS: Readonly<Record<string, string>> = {
 };
 
 /** The error for an exchange that brought no answer. A reason given to the abort signal (Ctrl-C) comes through as it is. */
-export function networkFailure(error: ExchangeError, { url, isChange, shownBy }: Asked): FleetError {
+export function networkFailure(error: ExchangeError, asked: Asked): FleetError {
+  const { url, isChange, shownBy, whom = 'the service' } = asked;
   if (error.cause instanceof FleetError) return error.cause;
   const { status, headers } = error.head ?? {};
   const details = { status, trace: headers && traceOf(headers), cause: error };
@@ -245,8 +248,6 @@ export function networkFailure(error: ExchangeError, { url, isChange, shownBy }:
       { ...details, hint: unknownHint({ shownBy }) },
     );
   }
-  const failed = error.sent
-    ? `no usable answer from the service at ${url.origin}`
-    : `cannot reach the service at ${url.origin}`;
+  const failed = `${error.sent ? 'no usable answer from' : 'cannot reach'} ${whom} at ${url.origin}`;
   return new FleetError('network', `${failed}: ${words}`, { ...details, hint });
 }

@@ -500,10 +500,10 @@ test('a watch that never connected fails, and says why; with --until it says tha
   const { code, stderr } = await watch([organization, '--for', '1s'], { env });
   expect([code, stderr]).toEqual([8, expect.stringMatching(/watched for .*: never connected\n/)]);
   expect(stderr).not.toContain('no gaps');
-  expect(stderr).toMatch(/error: never connected: cannot reach the service/);
+  expect(stderr).toMatch(/error: never connected: cannot reach the push channel/);
   const until = await watch([organization, '--for', '1s', '--until', 'state=lost'], { env });
   expect(until.code).toBe(124);
-  expect(until.stderr).toMatch(/state=lost was not met within 1 s; never connected: cannot reach the service/);
+  expect(until.stderr).toMatch(/state=lost was not met within 1 s; never connected: cannot reach the push channel/);
 });
 
 test('a watch whose first token never comes was never connected', async () => {

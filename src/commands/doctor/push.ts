@@ -29,13 +29,12 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
     if (refusal.status !== 403) break;
   }
   if (refusal === undefined) return [];
-  const { kind, status = 500, message, hint = '' } = refusal;
+  const { kind, status = 500, hint = '' } = refusal;
   const address = showAddress(sseUrl);
   if (kind !== 'network' && organization === undefined && status < 500)
     return [warning('push', `${address} answers; which organization to subscribe to is not known`)];
   if (kind !== 'network') return [failed('push', refusal)];
-  const found = message.replace('the service at', 'the push channel at');
-  return [failed('push', withHint(refusal, `check sse_url, ${address}; ${hint}`, found))];
+  return [failed('push', withHint(refusal, `check sse_url, ${address}; ${hint}`))];
 }
 
 /** Undefined when the subscription was opened, else why not: a FleetError of kind `network` when no answer came. */

@@ -246,7 +246,7 @@ function endingOf(thrown: unknown, url: URL): ConnectionEnd {
   if (thrown instanceof RefusedError) return thrown.ending;
   if (thrown instanceof FleetError) return { cause: 'network', error: thrown };
   if (thrown instanceof ExchangeError && thrown.head === undefined)
-    return { cause: 'network', error: networkFailure(thrown, { url }) };
+    return { cause: 'network', error: networkFailure(thrown, { url, whom: 'the push channel' }) };
   const isCut = thrown instanceof ExchangeError && thrown.code === 'UND_ERR_SOCKET';
   const message = isCut ? 'the connection was cut' : `the connection broke: ${reasonOf(thrown)}`;
   return { cause: 'network', error: new FleetError('network', message, { cause: thrown }) };
