@@ -1,9 +1,10 @@
 // Reads the list, newest first, to learn what changed during a gap, and at the start. No I/O.
 //
 // After a gap the list is read in `-modified` order. Everything that changed in the gap stands above the first bicycle that was
-// modified well before it, so the reading is complete when it gets there, or to the end of the list. A list that changed while it was
-// read, or that is older than what had been pushed, is read again, twice at most. An order that is not kept, a bound that is reached, or
-// a bicycle of which it cannot be said whether it changed make the reading incomplete.
+// modified well before it, so the reading is complete when it gets there, or to the end of the list; where only the machine's date says when
+// the gap began, only at the end. A list that changed while it was read, or that is older than what had been pushed, is read again, twice at
+// most. An order that is not kept, a bound that is reached, or a bicycle of which it cannot be said whether it changed make the reading
+// incomplete.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';

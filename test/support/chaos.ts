@@ -317,8 +317,11 @@ function makeTrouble(kind: string, { luck, service, program, writeToken }: Targe
   else if (kind === 'stall-late') service.stall('late');
   else if (kind === 'noise') service.noise();
   else if (kind === 'slow-reader') program.pause();
-  else if (kind === 'kill') program.kill();
-  else if (kind === 'stop') program.halt();
+  else if (kind === 'kill') {
+    program.kill();
+    // The next one may read the list before it is connected.
+    if (luck.chance(0.5)) service.mood.push = luck.pick(['503', 'reset', 'hang'] as const);
+  } else if (kind === 'stop') program.halt();
   else if (kind.startsWith('list-')) {
     service.mood.list = kind.slice('list-'.length) as Mood['list'];
     cut();
