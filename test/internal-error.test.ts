@@ -19,8 +19,7 @@ test.each([
   [['--json', '-v'], true],
 ])('bicycles list %j', async (flags, hasStack) => {
   const { code, stderr } = await runFleet(['bicycles', 'list', ...flags], { env, clock: broken });
-  expect(code).toBe(1);
-  expect(stderr).toContain('a clock that broke');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('a clock that broke')]);
   expect(/\bat .*monotonicMs/.test(stderr)).toBe(hasStack);
   if (flags.includes('--json'))
     for (const line of stderr.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
