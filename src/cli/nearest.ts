@@ -39,7 +39,7 @@ export function unknownWord(
   const meant = near !== undefined && grave.includes(near) && !isSlip(word.toLowerCase(), near) ? undefined : near;
   return usageError(
     `unknown ${kind} "${word}"`,
-    `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${words.join(', ')}`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${[...new Set(words)].join(', ')}`,
   );
 }
 

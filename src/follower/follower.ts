@@ -23,9 +23,9 @@ const CHECK_PAGES = 20;
 /** What is compared next. */
 interface Check {
   dueMs: number;
-  /** Until when what is known was compared with the list. */
+  /** The time of the last comparison with the list. */
   comparedTo: Moment;
-  /** When the catch-up in progress was asked for: what is heard while it reads, it may not show. */
+  /** When the catch-up in progress was requested: it may lack messages that came later. */
   askedAt: Moment;
   isChecking: boolean;
 }

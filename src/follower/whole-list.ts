@@ -1,7 +1,7 @@
 // Reads the whole list, proves it complete and finds what is gone. No I/O.
 //
-// A reading is proven when a pass through its pages met as many bicycles as the service counted on any of them, none older than it was
-// known. What two proven readings do not show, and no message told of meanwhile, is gone.
+// A reading is proven complete when one pass through its pages showed as many bicycles as the service counts, none of them older than it
+// was known. A bicycle that two such readings lack, and that no message named meanwhile, is gone.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';

@@ -22,19 +22,24 @@ type PageOptions = NonNullable<Parameters<Client['pages']>[1]>;
 /** A client that says what is behind it. */
 export interface MirrorClient extends Client {
   readonly mirror: Mirror;
+  /** The paths of what was asked for. */
+  readonly asked: ReadonlySet<string>;
 }
 
 /** Throws a FleetError of kind `usage` for a request that the mirror cannot answer. */
 export function openMirrorClient(mirror: Mirror): MirrorClient {
   const { database, baseUrl } = mirror;
+  const asked = new Set<string>();
   return {
-    mirror,
+    ...{ mirror, asked },
     baseUrl: new URL(baseUrl ?? 'http://localhost/'),
     send: (request) => sendOne(database, request),
     probe: async (request) => refuse(request),
     preview: refuse,
-    pages: <T>(request: HttpRequest, options: PageOptions = {}) =>
-      readPages<T>(database, selectionOf(mirror, request), options),
+    pages<T>(request: HttpRequest, options: PageOptions = {}) {
+      asked.add(request.path);
+      return readPages<T>(database, selectionOf(mirror, request), options);
+    },
   };
 }
 

@@ -30,10 +30,10 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   isDirty: boolean;
 }
 
-/** What is remembered of a message until the lists that were asked for before it have come. */
+/** Recent messages, kept until lists that were requested before them have been answered. */
 type Recent = Pick<KnownBicycle, 'heard' | 'touchedMs' | 'unversioned'>;
 
-/** Of how many bicycles that is remembered: more than messages come while a page is in flight. */
+/** Of so many bicycles: more than have messages while a page is in flight. */
 const RECENT_LIMIT = 50_000;
 /** Whose rows are kept from batch to batch, some 6 kB each with what waits for the garbage collector. */
 const KEPT_LIMIT = 2_000;

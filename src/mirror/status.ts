@@ -1,4 +1,4 @@
-// How old a mirror is, how whole, and which gaps it has: whether it can be taken for the service.
+// How old a mirror is, how complete, and which gaps it has: whether it is current.
 
 import { readTime } from '../terminal/time.js';
 import type { Database, Value } from './database.js';
@@ -12,11 +12,11 @@ export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
 
 export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 
-/** How an organization is written. */
+/** The state of the writer of an organization. */
 function conditionOf(lease: Lease, now: string) {
   const { heartbeat, owner, state } = lease;
   const isWritten = isAlive(lease, now);
-  // What was missed before it began is a gap from its first batch on.
+  // The time before its first batch is recorded as a gap with that batch.
   const isStarting = isWritten && state?.owner !== owner;
   const heardMs = isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs;
   return { ...lease, isWritten, isStarting, heardMs, behindMs: isWritten ? (state?.behindMs ?? 0) : 0 };
@@ -45,6 +45,8 @@ export async function readStatus(database: Database) {
     isWritten,
     /** Whether the first reading of the whole list is in. */
     isWhole,
+    /** Whether all alerts were read once. */
+    hasAlerts: writers.every(({ hasAlerts }) => hasAlerts),
     /** Until when it is true, in milliseconds since the epoch; undefined when it never was. */
     asOfMs,
     ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs) + behindMs,

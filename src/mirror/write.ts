@@ -210,9 +210,10 @@ export async function areAlertsRead(database: Database, organization: string): P
   return row?.['alerts'] === 'read';
 }
 
+/** All of them were read, or there are more: NULL until the first time. */
 export async function setAlertsRead(database: Database, organization: string, isRead: boolean): Promise<void> {
-  const sql = 'UPDATE writers SET alerts = ? WHERE organization = ?';
-  await database.all(sql, [isRead ? 'read' : null, organization]);
+  const sql = `UPDATE writers SET alerts = ? WHERE organization = ? ${isRead ? '' : 'AND alerts IS NOT NULL'}`;
+  await database.all(sql, [isRead ? 'read' : 'more', organization]);
 }
 
 /** Forgets history before a moment, a part each time: true when there may be more. */

@@ -61,12 +61,14 @@ export async function readLeases(database: Database, organizations?: readonly st
   const rows = await database.all(
     `SELECT * FROM writers ${where} ORDER BY organization ${isLocked ? database.dialect.locked : ''}`,
   );
-  return rows.map(({ organization, owner, host, pid, heartbeat, state }) => ({
+  return rows.map(({ organization, owner, host, pid, heartbeat, state, alerts }) => ({
     ...{ organization: String(organization), owner: String(owner), host: String(host), pid: Number(pid) },
     /** UTC by the database's own clock, null once the lease was let go. */
     heartbeat: heartbeat === null ? null : String(heartbeat),
     /** Undefined until something was written. */
     state: state === null ? undefined : readState(String(state)),
+    /** Its alerts were read to the end once. */
+    hasAlerts: alerts !== null,
   }));
 }
 

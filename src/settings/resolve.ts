@@ -168,7 +168,10 @@ export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
 }
 
 /** The push address (interface.md section 4.6: "served from the push address, not from {base_url}"). Throws as above. */
-export function requireSseUrl({ sseUrl, profile }: Settings): URL {
+export function requireSseUrl(settings: Settings): URL {
+  const { sseUrl, profile } = settings;
+  // Where nothing is set, both come with the login.
+  if (sseUrl.value === undefined) requireBaseUrl(settings);
   const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or give --sse-url or FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);
 }

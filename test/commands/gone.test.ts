@@ -191,7 +191,7 @@ test('a mirror that is behind by the messages’ own times says so, and is not c
     }
     expect(status.stderr).toMatch(/the mirror is not current: its writer is behind by \d\d s/);
     expect(status.code).toBe(9);
-    expect(status.stdout).toMatch(/list +read whole .*, 1 bicycles counted by the service/);
+    expect(status.stdout).toMatch(/list +last complete reading .*, 1 bicycles counted by the service/);
   } finally {
     signals.emit('SIGTERM');
     await running;

@@ -179,6 +179,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await set("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'the stream was cut')");
     const behind = await fleet('mirror status');
     expect([behind.code, behind.stderr]).toEqual([9, 'error: the mirror is not current: a gap is open\n']);
+    expect(behind.stdout).toMatch(/^as of +2026-03-02T00:00:00Z /m);
     expect((await fleet('bicycles list --offline -o uuid --limit 1')).stderr).toMatch(
       /^! from the mirror, .* old: a gap is open\n/,
     );
@@ -186,12 +187,21 @@ describe.each(engines)('%s', (kind, newText) => {
     // A writer that took over and has not written what it found yet: that it was away is no gap in the table so far.
     const owner = (name: string) => set(`UPDATE writers SET owner = '${name}'`);
     await owner('next');
-    const starting = await fleet('mirror status');
-    expect([starting.code, starting.stderr]).toEqual([
-      9,
-      'error: the mirror is not current: its writer has just started\n',
-    ]);
+    const starting = 'error: the mirror is not current: its writer has just started\n';
+    expect(await fleet('mirror status')).toMatchObject({ code: 9, stderr: starting });
     await owner('test');
+  });
+
+  test('what was never read to its end is no answer that counts as whole', async () => {
+    const set = (sql: string) => withDatabase(text, (database) => database.all(`UPDATE writers SET ${sql}`));
+    await set(`alerts = NULL, state = replace(state, 'Whole":true', 'Whole":false')`);
+    const lines = ['bicycles list --all', 'bicycles get Nobody', 'bicycles stats', 'alerts list --count'];
+    for (const line of lines)
+      expect(await fleet(`${line} --offline -q`)).toMatchObject({
+        code: 9,
+        stderr: expect.stringMatching('not hold all'),
+      });
+    await set(`alerts = 'read', state = replace(state, 'Whole":false', 'Whole":true')`);
   });
 
   test('status does not count a long history: it says about how many changes there are', async () => {

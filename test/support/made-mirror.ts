@@ -58,17 +58,14 @@ export async function makeMirror(
       return [at, at, bicycle, 1, field, old ?? null, now ?? null, 'push'];
     });
     await database.write('changes', ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'], changed);
-    await database.write(
-      'gaps',
-      ['started', 'ended', 'reason', 'found'],
-      gaps.map((gap) => [gap.started, gap.ended, gap.reason, gap.found]),
-    );
+    const gapRows = gaps.map(({ started, ended, reason, found }) => [started, ended, reason, found]);
+    await database.write('gaps', ['started', 'ended', 'reason', 'found'], gapRows);
     await writeMeta(database, { base_url: sandbox.baseUrl.replace(/\/+$/, '') });
     const organization = organizationOf(sandbox);
     const reached = { heardMs: Date.parse(now), checkedMs: Date.parse(now), isWhole: true };
     const state = { ...reached, owner: 'test', organizations: [organization], batch: 1, behindMs: 0 };
-    const lease = ['test', hostname(), process.pid, isAlive ? now : null, JSON.stringify(state)];
-    const columns = ['organization', 'owner', 'host', 'pid', 'heartbeat', 'state'];
+    const lease = ['test', hostname(), process.pid, isAlive ? now : null, JSON.stringify(state), 'read'];
+    const columns = ['organization', 'owner', 'host', 'pid', 'heartbeat', 'state', 'alerts'];
     await database.write('writers', columns, [[organization, ...lease]]);
   });
 }

@@ -83,7 +83,7 @@ function addHistory(bicycles: Command, run: Run): void {
       'history',
       'show what happened to one bicycle',
       `Show the transitions that the service lists of one bicycle, and the changes that a mirror recorded, by time, each
-with its source. The mirror also shows the gaps in which it could record none.`,
+with its source. The mirror also shows the gaps, when it recorded nothing.`,
     ],
     ['what happened to it', 'fleet bicycles history d238dc92'],
     ['its states of the last week, as CSV', 'fleet bicycles history "Emmy 0001" --since 7d --field state -o csv'],
@@ -153,7 +153,7 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
     .option('--note <text>', 'note of the operators')
     .option(
       '--field <name=value>',
-      `any further field; typed unless it is a text now or NAME='"5"' (repeatable)`,
+      `any further field; 5, true and null are no text, unless the field is one or in NAME='"5"' (repeatable)`,
       collect,
     )
     .option(

@@ -38,13 +38,16 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
 }
 
 /** Undefined when the subscription was opened, else why not: a FleetError of kind `network` when no answer came. */
-async function subscribe({ context, settings, token }: Examination, url: URL): Promise<FleetError | undefined> {
+async function subscribe(
+  { context, settings, token, renewal }: Examination,
+  url: URL,
+): Promise<FleetError | undefined> {
   const { clock, signal, io } = context;
   const over = new AbortController();
   let isOpen = false;
   const { error } = await connectOnce({
     network: await context.network(),
-    tokens: {},
+    tokens: { refusalHint: renewal },
     clock,
     url,
     headers: streamHeaders(settings.apiVersion.value, token),

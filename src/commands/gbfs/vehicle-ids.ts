@@ -1,4 +1,4 @@
-// The IDs of vehicles in a feed: another one after every rental, which nobody can join to anything of the service.
+// The IDs of vehicles in a feed: a new one after every rental, which cannot be linked to the service's own IDs.
 
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -12,11 +12,11 @@ export function openVehicleIds(key: string) {
   const idOf = (...trace: readonly unknown[]) =>
     createHmac('sha256', key).update(JSON.stringify(trace)).digest('hex').slice(0, ID_DIGITS);
   return {
-    /** By what names the last rental in a mirror. */
+    /** The ID until the next rental; `rental` identifies the last one in a mirror. */
     ofRental: (uuid: string, rental: readonly unknown[]) => idOf('mirror', uuid, ...rental),
     /**
-     * By what the list says of the bicycle. Assumed: whatever happens to a bicycle changes one of these; where none is there, every feed has
-     * other IDs.
+     * The ID from the list alone. Assumed: whatever happens to a bicycle changes one of these fields; without any of them every feed has new
+     * IDs.
      */
     ofListed: (uuid: string, { rental_session, modified, concurrency_version: version }: Bicycle) =>
       idOf('list', uuid, rental_session ?? null, modified ?? version ?? once, version ?? null),

@@ -140,9 +140,12 @@ function keepYoungGenerationSmall(): void {
 
 function announce({ report, found, writer: { organizations } }: MirrorSession): void {
   if (found === undefined) return;
-  const { rows, heardMs } = found;
-  const until = new Date(heardMs ?? 0).toISOString().replace(/\.\d+Z$/, 'Z');
-  const before = heardMs === undefined ? 'a new mirror' : `${rows} bicycles, up to date until ${until}`;
+  const { rows, heardMs, gap, isWhole } = found;
+  const until = new Date(Math.min(heardMs ?? 0, gap?.startedMs ?? Number.POSITIVE_INFINITY));
+  const condition = isWhole
+    ? `up to date until ${until.toISOString().replace(/\.\d+Z$/, 'Z')}`
+    : 'not read to the end yet';
+  const before = heardMs === undefined ? 'a new mirror' : `${rows} bicycles, ${condition}`;
   const what = organizations.length === 1 ? organizations[0] : `${organizations.length} organizations`;
   report.print(false, 'start', `mirroring ${what}: ${before}`, { organizations, bicycles: rows });
 }

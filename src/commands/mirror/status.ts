@@ -115,9 +115,9 @@ function writersOf({ writers }: MirrorStatus, now: number): string[] {
 
 /** When the whole list was last read, and how many bicycles the service counted then. */
 function listRead(read: Report['list_read'], now: number): string {
-  if (read === null) return 'not read to its end yet';
+  if (read === null) return 'first reading not complete';
   const counted = read.count === null ? '' : `, ${read.count} bicycles counted by the service`;
-  return `read whole ${timeAndAge(read.at, now)}${counted}`;
+  return `last complete reading ${timeAndAge(read.at, now)}${counted}`;
 }
 
 function timeAndAge(utc: string, now: number): string {

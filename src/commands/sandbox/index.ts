@@ -28,8 +28,8 @@ admin@example.org, operator@example.org and renter@example.org with any password
 
 Faults: latency delays answers. error refuses a share of the requests, or the next two (2x); cut carries them out and
 breaks the connection. drop cuts push connections after a time, stall silences them. noreplay sends nothing that was
-missed, resend all of it. norented: only the renter hears of a rental. shrink: a list loses a bicycle while it is read.
-nocount: no list says how many it has. lag: a list is as old as that at most. throttle: 429 for a second action
+missed, resend all of it. norented: only the renter gets messages of a rental. shrink: a list loses a bicycle while it is read.
+nocount: no list says how many it has. lag: lists lag by up to that time. throttle: 429 for a second action
 within a time. expire ends tokens.
 "fleet api -X DELETE /bicycles/UUID/" deletes a bicycle, which no message announces.`,
     ],

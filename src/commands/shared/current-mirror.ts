@@ -13,36 +13,38 @@ import { chosenDatabase, openChosen, withMirror } from './offline.js';
 /** A database that does not answer at once is not waited for. */
 const PATIENCE_MS = 2_000;
 
-type Place = Pick<Context, 'io' | 'clock' | 'signal' | 'settings'> & { readonly flags: { readonly mirror?: boolean } };
+type MirrorContext = Pick<Context, 'io' | 'clock' | 'signal' | 'settings'> & {
+  readonly flags: { readonly mirror?: boolean };
+};
 
 /**
  * Opens the mirror of this run, for the caller to close; undefined where there is none that is current, it cannot be read, or
  * `--no-mirror` was given. Where there is none, it costs one look at a path.
  */
-async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
-  if (place.flags.mirror === false) return undefined;
+async function openCurrentMirror(context: MirrorContext): Promise<Mirror | undefined> {
+  if (context.flags.mirror === false) return undefined;
   let mirror: Mirror | undefined;
   const open = async (signal: AbortSignal) => {
-    const address = await chosenDatabase(place);
+    const address = await chosenDatabase(context);
     if (address.kind === 'sqlite') await files.stat(address.path);
-    if ((await place.settings()).baseUrl.value === undefined) return undefined;
-    mirror = await openChosen({ ...place, signal }, address);
+    if ((await context.settings()).baseUrl.value === undefined) return undefined;
+    mirror = await openChosen({ ...context, signal }, address);
     // One that belongs to nobody yet says nothing of this service.
     return mirror.baseUrl !== undefined && (await mirror.status()).isCurrent;
   };
   // Where it fails the service is asked instead.
-  if ((await within(place, PATIENCE_MS, open).catch(() => false)) === true) return mirror;
+  if ((await within(context, PATIENCE_MS, open).catch(() => false)) === true) return mirror;
   await mirror?.close().catch(() => undefined);
-  place.signal.throwIfAborted();
+  context.signal.throwIfAborted();
   return undefined;
 }
 
 /** Hands a current mirror to `use`, and resolves with what that gives; undefined where there is none, or it failed. */
-export async function withCurrentMirror<T>(place: Place, use: (mirror: Mirror) => Promise<T | undefined>) {
-  const mirror = await openCurrentMirror(place);
+export async function withCurrentMirror<T>(context: MirrorContext, use: (mirror: Mirror) => Promise<T | undefined>) {
+  const mirror = await openCurrentMirror(context);
   if (mirror === undefined) return undefined;
   return withMirror(Promise.resolve(mirror), use).catch(() => {
-    place.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     return undefined;
   });
 }

@@ -46,7 +46,7 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
 }
 
 /**
- * Sends one change with a client that outlasts the first signal for a moment; what was not answered then is said to be unknown.
+ * Sends one change with a client that goes on for one second after Ctrl-C; a change that has no answer by then is reported as unknown.
  * Throws what sending throws, and the signal's reason when it came before.
  */
 export async function sendChange<Answer>(context: Context, send: (client: Client) => Promise<Answer>): Promise<Answer> {

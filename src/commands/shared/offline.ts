@@ -1,7 +1,9 @@
 // `--offline`: runs the same command with a client that the mirror answers, and says how old the mirror is.
 
+import { ALERT } from '../../api/alert.js';
+import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { asFleetError, FleetError, usageError } from '../../errors.js';
 import { defaultAddress, type MirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
 import type { MirrorStatus } from '../../mirror/status.js';
@@ -14,19 +16,23 @@ export interface OfflineFlags {
   to?: MirrorAddress;
 }
 
-type Place = Pick<Context, 'settings' | 'io'>;
+type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
 /** The database of this run's mirror: `--to`, else that of the profile, else the default file. */
-export async function chosenDatabase({ settings, io }: Place, to?: MirrorAddress): Promise<MirrorAddress> {
+export async function chosenDatabase({ settings, io }: MirrorContext, to?: MirrorAddress): Promise<MirrorAddress> {
   const { mirror, profile } = await settings();
   return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
 }
 
 /** Opens the mirror of this run for reading, in the database `to`, else in that of the profile; for the caller to close. */
-export async function openChosen(place: Place & Pick<Context, 'signal'>, to?: MirrorAddress): Promise<Mirror> {
+export async function openChosen(
+  context: MirrorContext & Pick<Context, 'signal'>,
+  to?: MirrorAddress,
+): Promise<Mirror> {
   const { openMirror } = await import('../../mirror/open.js');
-  const baseUrl = (await place.settings()).baseUrl.value;
-  return openMirror(await chosenDatabase(place, to), { signal: place.signal, env: place.io.env, baseUrl });
+  const { signal, io } = context;
+  const baseUrl = (await context.settings()).baseUrl.value;
+  return openMirror(await chosenDatabase(context, to), { signal, env: io.env, baseUrl });
 }
 
 /** Hands over an opened mirror, and closes it afterwards. */
@@ -41,12 +47,23 @@ export async function runOffline(context: Context, action: (context: Context) =>
     throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
   await withMirror(openChosen(context, to), async (mirror) => {
     const { openMirrorClient } = await import('../../mirror/client.js');
-    await context.notice(describeAge(await mirror.status()));
+    const status = await mirror.status();
+    await context.notice(describeAge(status));
     const client = openMirrorClient(mirror);
     const refuse = async (): Promise<never> => {
       throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
     };
-    await action({ ...context, client: async () => client, token: refuse, network: refuse });
+    let missing: unknown;
+    await action({ ...context, client: async () => client, token: refuse, network: refuse }).catch((thrown) => {
+      if (asFleetError(thrown).kind !== 'not-found') throw thrown;
+      missing = thrown;
+    });
+    const { isWhole, hasAlerts } = status;
+    const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
+    const what = isShort ? 'bicycles' : !hasAlerts && client.asked.has(ALERT.listPath) ? 'alerts' : undefined;
+    const words = `the mirror does not hold all ${what}: they were never read to the end`;
+    if (what !== undefined) throw new FleetError('partial', words, { hint: 'complete it: fleet mirror once' });
+    if (missing !== undefined) throw missing;
   });
 }
 

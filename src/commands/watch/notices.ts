@@ -18,9 +18,9 @@ export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stde
         print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
       } else if (effect.type === 'unread') {
         const { error, sinceWallMs, retryInMs } = effect;
-        const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
+        const after = sinceWallMs === undefined ? 'at the start' : 'after the gap';
         const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
-        const line = `the list could not be read to learn ${what}: ${error.message}; reading it again in ${showDuration(retryInMs)}`;
+        const line = `the list could not be read ${after}: ${error.message}; reading it again in ${showDuration(retryInMs)}`;
         print(true, fields, atNow(line));
       } else if (effect.type === 'notice') {
         const { event, message } = effect;

@@ -24,9 +24,9 @@ interface Blindness {
   readonly isCutOff: boolean;
 }
 
-/** A connection that stood this long was a good one: the next loss starts from the shortest pause again. */
+/** After a connection of this length the next pause is the shortest one again. */
 const STEADY_MS = 5_000;
-/** After so long a healthy stream, 401, 403 and 404 may be a deployment or a token on its way: tried again for as long. */
+/** After connections of this length 401, 403 and 404 may come from a deployment or a token being renewed: retried for REFUSED_AGAIN_MS. */
 const HEALTHY_MS = 60_000;
 const REFUSED_AGAIN_MS = 60_000;
 /** Assumed: a service that replays what was missed begins within this time. What comes later is told apart by its content. */
