@@ -83,11 +83,8 @@ const offerAction: Complete = ({ operands }) =>
     : { words: ALERT_ACTIONS.map((value) => ({ value, description: ACTION_MEANINGS[value] })) };
 
 const WATCH_DESCRIPTION = `Print each new or changed alert once, until Ctrl-C. Earlier alerts are shown only with
---since. --state-file remembers what was printed across restarts, for one watch at a time.
-The list is read every --every. --topic also shows alerts from the push channel at once.
-
---exec runs a command for each alert, one at a time, with the alert as JSON on its stdin,
-for 30 s at most. Its output goes to stderr; a failure is reported and counted.`;
+--since. --exec runs a command for each alert, one at a time, for 30 s at most; its output
+goes to stderr. How the list is read, and restarts: fleet help alerts`;
 
 function addWatch(alerts: Command, run: Run): void {
   const watch = addVerb(
@@ -115,13 +112,8 @@ function addWatch(alerts: Command, run: Run): void {
 
 const LISTEN_DESCRIPTION = `Receive alerts as webhooks and print each once, until Ctrl-C, also across restarts. A webhook
 is a POST of JSON: an alert, an array of alerts, or an envelope with a message. It is
-answered with 204 once it has been printed. The list is read at the start and every --backfill;
-alerts that no webhook delivered are printed too, marked "caught up".
-
-With --secret-env the header X-Fleet-Signature: sha256=HEX must match the HMAC-SHA256 of the
-body. Without a secret only this machine can connect. --forward passes each webhook on, in
-order, body and signature untouched; what cannot be delivered yet waits on disk, also across
-restarts.`;
+answered with 204 once it has been printed. Alerts that no webhook delivered are read from the
+list and printed too. Signatures, forwarding and answers: fleet help alerts`;
 
 function addListen(alerts: Command, run: Run): void {
   const listen = addVerb(
