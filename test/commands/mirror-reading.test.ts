@@ -48,6 +48,7 @@ describe.each(engines)('%s', (kind, newText) => {
     text = await newText();
     const all = sandbox().bicycles(organizationOf(sandbox()));
     [bicycle = '', other = ''] = all.map(({ uuid }) => uuid);
+    const [started, ended] = ['2026-03-01T12:30:00.000000Z', '2026-03-01T12:34:00.000000Z'];
     await makeMirror(text, {
       sandbox: sandbox(),
       changes: [
@@ -56,14 +57,7 @@ describe.each(engines)('%s', (kind, newText) => {
         { at: '2026-03-01T13:00:00.000000Z', bicycle, field: 'state', old: 'rented', new: 'available' },
         { at: '2026-03-01T13:00:01.000000Z', bicycle, field: 'state_of_charge', old: 50.5, new: 20 },
       ],
-      gaps: [
-        {
-          started: '2026-03-01T12:30:00.000000Z',
-          ended: '2026-03-01T12:34:00.000000Z',
-          reason: 'the stream was cut',
-          found: 3,
-        },
-      ],
+      gaps: [{ started, ended, reason: 'the stream was cut', found: 3 }],
     });
     env = {
       ...(await environmentOf(sandbox())),
