@@ -133,7 +133,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     const { bicycles, organizations } = this.options;
     const found = newFound();
     for (let attempt = 1; ; attempt++) {
-      const pass = newPass(missed, found, bicycles, this.known.heard);
+      const pass = newPass(missed, found, bicycles, this.known.merged);
       const isTold = yield* this.#readNames(pass);
       for (const organization of isTold ? [] : organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
@@ -171,12 +171,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     const { bicycles = [], organizations } = this.options;
     let isTold = false;
     for (const uuid of bicycles) {
-      const heardBefore = this.known.heard;
+      const mergedBefore = this.known.merged;
       const bicycle = (yield { type: 'read-bicycle', uuid }) as Bicycle | undefined;
       if (bicycle !== undefined && bicycleUuid(bicycle) === uuid) {
         this.#hasAddresses = true;
         pass.missing?.delete(uuid);
-        this.#takeListed(pass, bicycle, organizations[0] ?? '', heardBefore);
+        this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
         // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
       } else if (this.#hasAddresses && pass.mark !== undefined) isTold = true;
     }
@@ -190,9 +190,9 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     let next: Query | undefined;
     for (;;) {
       do {
-        const heardBefore = this.known.heard;
+        const mergedBefore = this.known.merged;
         const page = (yield { type: 'read-page', organization, next }) as Page<Bicycle>;
-        this.#takePage(pass, list, page, heardBefore);
+        this.#takePage(pass, list, page, mergedBefore);
         next = page.next;
         if (missing?.size === 0) return list.total;
         // What is further down is read once as well, as far as the bound: a bicycle that was never met cannot be missed.
@@ -218,7 +218,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     return list.total;
   }
 
-  #takePage(pass: Pass, list: List, page: Page<Bicycle>, heardBefore: number) {
+  #takePage(pass: Pass, list: List, page: Page<Bicycle>, mergedBefore: number) {
     this.emit({ type: 'counted', total: page.count });
     pass.found.pages++;
     list.pages++;
@@ -238,14 +238,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const { lastMs } = list;
       list.lastMs = modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs ? undefined : modifiedMs;
       if (!isSeen && (pass.missing === undefined || pass.missing.delete(uuid ?? '')))
-        this.#takeListed(pass, value, list.organization, heardBefore);
+        this.#takeListed(pass, value, list.organization, mergedBefore);
     }
   }
 
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
-  #takeListed(pass: Pass, item: Bicycle, followed: string, heardBefore: number) {
+  #takeListed(pass: Pass, item: Bicycle, followed: string, mergedBefore: number) {
     const { mark, found } = pass;
-    const comparison = this.takeItem(item, mark, heardBefore, { followed });
+    const comparison = this.takeItem(item, mark, mergedBefore, { followed });
     if (comparison === undefined) return;
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) found.unknown++;
@@ -255,13 +255,13 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
-  #absent({ missing, isToTheEnd, counts, heardBefore }: Pass): string[] {
+  #absent({ missing, isToTheEnd, counts, mergedBefore }: Pass): string[] {
     // A list that does not say how many it has may have lost one between its pages.
     const isListProof = isToTheEnd && !counts.includes(undefined);
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
     return [...missing].filter((uuid) => {
       const entry = this.known.store.get(uuid);
-      if (entry === undefined || entry.goneMs !== undefined || entry.heard > heardBefore) return false;
+      if (entry === undefined || entry.goneMs !== undefined || entry.merged > mergedBefore) return false;
       return (this.options.seesAll?.() ?? true) || !isHidden(entry);
     });
   }
@@ -290,10 +290,10 @@ function newPass(
   found: ReturnType<typeof newFound>,
   bicycles: ReadonlySet<string> | undefined,
   /** The number of messages when it began: a bicycle with a later message is not gone, whatever the list says. */
-  heardBefore: number,
+  mergedBefore: number,
 ) {
   return {
-    ...{ ...missed, found, heardBefore },
+    ...{ ...missed, found, mergedBefore },
     /** The bicycles followed by name that were not met yet; undefined when all are followed. */
     missing: bicycles && new Set(bicycles),
     /** The service's counts of the lists that were read. */

@@ -45,7 +45,7 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly count: number | undefined;
       /** The list of this organization is read to its end. */
       readonly isLast: boolean;
-      /** What `heard` was when it can have been asked for at the earliest. */
+      /** What `merged` was when it can have been asked for at the earliest. */
       readonly askedAt: number;
     }
   /** What the store says of the reading, where it takes its time. */
@@ -108,7 +108,7 @@ export interface ProvenList {
 
 /** Where a program before this one stood. */
 export interface Resumed {
-  /** Until when everything was heard, and compared, by the machine's date; undefined for none. */
+  /** Until when everything was received, and compared, by the machine's date; undefined for none. */
   readonly heardMs: number | undefined;
   readonly checkedMs: number | undefined;
   readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;

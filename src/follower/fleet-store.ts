@@ -9,8 +9,8 @@ export interface KnownBicycle {
   /** The `concurrency_version` of the last statement; undefined when it had none. */
   readonly version: number | undefined;
   readonly modifiedMs: number | undefined;
-  /** The number of the message that touched it last; 0 when only lists did. */
-  readonly heard: number;
+  /** The number of the message about it that was merged last; 0 when only lists named it. */
+  readonly merged: number;
   /** Since when what is known of it is known, on the monotonic clock: a list that only says it again does not count. */
   readonly touchedMs: number;
   /** A list alone has said it, and nothing of it was shown. */
@@ -60,8 +60,8 @@ export interface ListPass {
   /** Each time that the pages are read has a number of its own, the reading that confirms another one too. */
   readonly pass: number;
   /**
-   * Whether the list shows every bicycle to this token. Observed: one with fewer rights is listed available bicycles and its own, and hears
-   * of the others; those that were pushed in another state are hidden, not gone.
+   * Whether the list shows every bicycle to this token. Observed: one with fewer rights is listed available bicycles and its own, and gets
+   * messages of the others; those that were pushed in another state are hidden, not gone.
    */
   readonly seesAll: boolean;
 }

@@ -114,7 +114,7 @@ export class Follower {
       this.#isFirstPending = false;
     }
     if (heardMs === undefined) return this.#schedule(now);
-    // The gap that a writer left open when it was killed began before the last thing it heard.
+    // The gap that a writer left open when it was killed began before the last message that it received.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
     // What messages left out since the last comparison is looked up with what was missed.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
@@ -130,9 +130,9 @@ export class Follower {
   }
 
   /** Merges a message about a bicycle; the kind of the change says whether it is news. */
-  hear(uuid: string | undefined, bicycle: Bicycle, event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>): Change {
+  merge(uuid: string | undefined, bicycle: Bicycle, event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>): Change {
     const now = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
-    return this.known.hear(uuid, bicycle, now, { followed: this.#options.topics.get(event.topic) ?? '' });
+    return this.known.merge(uuid, bicycle, now, { followed: this.#options.topics.get(event.topic) ?? '' });
   }
 
   /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
@@ -178,14 +178,14 @@ export class Follower {
   // The connection and its gaps
 
   #takeLost(event: Lost, now: Moment) {
-    const { topic, lastLifeWallMs, blindMs, error } = event;
+    const { topic, lastLifeWallMs, downMs, error } = event;
     this.#gaps.disconnect(topic);
     this.#mayRead = true;
     const hasStood = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
     // A connection that was never made has missed nothing yet: the first reading shows the present state. A table is behind, though.
     if (!hasStood && !this.known.store.isTable) return;
-    const fromMs = hasStood ? event.monotonicMs - blindMs : startedAt.monotonicMs;
+    const fromMs = hasStood ? event.monotonicMs - downMs : startedAt.monotonicMs;
     this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, hasStood, now);
   }
 

@@ -127,14 +127,14 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
     version: versionOf(item),
     modifiedMs: readTime(item.modified),
     touchedMs: now.monotonicMs,
-    ...{ heard: 0, isSilent: true, caughtUp: [], unversioned: undefined, isStatePushed: false, goneMs: undefined },
+    ...{ merged: 0, isSilent: true, caughtUp: [], unversioned: undefined, isStatePushed: false, goneMs: undefined },
   };
 }
 
 /** The store holds it; this merges and compares. */
 export class KnownFleet {
   /** How many messages were merged so far. */
-  heard = 0;
+  merged = 0;
   /** Whether every bicycle of the service is known. */
   isWhole = false;
 
@@ -161,8 +161,8 @@ export class KnownFleet {
   }
 
   /** Merges a pushed message: "some messages carry only a state" (interface.md section 2.5). */
-  hear(uuid: string | undefined, message: Bicycle, now: Moment, place = NOWHERE): Change {
-    this.heard++;
+  merge(uuid: string | undefined, message: Bicycle, now: Moment, place = NOWHERE): Change {
+    this.merged++;
     const modifiedMs = readTime(message.modified);
     this.time.learn(modifiedMs, now.monotonicMs);
     if (uuid === undefined) return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
@@ -180,11 +180,11 @@ export class KnownFleet {
     const isUnversioned = version === undefined && modifiedMs === undefined;
     const same = before !== undefined && saysAgain(message, before) ? entry : undefined;
     const origin = this.#origin('push', now, place, typeof message.modified === 'string');
-    const heard = {
+    const merged = {
       bicycle: after,
       version: isUnversioned ? entry?.version : version,
       modifiedMs: modifiedMs ?? entry?.modifiedMs,
-      heard: this.heard,
+      merged: this.merged,
       // What is gone by now may be sent again.
       touchedMs: same === undefined || isUnversioned ? now.monotonicMs : same.touchedMs,
       isSilent: false,
@@ -193,7 +193,7 @@ export class KnownFleet {
       isStatePushed: entry?.isStatePushed === true || after.state !== known?.state,
       goneMs: undefined,
     };
-    this.#keep(uuid, heard, origin);
+    this.#keep(uuid, merged, origin);
     if (before === undefined || fields.length > 0) return { kind: 'update', uuid, before, after, fields };
     // What a list said at the start was not shown; the message that says the same is the first to show it.
     if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
@@ -213,16 +213,16 @@ export class KnownFleet {
     }
     // The stream spoke first, and a list on its way may be older: then it only fills in what the stream did not say. But what was sent
     // again may be older than the list.
-    const { heard, caughtUp, unversioned } = entry;
+    const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews ? { ...entry.bicycle, ...item, ...unversioned } : { ...item, ...entry.bicycle };
     const isStatePushed = entry.isStatePushed && item.state !== bicycle.state;
-    const learned = isNews ? { ...firstOf(bicycle, now), heard, caughtUp, unversioned } : { ...entry, bicycle };
+    const learned = isNews ? { ...firstOf(bicycle, now), merged, caughtUp, unversioned } : { ...entry, bicycle };
     this.#keep(uuid, { ...learned, isStatePushed }, origin);
     return bicycle;
   }
 
-  /** Compares an item of a list after a gap; `askedAt` is what `heard` was when the list was asked for. */
+  /** Compares an item of a list after a gap; `askedAt` is what `merged` was when the list was asked for. */
   compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
     const origin = this.#origin('list', now, place);
     const uuid = bicycleUuid(item);
@@ -231,16 +231,16 @@ export class KnownFleet {
     this.time.learn(readTime(item.modified), now.monotonicMs);
     if (entry === undefined) return this.#meet(uuid, item, mark, now, origin);
     const before = entry.bicycle;
-    const isHeardSince = entry.heard > askedAt;
-    const isNews = this.#isNewer(item, entry, isHeardSince, now);
+    const isMergedSince = entry.merged > askedAt;
+    const isNews = this.#isNewer(item, entry, isMergedSince, now);
     const after = isNews
-      ? { ...before, ...item, ...(isHeardSince ? entry.unversioned : undefined) }
+      ? { ...before, ...item, ...(isMergedSince ? entry.unversioned : undefined) }
       : { ...item, ...before };
     const fields = isNews ? changedFields(before, after) : [];
-    const isStale = !isHeardSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
+    const isStale = !isMergedSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
-    // Known from a list that came after the last sign of life: it may hold the change that nobody heard of.
+    // Known from a list that came after the last sign of life: it may hold the change that no message told.
     const isSwallowed =
       entry.isSilent && entry.touchedMs > mark.fromMs && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -251,10 +251,10 @@ export class KnownFleet {
       bicycle: after,
       version: isNews ? versionOf(item) : entry.version,
       modifiedMs,
-      touchedMs: isHeardSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
+      touchedMs: isMergedSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
       isSilent: entry.isSilent && !isChange,
       caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
-      unversioned: isNews && !isHeardSince ? undefined : entry.unversioned,
+      unversioned: isNews && !isMergedSince ? undefined : entry.unversioned,
       isStatePushed: entry.isStatePushed && item.state !== after.state,
       goneMs: undefined,
     };
@@ -307,14 +307,14 @@ export class KnownFleet {
     return this.time.isPlausible(entry.modifiedMs, now.monotonicMs);
   }
 
-  /** Whether the list knows more than what was heard. */
-  #isNewer(item: Bicycle, entry: KnownBicycle, isHeardSince: boolean, now: Moment): boolean {
+  /** Whether the list knows more than the messages. */
+  #isNewer(item: Bicycle, entry: KnownBicycle, isMergedSince: boolean, now: Moment): boolean {
     const version = versionOf(item);
     if (version !== undefined && entry.version !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? version >= entry.version : version > entry.version;
     // Equal is not older: what was said last is what holds.
-    if (!isHeardSince) return !this.#isOlder(item, entry, now);
-    // A time in the future says nothing: the list may have been read before what was heard.
+    if (!isMergedSince) return !this.#isOlder(item, entry, now);
+    // A time in the future says nothing: the list may have been read before the message came.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }

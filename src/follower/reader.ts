@@ -55,7 +55,7 @@ export class Reader<Answer, Result> {
     } else if (typeof value === 'object') this.emit({ ...(value as ReadRequest), id: this.lastId });
   }
 
-  /** An item of a list: learned at the start, when there is no mark; else compared. `askedAt` is what `heard` was when the list was asked for. */
+  /** An item of a list: learned at the start, when there is no mark; else compared. `askedAt` is what `merged` was when the list was asked for. */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {
     if (mark === undefined)
       return void this.emit({ type: 'learned', bicycle: this.known.learn(item, this.now, place) });

@@ -31,14 +31,14 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
 }
 
 /** Recent messages, kept until lists that were requested before them have been answered. */
-type Recent = Pick<KnownBicycle, 'heard' | 'touchedMs' | 'unversioned'>;
+type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
 /** Of so many bicycles: more than have messages while a page is in flight. */
 const RECENT_LIMIT = 50_000;
 /** Whose rows are kept from batch to batch, some 6 kB each with what waits for the garbage collector. */
 const KEPT_LIMIT = 2_000;
 
-const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, unversioned: undefined };
+const UNTOUCHED: Recent = { merged: 0, touchedMs: Number.NEGATIVE_INFINITY, unversioned: undefined };
 
 /** A state that a bicycle left, by the machine's date; recorded once nobody says for a while which one it came to. */
 export interface Leaving {
@@ -146,7 +146,7 @@ export class Ledger implements FleetStore {
 
   /** It left this state: what it is now may be for its rider alone. */
   leave(uuid: string, state: unknown, leftMs: number) {
-    // A writer that takes over may hear again what the one before has recorded.
+    // A writer that takes over may receive again what the one before has recorded.
     if (this.#entries.get(uuid)?.known.bicycle.state === state && this.#leaving.get(uuid)?.state !== state)
       this.#leaving.set(uuid, { uuid, state, leftMs, isRecorded: false });
   }
@@ -191,7 +191,7 @@ export class Ledger implements FleetStore {
         entry.isDirty = false;
       }
       entry.raw = undefined;
-      if (known.heard === 0) this.#entries.delete(uuid);
+      if (known.merged === 0) this.#entries.delete(uuid);
     }
     // Rows as BICYCLE_COLUMNS and CHANGE_COLUMNS; the steps beside them are in their order.
     const writes = { bicycles, changes: this.#changes, steps: this.#steps };
@@ -206,9 +206,9 @@ export class Ledger implements FleetStore {
     for (const [uuid, { known }] of this.#entries) {
       if (this.#entries.size <= limit) return;
       this.#entries.delete(uuid);
-      const { heard, touchedMs, unversioned } = known;
+      const { merged, touchedMs, unversioned } = known;
       this.#recent.delete(uuid);
-      this.#recent.set(uuid, { heard, touchedMs, unversioned });
+      this.#recent.set(uuid, { merged, touchedMs, unversioned });
       const [oldest = ''] = this.#recent.keys();
       if (this.#recent.size > RECENT_LIMIT) this.#recent.delete(oldest);
     }

@@ -9,7 +9,7 @@ import { FIRST_YEAR_MS, LAST_YEAR_MS, utcOfMs } from './rows.js';
 /** Changes of one bicycle that came together. */
 export interface Happening {
   readonly bicycle: string;
-  /** When it happened at the service, and when it was heard of; UTC. */
+  /** When it happened at the service, and when fleet received it; UTC. */
   readonly at: string;
   readonly received: string;
   readonly version: number | bigint | null;
@@ -84,7 +84,7 @@ async function* readHappenings(database: Database, { since, until }: Range) {
   if (open !== undefined) yield open;
 }
 
-/** Each happening when its time has come, `speed` times faster than they were heard of. Rejects with the signal's reason. */
+/** Each happening when its time has come, `speed` times faster than they were received. Rejects with the signal's reason. */
 export async function* playHappenings(
   database: Database,
   range: Range,

@@ -161,7 +161,7 @@ async function connect({ connection, options, clients }: Server): Promise<Client
   const { tls, password, ...place } = connection;
   let failure: unknown;
   for (const ssl of tls) {
-    // Nobody would hear of one that came while the settings were read, or the library loaded.
+    // An abort while the settings were read, or the library loaded, would go unnoticed.
     options.signal.throwIfAborted();
     // A function keeps pg from reading the environment by itself.
     const client = new pg.Client({ ...place, ssl, password: () => password ?? readPassword(place), keepAlive: true });

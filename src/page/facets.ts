@@ -37,7 +37,7 @@ export function drawFacets(container: HTMLElement, state: PageState, options: Fa
       h('div', { class: 'ticks', 'aria-hidden': 'true' }, ticks),
       uncharged > 0 && h('p', { class: 'note' }, `${showNumber(uncharged)} without a charge`),
     ]),
-    section('Silence', [h('p', { class: 'note' }, 'Last position heard'), silences]),
+    section('Silence', [h('p', { class: 'note' }, 'Last position received'), silences]),
   ];
   render(children, container);
 }

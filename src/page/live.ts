@@ -54,7 +54,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   open();
   document.addEventListener('visibilitychange', open);
   return {
-    /** Hears nothing more, until it is to go on with how things are then. */
+    /** Receives nothing more, until it is to go on with how things are then. */
     pause() {
       isPaused = true;
       known = -1;

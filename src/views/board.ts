@@ -59,7 +59,7 @@ export interface BoardInput {
 }
 
 /** What came, and what was missed. */
-export interface BoardTraffic extends Pick<WatchCounts, 'messages' | 'gapCount' | 'blindMs'> {
+export interface BoardTraffic extends Pick<WatchCounts, 'messages' | 'gapCount' | 'downMs'> {
   perSecond: number;
   /** When the last message came, on the monotonic clock. */
   lastMessageMs: number | undefined;
@@ -162,10 +162,10 @@ function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }
 }
 
 function trafficLine({ traffic, connections, monotonicMs }: BoardInput, { width }: BoardPlace): string {
-  const { perSecond, messages, lastMessageMs, gapCount, blindMs } = traffic;
+  const { perSecond, messages, lastMessageMs, gapCount, downMs } = traffic;
   const isDown = [...connections.values()].some(({ state }) => state === 'lost');
   const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
-  const over = gapCount === 0 ? [] : [`${count(gapCount, 'gap')}, down ${showDuration(blindMs)}`];
+  const over = gapCount === 0 ? [] : [`${count(gapCount, 'gap')}, down ${showDuration(downMs)}`];
   const gaps = [...over, ...(isDown ? ['a gap is open'] : [])].join(', ') || 'no gaps';
   return cut(`${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s, ${messages} messages${last}; ${gaps}`, width);
 }

@@ -16,7 +16,7 @@ export interface WatchCounts {
   readonly shown: number;
   readonly reconnects: number;
   readonly gapCount: number;
-  readonly blindMs: number;
+  readonly downMs: number;
   /** Events that arrived broken, cut off or too big. */
   readonly dropped: number;
   /** How many changes were found in the list after a gap. */
@@ -159,7 +159,7 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     count(summary.reconnects, 'reconnect'),
     gapCount === 0
       ? 'no gaps'
-      : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, not connected for ${showDuration(summary.blindMs)}` : ''}`,
+      : `${count(gapCount, 'gap')}${summary.downMs > 0 ? `, not connected for ${showDuration(summary.downMs)}` : ''}`,
     ...describeFound(summary.caughtUp, summary.unknown, summary.gone),
     ...countSome(summary.dropped, 'event', 'lost'),
   ];
@@ -197,7 +197,7 @@ export function summaryRecord(summary: WatchSummary): { [field: string]: unknown
     gone: summary.gone,
     dropped_events: summary.dropped,
     undelivered: summary.undelivered,
-    blind_seconds: seconds(summary.blindMs),
+    blind_seconds: seconds(summary.downMs),
     gap_count: summary.gapCount,
     looked_up: !summary.isUnread,
     never_connected: summary.neverConnected.map(({ topic }) => topic),

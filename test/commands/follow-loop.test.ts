@@ -58,7 +58,7 @@ test('a loss is said again when its pause has grown long, once a minute at most'
   const lost = (monotonicMs: number, retryInMs: number, attempt: number) =>
     stream({
       ...{ type: 'lost', topic: 't', cause: 'network', error, atMs: monotonicMs, monotonicMs },
-      ...{ lastLifeWallMs: 0, blindMs: 0, attempt, retryInMs },
+      ...{ lastLifeWallMs: 0, downMs: 0, attempt, retryInMs },
     });
   lost(0, 155, 1);
   lost(200, 20_000, 2);

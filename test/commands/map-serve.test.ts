@@ -265,7 +265,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
   expect(flush()).toBeUndefined();
   known.learn({ uuid: 'a', state: 'lost', modified: '2026-03-01T12:00:00Z' }, now);
   expect(flush()).toBeUndefined();
-  known.hear('b', { uuid: 'b', state: 'lost' }, now);
+  known.merge('b', { uuid: 'b', state: 'lost' }, now);
   expect(flush()).toEqual([['b'], []]);
   // There is room for two: the longest untouched is forgotten.
   known.learn({ uuid: 'c', state: 'lost' }, now);

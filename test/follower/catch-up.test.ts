@@ -163,7 +163,7 @@ describe('bicycles that are followed by name', () => {
 test('a list that is older than what was pushed is read again, twice at most, and is not complete when it stays so', () => {
   const { knowledge, gap, read, reports, log } = open();
   read(FLEET, 1);
-  knowledge.hear('a', item('a', 5, 'lost'), at(5));
+  knowledge.merge('a', item('a', 5, 'lost'), at(5));
   const before = log.length;
   gap(6, FLEET, 20);
   const readings = log.slice(before).filter((output) => output.type === 'read-page' && output.next === undefined);

@@ -40,10 +40,10 @@ function openFollower(topics: readonly string[], organizations: readonly string[
   });
   return {
     ...{ follower, log, happened, take },
-    /** `blindMs`: how long it had been silent; undefined where it never stood. */
-    lose(topic: string, seconds: number, blindMs?: number) {
-      const lastLifeWallMs = blindMs === undefined ? undefined : at(seconds).wallMs - blindMs;
-      const lost = { cause: 'network', lastLifeWallMs, blindMs: blindMs ?? 0, attempt: 1, retryInMs: 1000 } as const;
+    /** `downMs`: how long it had been silent; undefined where it never stood. */
+    lose(topic: string, seconds: number, downMs?: number) {
+      const lastLifeWallMs = downMs === undefined ? undefined : at(seconds).wallMs - downMs;
+      const lost = { cause: 'network', lastLifeWallMs, downMs: downMs ?? 0, attempt: 1, retryInMs: 1000 } as const;
       take({ type: 'lost', ...happened(topic, seconds), ...lost, error: CUT }, seconds);
     },
     lastId: () => requests().at(-1)?.id ?? 0,
@@ -130,11 +130,11 @@ test.each([
 test('a first list that knows more than an old message, which was sent again, is believed', () => {
   const { follower, happened, take, wholePage, state } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
-  follower.hear('a', bicycle('rented', -600), happened('t', 1));
+  follower.merge('a', bicycle('rented', -600), happened('t', 1));
   wholePage(2, bicycle('available', -300));
   expect(state()).toBe('available');
   // Where the message of that change comes after all, it is the first to show it.
-  expect(follower.hear('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
+  expect(follower.merge('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
 });
 
 test('a list whose count falls while it is read is read again: one may have slipped from a page to the one before', () => {
@@ -219,7 +219,7 @@ test('a list that lags is not believed: five seconds are between the two reading
   wholePage(8);
   expect(gone()).toEqual([]);
   // The same message again is as old as the first one.
-  follower.hear('b', named('b'), happened('t', 9));
+  follower.merge('b', named('b'), happened('t', 9));
   take({ type: 'tick' }, 10);
   wholePage(10, 'a');
   wholePage(10);
@@ -231,7 +231,7 @@ test('without a count nothing tells who left: the whole list is read before a ga
   follower.remember([named('a'), named('b')], 0, at(0));
   connect('t', 1);
   page(3, named('a'), named('b'));
-  follower.hear('a', bicycle('available', 50), happened('t', 50));
+  follower.merge('a', bicycle('available', 50), happened('t', 50));
   lose('t', 60, 5_000);
   connect('t', 62, at(55).wallMs);
   const items = [bicycle('available', 50), named('b')].map((value) => ({ json: '', value }));
@@ -244,7 +244,7 @@ test('of two topics the one that went silent first says how far back is read, th
   follower.remember([named('a'), named('b')], 0, at(0));
   for (const topic of ['t', 'u']) connect(topic, 1);
   page(3, named('a'), named('b'));
-  follower.hear('a', bicycle('available', 50), happened('t', 50));
+  follower.merge('a', bicycle('available', 50), happened('t', 50));
   lose('t', 60, 5_000);
   connect('t', 62, at(55).wallMs);
   take({ type: 'failed', id: lastId(), error: CUT }, 64);

@@ -43,7 +43,7 @@ describe('messages', () => {
   test('that are partial are merged, and the fields they leave out stay', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.learn(bicycle(1), at(1));
-    expect(knowledge.hear(UUID, { uuid: UUID, state: 'rented' }, at(2))).toMatchObject({
+    expect(knowledge.merge(UUID, { uuid: UUID, state: 'rented' }, at(2))).toMatchObject({
       kind: 'update',
       before: { state: 'available' },
       after: bicycle(1, { state: 'rented' }),
@@ -53,10 +53,10 @@ describe('messages', () => {
 
   test('a microsecond apart are told apart, and a version apart in the same second', () => {
     const knowledge = openKnowledge(at(0));
-    knowledge.hear(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
-    expect(knowledge.hear(UUID, bicycle(5, { modified: moment(5, 1), state: 'lost' }), at(5)).kind).toBe('late');
-    knowledge.hear(OTHER, bicycle(5, { concurrency_version: 8 }, OTHER), at(5));
-    expect(knowledge.hear(OTHER, bicycle(5, { concurrency_version: 7, state: 'lost' }, OTHER), at(5)).kind).toBe(
+    knowledge.merge(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
+    expect(knowledge.merge(UUID, bicycle(5, { modified: moment(5, 1), state: 'lost' }), at(5)).kind).toBe('late');
+    knowledge.merge(OTHER, bicycle(5, { concurrency_version: 8 }, OTHER), at(5));
+    expect(knowledge.merge(OTHER, bicycle(5, { concurrency_version: 7, state: 'lost' }, OTHER), at(5)).kind).toBe(
       'late',
     );
   });
@@ -66,25 +66,25 @@ describe('messages', () => {
     const knowledge = new KnownFleet(new MemoryStore(), time);
     time.set(START_MS, 0);
     expect(knowledge.mark(1_000)).toMatchObject({ isProven: true, modifiedMs: START_MS - 1_000 });
-    knowledge.hear(UUID, bicycle(6, { state: 'lost' }), at(6));
-    expect(knowledge.hear(UUID, bicycle(5), at(7)).kind).toBe('late');
+    knowledge.merge(UUID, bicycle(6, { state: 'lost' }), at(6));
+    expect(knowledge.merge(UUID, bicycle(5), at(7)).kind).toBe('late');
     expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });
   });
 
   test('bookkeeping alone is a repeat', () => {
     const knowledge = openKnowledge(at(0));
-    knowledge.hear(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
+    knowledge.merge(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
     const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });
-    expect(knowledge.hear(UUID, again, at(2))).toMatchObject({ kind: 'repeat', fields: [] });
+    expect(knowledge.merge(UUID, again, at(2))).toMatchObject({ kind: 'repeat', fields: [] });
   });
 });
 
 describe('the list after a gap', () => {
   function afterGap(known: Bicycle = bicycle(5)) {
     const knowledge = openKnowledge(at(0));
-    knowledge.hear(UUID, known, at(5));
+    knowledge.merge(UUID, known, at(5));
     const mark = knowledge.mark(6_000);
-    const compare = (item: Bicycle, askedAt = knowledge.heard) => knowledge.compare(item, mark, askedAt, at(20));
+    const compare = (item: Bicycle, askedAt = knowledge.merged) => knowledge.compare(item, mark, askedAt, at(20));
     return { knowledge, mark, compare };
   }
   const NOTHING = { change: undefined, isUnknown: false, isUncertain: false, isStale: false };
@@ -127,7 +127,7 @@ describe('the list after a gap', () => {
 
 test('memory is bounded: the longest untouched bicycle is forgotten', () => {
   const knowledge = openKnowledge(at(0));
-  for (let number = 0; number < KNOWN_LIMIT + 10; number++) knowledge.hear(`${number}`, { state: 'available' }, at(1));
+  for (let number = 0; number < KNOWN_LIMIT + 10; number++) knowledge.merge(`${number}`, { state: 'available' }, at(1));
   expect(knowledge.store.size()).toBe(KNOWN_LIMIT);
   expect(knowledge.get('9')).toBeUndefined();
   expect(knowledge.get('10')).toBeDefined();
@@ -135,12 +135,12 @@ test('memory is bounded: the longest untouched bicycle is forgotten', () => {
 
 test('a time without a fraction stands for its whole second', () => {
   const knowledge = openKnowledge(at(0));
-  knowledge.hear(UUID, bicycle(5, { modified: moment(5, 400_000) }), at(5));
+  knowledge.merge(UUID, bicycle(5, { modified: moment(5, 400_000) }), at(5));
   const mark = knowledge.mark(6_000);
   // Changed in the same second, after the push: the list says only the second.
   const item = bicycle(5, { state: 'lost' });
-  expect(knowledge.compare(item, mark, knowledge.heard, at(20)).change).toMatchObject({ fields: ['state'] });
-  expect(knowledge.compare(bicycle(5, {}, OTHER), mark, knowledge.heard, at(20)).change).toBeDefined();
+  expect(knowledge.compare(item, mark, knowledge.merged, at(20)).change).toMatchObject({ fields: ['state'] });
+  expect(knowledge.compare(bicycle(5, {}, OTHER), mark, knowledge.merged, at(20)).change).toBeDefined();
 });
 
 const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, seesAll: true };
@@ -148,8 +148,8 @@ const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, se
 test('a bicycle that is gone is none that a message told of since the reading began, and none that the list hides from this token', () => {
   const knowledge = openKnowledge(at(0));
   for (const uuid of ['a', 'b', 'c', 'd']) knowledge.learn(bicycle(1, {}, uuid), at(1));
-  knowledge.hear('b', bicycle(5, { state: 'rented' }, 'b'), at(5));
-  knowledge.hear('c', bicycle(12, { state: 'rented' }, 'c'), at(12));
+  knowledge.merge('b', bicycle(5, { state: 'rented' }, 'b'), at(5));
+  knowledge.merge('c', bicycle(12, { state: 'rented' }, 'c'), at(12));
   const { store } = knowledge;
   store.beginList();
   store.addListed(['a', 'x'], pass.pass);

@@ -151,7 +151,7 @@ function check({ events, isClosed }: Life): string[] {
         const toMs = openedAt(events, index);
         const fromMs = toMs - event.durationMs;
         if (fromMs < coveredToMs - 0.001) wrong.push(`${at}: overlaps the gap before`);
-        if (fromMs > blindFromMs + 0.001) wrong.push(`${at}: begins after the blindness`);
+        if (fromMs > blindFromMs + 0.001) wrong.push(`${at}: begins after the outage`);
         if (fromMs < lifeBeforeMs - 0.001) wrong.push(`${at}: begins before the last life`);
         coveredToMs = toMs;
         break;
@@ -186,7 +186,7 @@ function openedAt(events: Life['events'], index: number): number {
 }
 
 const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? (isLong ? 500 : 200));
-test(`random lives, ${SEEDS} seeds: every blindness is in one gap, gaps do not overlap, one connection at a time, closed is last`, () => {
+test(`random lives, ${SEEDS} seeds: every outage is in one gap, gaps do not overlap, one connection at a time, closed is last`, () => {
   const seen = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const life = live(seed, 600);

@@ -45,7 +45,7 @@ async function record(database: Database, { source, item, gone = false, isFirstR
   if (gone) await database.all(`update bicycles set gone = '${GONE}'`);
   await ledger.load(database, [UUID]);
   if (!isFirstReading) knowledge.setWhole();
-  if (source === 'push') knowledge.hear(UUID, item, now, place);
+  if (source === 'push') knowledge.merge(UUID, item, now, place);
   else knowledge.compare(item, NO_MARK, 0, now, place);
   const { bicycles, changes } = ledger.take();
   const named = (columns: readonly string[], row: readonly unknown[]) =>
@@ -107,7 +107,7 @@ test('rows that messages were about are kept from batch to batch, until the tabl
   knowledge.setWhole();
   const batch = async (item: Bicycle) => {
     await ledger.load(database, [UUID]);
-    knowledge.hear(UUID, item, now, { followed: 'o' });
+    knowledge.merge(UUID, item, now, { followed: 'o' });
     const writes = ledger.take();
     await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
     return writes;

@@ -117,7 +117,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   const hear = async (message: Bicycle, seconds: number) => {
     const uuid = String(message.uuid);
     await ledger.load(database, [uuid]);
-    const { kind, before } = follower.hear(uuid, message, happened(seconds));
+    const { kind, before } = follower.merge(uuid, message, happened(seconds));
     if (kind === 'late') {
       const [startedMs, endedMs] = [message.modified, before?.modified].map((time) => Date.parse(String(time)));
       ledger.add({ type: 'gap-moment', startedMs: startedMs ?? 0, endedMs: endedMs ?? 0, reason: 'late', found: 0 });
@@ -144,7 +144,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     tick: (seconds: number) => step({ type: 'tick' }, seconds),
     lose(seconds: number) {
       const error = new FleetError('network', 'other side closed');
-      const times = { lastLifeWallMs: at(seconds).wallMs, blindMs: 0, attempt: 1, retryInMs: 0 };
+      const times = { lastLifeWallMs: at(seconds).wallMs, downMs: 0, attempt: 1, retryInMs: 0 };
       return step({ type: 'lost', ...happened(seconds), cause: 'network', error, ...times }, seconds);
     },
     /** The connection stands again, and what was sent meanwhile was not sent again. */

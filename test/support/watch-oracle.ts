@@ -326,9 +326,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     link.connection++;
     link.lossMs = link.lastLifeMs;
     const at = { topic, atMs: moment().wallMs, monotonicMs: nowMs };
-    const blindMs = nowMs - link.lastLifeMs;
-    const lastLifeWallMs = at.atMs - blindMs;
-    step({ type: 'lost', ...at, cause, error: CUT, lastLifeWallMs, blindMs, attempt: 1, retryInMs: 500 });
+    const downMs = nowMs - link.lastLifeMs;
+    const lastLifeWallMs = at.atMs - downMs;
+    step({ type: 'lost', ...at, cause, error: CUT, lastLifeWallMs, downMs, attempt: 1, retryInMs: 500 });
     after(200 + luck.below(30_000), () => open(topic, link));
   };
   const open = (topic: string, link: Link) => {
@@ -427,7 +427,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     } else if (effect.type === 'read-whole') {
       const { id, organization } = effect;
       const readOn = (page: number) => {
-        const askedAt = watch.known.heard;
+        const askedAt = watch.known.merged;
         after(luck.below(500), () => {
           const { items, count, next } = pageOf(organization, page, true);
           const isLast = next === undefined;

@@ -49,7 +49,7 @@ const INPUT: BoardInput = {
   title: TOPIC,
   monotonicMs: 4_000_000,
   connections: new Map([[TOPIC, { state: 'open', sinceMs: 3_960_000 }]]),
-  traffic: { messages: 12_345, lastMessageMs: 3_999_600, perSecond: 5.3, gapCount: 2, blindMs: 184_000 },
+  traffic: { messages: 12_345, lastMessageMs: 3_999_600, perSecond: 5.3, gapCount: 2, downMs: 184_000 },
   fleet: {
     counts: new Map([
       ['available', 69],
@@ -248,7 +248,7 @@ test('fits every terminal: as many lines as it is high, none wider than it is', 
 test('nothing known yet', () => {
   const empty = { counts: new Map(), known: 0, total: undefined, isWhole: false, rows: [], matching: 0 };
   const fleet = { ...INPUT.fleet, ...empty };
-  const traffic = { messages: 0, lastMessageMs: undefined, perSecond: 0, gapCount: 0, blindMs: 0 };
+  const traffic = { messages: 0, lastMessageMs: undefined, perSecond: 0, gapCount: 0, downMs: 0 };
   expect(draw(80, 24, { fleet, traffic, alerts: [], changes: [] }).slice(1, 5)).toMatchInlineSnapshot(`
     [
       "0.0/s, 0 messages; no gaps",

@@ -57,7 +57,7 @@ export async function openPageServer(options: PageServerOptions) {
     if (path === 'fleet')
       return send(response, 200, await fleet.packed(), { ...JSON_HEADERS, 'Content-Encoding': 'gzip' });
     if (path === 'events') {
-      // A browser that connects again by itself asks as it did at first, and names the last update that it heard.
+      // A browser that connects again by itself asks as it did at first, and names the last update that it received.
       const after = Number(response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN);
       if (!Number.isSafeInteger(after)) return refuse(response, 400, 'which update?');
       return tabs.size < MOST_TABS ? openTab(response, after) : refuse(response, 503, 'too many tabs');

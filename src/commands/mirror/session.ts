@@ -38,15 +38,15 @@ import { type Keeper, openKeeper } from './writer-database.js';
 type SessionEvent = StreamEvent | FollowerEvent | Stop;
 
 /** A message as it is merged, its numbers as they were sent; `reason`: why it cannot be read. */
-interface Heard {
-  readonly type: 'heard';
+interface ParsedMessage {
+  readonly type: 'parsed';
   readonly event: Message;
   readonly envelope: PushEnvelope;
   readonly uuid?: string | undefined;
   readonly reason?: string;
 }
 
-type ReadEvent = Exclude<SessionEvent, Message> | Heard;
+type ReadEvent = Exclude<SessionEvent, Message> | ParsedMessage;
 
 export interface OnceOptions {
   to?: MirrorAddress;
@@ -132,7 +132,7 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
     new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, start, (output) => outputs.push(output));
   return {
     ...{ topics, ledger, writer, follower: openFollower(startedAt), openFollower, startedAt, outputs, shown },
-    /** What was found once this became the writer; the one before has written what it had heard. */
+    /** What was found once this became the writer; the one before has written what it had received. */
     found: undefined as Found | undefined,
     /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
@@ -146,7 +146,7 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
       /** When history is looked through next, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
-      /** Until when everything was heard, by the machine's date. */
+      /** Until when everything was received, by the machine's date. */
       heardMs: 0,
       /** The batch showed that nothing is left to read. */
       isSettled: false,
@@ -212,23 +212,23 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
   };
 }
 
-function readMessage(event: Message): Heard {
+function readMessage(event: Message): ParsedMessage {
   const data = storableJson(event.data);
   // An event without data says nothing.
-  if (data === '') return { type: 'heard', event, envelope: {} };
+  if (data === '') return { type: 'parsed', event, envelope: {} };
   try {
     const value = exactValue({ json: data, value: parseJson(data) });
     const envelope = isObject(value) ? (value as PushEnvelope) : {};
-    return { type: 'heard', event, envelope, uuid: storableUuid(envelope) };
+    return { type: 'parsed', event, envelope, uuid: storableUuid(envelope) };
   } catch (error) {
-    return { type: 'heard', event, envelope: {}, reason: messageOf(error) };
+    return { type: 'parsed', event, envelope: {}, reason: messageOf(error) };
   }
 }
 
 /** The bicycles whose rows have to be loaded. */
 function uuidsOf(events: readonly ReadEvent[]): string[] {
   return events.flatMap((event) => {
-    if (event.type === 'heard') return event.uuid ?? [];
+    if (event.type === 'parsed') return event.uuid ?? [];
     const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
     return items.flatMap(({ value }) => bicycleUuid(value) ?? []);
   });
@@ -259,7 +259,7 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
   const { gap } = follower;
   if (event.type === 'stop') return [{ ...event, type: 'end' }];
   if (event.type === 'message') return [];
-  if (event.type === 'heard') hear(session, event, now);
+  if (event.type === 'parsed') mergeMessage(session, event, now);
   else follower.take(event, now);
   if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
   else if (event.type === 'open' && event.isReturn) counters.reconnects++;
@@ -270,7 +270,7 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
 }
 
 /** Merges a message. */
-function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, now: Moment): void {
+function mergeMessage(session: MirrorSession, { event, envelope, uuid, reason }: ParsedMessage, now: Moment): void {
   const { follower, ledger, counters } = session;
   const { sender, message } = envelope;
   if (reason !== undefined) {
@@ -284,7 +284,7 @@ function hear(session: MirrorSession, { event, envelope, uuid, reason }: Heard, 
   if (!isObject(message) || uuid === undefined) return;
   if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
   if (sender !== 'bicycle') return;
-  const { kind, before } = follower.hear(uuid, message as Bicycle, event);
+  const { kind, before } = follower.merge(uuid, message as Bicycle, event);
   // A repeated or late message: the bicycle left that state earlier.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;

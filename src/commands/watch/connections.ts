@@ -7,8 +7,8 @@ import type { WatchSummary } from '../../views/stream.js';
 
 interface TopicConnection extends BoardConnection {
   readonly hasStood: boolean;
-  /** Since when nothing is heard, on the monotonic clock, and why; undefined while it stands. */
-  readonly blind: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
+  /** Since when nothing comes, on the monotonic clock, and why; undefined while it stands. */
+  readonly outage: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
 }
 
 /** How many gaps are kept for the summary; all are counted. */
@@ -16,12 +16,12 @@ const KEPT_GAPS = 1_000;
 
 export class ConnectionLog {
   readonly topics: Map<string, TopicConnection>;
-  readonly counts = { reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0 };
+  readonly counts = { reconnects: 0, gapCount: 0, downMs: 0, dropped: 0 };
   readonly #gaps: Gap[] = [];
 
   constructor(topics: readonly string[], { monotonicMs: sinceMs }: Moment) {
-    const blind = { fromMs: sinceMs, cause: 'timeout', message: 'no connection was made' } as const;
-    this.topics = new Map(topics.map((topic) => [topic, { state: 'connecting', sinceMs, hasStood: false, blind }]));
+    const outage = { fromMs: sinceMs, cause: 'timeout', message: 'no connection was made' } as const;
+    this.topics = new Map(topics.map((topic) => [topic, { state: 'connecting', sinceMs, hasStood: false, outage }]));
   }
 
   take(event: StreamEvent) {
@@ -29,23 +29,23 @@ export class ConnectionLog {
     else if (event.type === 'lost') this.#lose(event);
     if (event.type !== 'open') return;
     const { topic, monotonicMs: sinceMs, isReturn } = event;
-    this.topics.set(topic, { state: 'open', sinceMs, hasStood: true, blind: undefined });
+    this.topics.set(topic, { state: 'open', sinceMs, hasStood: true, outage: undefined });
     if (isReturn) this.counts.reconnects++;
   }
 
-  #lose({ topic, cause, blindMs, retryInMs, monotonicMs, error: { message } }: Lost) {
-    const { hasStood = false, blind: before } = this.topics.get(topic) ?? {};
-    const fromMs = before?.fromMs ?? monotonicMs - blindMs;
+  #lose({ topic, cause, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
+    const { hasStood = false, outage: before } = this.topics.get(topic) ?? {};
+    const fromMs = before?.fromMs ?? monotonicMs - downMs;
     // Keep the first cause; of a topic that was never connected, the latest error.
-    const blind = hasStood && before !== undefined ? before : { fromMs, cause, message };
+    const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
-    this.topics.set(topic, { state: 'lost', sinceMs: fromMs, message, retryAtMs, hasStood, blind });
+    this.topics.set(topic, { state: 'lost', sinceMs: fromMs, message, retryAtMs, hasStood, outage });
   }
 
   add(gap: Gap) {
     if (this.#gaps.length < KEPT_GAPS) this.#gaps.push(gap);
     this.counts.gapCount++;
-    this.counts.blindMs += gap.durationMs;
+    this.counts.downMs += gap.durationMs;
     this.counts.dropped += gap.droppedEvents;
   }
 
@@ -53,15 +53,15 @@ export class ConnectionLog {
   get never(): string | undefined {
     const [first, ...others] = this.topics.values();
     if (first === undefined || [first, ...others].some(({ hasStood }) => hasStood)) return undefined;
-    return `never connected: ${first.blind?.message}`;
+    return `never connected: ${first.outage?.message}`;
   }
 
   /** For the summary; a gap that lasts until the end is counted. */
   finish({ wallMs, monotonicMs }: Moment): Pick<WatchSummary, 'gaps' | 'neverConnected'> {
     const neverConnected: { topic: string; message: string }[] = [];
-    for (const [topic, { blind, hasStood }] of this.topics) {
-      if (blind === undefined) continue;
-      const { fromMs, cause, message } = blind;
+    for (const [topic, { outage, hasStood }] of this.topics) {
+      if (outage === undefined) continue;
+      const { fromMs, cause, message } = outage;
       const durationMs = Math.max(0, monotonicMs - fromMs);
       const at = { atMs: wallMs, monotonicMs, fromWallMs: wallMs - durationMs };
       // What never stood has missed nothing: it is said in words of its own.

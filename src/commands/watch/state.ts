@@ -70,7 +70,7 @@ export class Watch {
   seesAll = true;
   /** The bicycle that was seen last. */
   #lastSeen: Bicycle | undefined;
-  /** What was said to leave a state, by UUID: shown with the state that it comes to, or alone when none is heard of. */
+  /** What was said to leave a state, by UUID: shown with the state that it comes to, or alone when none is told. */
   readonly #leaving = new Map<string, { readonly entry: ShownEntry & { type: 'leaving' }; readonly event: Message }>();
   #effects: WatchEffect[] = [];
   #now: Moment;
@@ -154,7 +154,7 @@ export class Watch {
     return { ...entry, before: { state: String(left.state) }, fields: ['state'] };
   }
 
-  /** Shows what left a state before that moment of the monotonic clock, and of which nothing was heard since. */
+  /** Shows what left a state before that moment of the monotonic clock, and of which no message came since. */
   #showLeft(untilMs: number) {
     for (const [uuid, { entry, event }] of this.#leaving) {
       if (event.monotonicMs > untilMs || this.#effects.at(-1)?.type === 'end') continue;
@@ -192,7 +192,7 @@ export class Watch {
     const uuid = uuidOfMessage(envelope);
     if (envelope.sender === 'bicycle') {
       // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
-      const change = this.follower.hear(uuid, message as Bicycle, event);
+      const change = this.follower.merge(uuid, message as Bicycle, event);
       this.#lastSeen = change.after;
       return { entry: entryOf(change), fields: change.after, kind: change.kind };
     }

@@ -63,7 +63,7 @@ export interface Lost extends Happened {
   /** The last sign of life, counted back from `atMs`; undefined while the connection has never stood. */
   readonly lastLifeWallMs: number | undefined;
   /** How long ago that was: since then nothing is known. 0 while the connection has never stood. */
-  readonly blindMs: number;
+  readonly downMs: number;
   /** 1 for the first failure since the connection stood. */
   readonly attempt: number;
   readonly retryInMs: number;
@@ -72,7 +72,7 @@ export interface Lost extends Happened {
 }
 
 /**
- * A time of blindness that is over, reported before the first message after it; or something that arrived and could not be
+ * An outage that is over, reported before the first message after it; or something that arrived and could not be
  * read: then `durationMs` is 0. It ended at `atMs`.
  */
 export interface Gap extends Happened {
@@ -105,7 +105,7 @@ export function eventGap(
 /** The connection stands and a replay has had its chance: who keeps a picture of the world compares it now. */
 export interface Resync extends Happened {
   readonly type: 'resync';
-  /** When the blindness began that is to be made up for; undefined after the very first opening. */
+  /** When the outage began whose changes are to be looked up; undefined after the very first opening. */
   readonly sinceWallMs: number | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface NextTry {
   readonly lastEventId: string;
 }
 
-interface Blindness {
+interface Outage {
   readonly from: Happened;
   readonly cause: Cause;
   readonly message: string;
@@ -49,7 +49,7 @@ export class TopicMachine {
   /** What the connections have said; `retryMs` is 0 when they asked for no pause. */
   #said = { lastEventId: '', retryMs: 0, partialBytes: 0 };
   /** Begins with a loss, and is reported as a gap as soon as it is known whether it was replayed. */
-  #blind: Blindness | undefined;
+  #outage: Outage | undefined;
   /** Since when the next resync has to look. */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
@@ -79,8 +79,8 @@ export class TopicMachine {
     this.#said = { ...this.#said, lastEventId, partialBytes: 0 };
     this.#life = since;
     if (!isReturn) this.#emit({ type: 'resync', ...since, sinceWallMs: undefined });
-    if (this.#blind === undefined) return;
-    this.#wantResync(this.#blind.from);
+    if (this.#outage === undefined) return;
+    this.#wantResync(this.#outage.from);
     if (lastEventId === '') this.#settleGap(false);
   }
 
@@ -100,12 +100,12 @@ export class TopicMachine {
 
   // What was missed
 
-  /** Reports the blindness that ended when the connection came to stand, if there was one. */
+  /** Reports the outage that ended with this connection, if there was one. */
   #settleGap(replayed: boolean) {
-    if (this.#blind === undefined || this.#open === undefined) return;
-    const { cause, message, isCutOff, from } = this.#blind;
+    if (this.#outage === undefined || this.#open === undefined) return;
+    const { cause, message, isCutOff, from } = this.#outage;
     const { since } = this.#open;
-    this.#blind = undefined;
+    this.#outage = undefined;
     const durationMs = elapsedMs(from, since);
     const span = { ...since, fromWallMs: since.atMs - durationMs, durationMs };
     const droppedEvents = isCutOff && !replayed ? 1 : 0;
@@ -140,15 +140,15 @@ export class TopicMachine {
     const attempt = ++this.#failures;
     const now = { wallMs: at.atMs, random: this.#clock.random() };
     const { pauseMs, ...capped } = pauseBeforeReturn(attempt, this.#said.retryMs, ending.answer?.headers, now);
-    const from = this.#blind?.from ?? this.#life;
-    const blindMs = elapsedMs(from ?? at, at);
-    const lastLifeWallMs = from === undefined ? undefined : at.atMs - blindMs;
-    const times = { lastLifeWallMs, blindMs, retryInMs: pauseMs, ...capped };
+    const from = this.#outage?.from ?? this.#life;
+    const downMs = elapsedMs(from ?? at, at);
+    const lastLifeWallMs = from === undefined ? undefined : at.atMs - downMs;
+    const times = { lastLifeWallMs, downMs, retryInMs: pauseMs, ...capped };
     this.#emit({ type: 'lost', ...at, cause, error, attempt, ...times });
     return { inMs: pauseMs, lastEventId: this.#said.lastEventId };
   }
 
-  /** An open connection is lost: the blindness begins at the last sign of life. */
+  /** An open connection is lost: the outage begins at the last sign of life. */
   #lose(since: Happened, ending: ConnectionEnd): Pick<ConnectionEnd, 'cause' | 'error'> {
     const stoodMs = this.#clock.monotonicMs() - since.monotonicMs;
     this.#stoodMs += stoodMs;
@@ -162,7 +162,7 @@ export class TopicMachine {
     const message = `the connection ended in the middle of an event, after ${partialBytes} bytes of it`;
     const isCut = isCutOff && (ending.cause === 'ended' || ending.cause === 'network');
     const { cause, error } = isCut ? { cause: 'cut-off' as const, error: new FleetError('network', message) } : ending;
-    this.#blind = { from: this.#life ?? since, cause, message: error.message, isCutOff };
+    this.#outage = { from: this.#life ?? since, cause, message: error.message, isCutOff };
     return { cause, error };
   }
 

@@ -114,7 +114,7 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
     const words = `${error.message}; whether it was carried out is unknown`;
     return endOf('unknown', { error: withHint(error, error.hint ?? 'look at it before you try again', words) });
   }
-  // The others would hear the same; 405: the service has no such action at all.
+  // The others would get the same answer; 405: the service has no such action at all.
   if (status === 401 || status === 403 || status === 405)
     return endOf('refused', { error, isWell: true, isFatal: true });
   // Still asked to slow down after much patience.

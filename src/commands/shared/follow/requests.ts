@@ -57,16 +57,16 @@ async function readWhole(
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
   // A page was asked for when one came that stood so many before it, at the earliest.
-  const heardAt = [known.heard];
+  const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openSeen(RECENT_ITEMS) })) {
       if (signal.aborted || whole.id !== id) return;
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
       const isLast = page.next === undefined;
-      emit({ type: 'whole-page', id, items, count: page.count, isLast, askedAt: heardAt[0] ?? 0 }, size);
-      heardAt.push(known.heard);
-      if (heardAt.length > PAGES_AHEAD + 2) heardAt.shift();
+      emit({ type: 'whole-page', id, items, count: page.count, isLast, askedAt: mergedAt[0] ?? 0 }, size);
+      mergedAt.push(known.merged);
+      if (mergedAt.length > PAGES_AHEAD + 2) mergedAt.shift();
       await room();
     }
   } catch (thrown) {

@@ -60,7 +60,7 @@ async function waitForToken(context: Context, source: TokenSource, forMs = Numbe
       if (downMs >= forMs) throw new FleetError('network', `no token came: ${error.message}`, { hint: error.hint });
       const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
       const retryInMs = Math.round(Math.min(forMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs));
-      const at = { topic: '', atMs: clock.wallMs(), monotonicMs, lastLifeWallMs: undefined, blindMs: 0 };
+      const at = { topic: '', atMs: clock.wallMs(), monotonicMs, lastLifeWallMs: undefined, downMs: 0 };
       stderr.stream({ type: 'lost', cause: 'token', error, ...at, attempt, retryInMs });
       await sleep(clock, retryInMs, signal);
     }
