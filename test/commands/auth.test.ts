@@ -168,7 +168,9 @@ describe('auth login checks', () => {
       );
       const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
       expect([run.code, await isSaved()]).toEqual([5, false]);
-      expect(run.stderr).toContain(`hint: ${url}/api is where the service answers: use --base-url ${url}/api\n`);
+      expect(run.stderr).toContain(
+        `hint: nothing was saved; the service answers at ${url}/api: use --base-url ${url}/api\n`,
+      );
       const [first, ...others] = asked.map(({ headers }) => headers.authorization);
       expect([first, others.includes(`JWT ${VALID}`)]).toEqual([`JWT ${VALID}`, false]);
     },

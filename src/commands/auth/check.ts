@@ -68,5 +68,5 @@ export async function withPrefixHint(context: Context, place: LoginPlace, thrown
   );
   if (other === undefined) return thrown;
   const address = showAddress(other.address);
-  return withHint(thrown, `${address} is where the service answers: use --base-url ${address}`);
+  return withHint(thrown, `nothing was saved; the service answers at ${address}: use --base-url ${address}`);
 }

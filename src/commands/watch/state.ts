@@ -277,7 +277,8 @@ export class Watch {
     if (bicycle === undefined) return 'no bicycle was seen';
     const fields = (this.plan.until ?? []).map(({ field }) => field).filter((field) => bicycle[field] !== undefined);
     const seen = new Set(fields.length > 0 ? fields : ['state']);
-    return `last seen: ${[...seen].map((field) => `${field}=${String(bicycle[field])}`).join(', ')}`;
+    const values = [...seen].map((field) => `${field}=${String(bicycle[field])}`).join(', ');
+    return `last seen: ${values} (${bicycle.name ?? bicycle.uuid})`;
   }
 
   /** The last step; what was held back is shown first. */
