@@ -1,16 +1,8 @@
 // Which words fit at the cursor of an unfinished line: commands, flags, or the values of one.
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
-import {
-  type CompletionPoint,
-  NOTHING,
-  type Offer,
-  type Offers,
-  offerCommand,
-  offersOf,
-  plain,
-  type Sources,
-} from './completions.js';
+import type { CompletionPoint, Offer, Offers, Sources } from './completions.js';
+import { NOTHING, offerCommand, offersOf, plain } from './completions.js';
 import { flagsOf, followLine, readFlag, takesValue } from './line.js';
 
 /** What fits for the last of the words. */

@@ -71,11 +71,14 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
   const { command } = followLine(program, argv);
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
+  const operands = argv.filter((_, index) => argv[index - 1]?.startsWith('-') !== true);
   const isExcess = error.code === 'commander.excessArguments';
   if (isExcess && argv.includes('-') && command.options.some(({ long }) => long === '--from'))
     return 'to read rows from stdin: --from -';
   const meant = isExcess
-    ? command.options.find(({ long }) => argv.includes(long?.slice(2) ?? ''))?.long
+    ? command.options
+        .map(({ long }) => long ?? '')
+        .find((flag) => operands.includes(flag.slice(2)) && !GRAVE_FLAGS.includes(flag))
     : error.code === 'commander.unknownCommand'
       ? meantCommand(command, word)
       : error.code === 'commander.unknownOption' && meantFlag(command, word);
@@ -101,7 +104,7 @@ function meantFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
   const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
   // A state changes by a transition alone.
-  if (name === '--state' && command.name() === 'edit') return 'act <bicycle> <transition>';
+  if (name === '--state' && pathOf(command).endsWith('bicycles edit')) return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);
   if (known !== undefined && flags.includes(known)) return known;
   // A short word has many neighbours, and what skips a question or goes further is nobody's slip.

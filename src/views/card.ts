@@ -39,6 +39,7 @@ export function drawCard(bicycle: Bicycle, { alerts, changes }: CardContent, opt
   const { paint, width, isWhole } = options;
   const { set, unset } = fieldsOfCard(bicycle, options);
   const state = showState(bicycle.state);
+  if (width !== undefined) state.text = cut(state.text, width - 3);
   const lines = [
     `${paint.bold(cut(showText(bicycle.name).text, Math.max(1, (width ?? 80) - state.text.length - 2)))}  ${paintIn(paint, state.color, state.text)}`,
     '',
@@ -76,5 +77,5 @@ function showField(field: string, value: unknown, { now, isWhole }: RowsOptions)
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));
   if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined)) return uuids.join(', ');
-  return clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
+  return clean(text.length > LONGEST_VALUE_CHARACTERS ? `${text.slice(0, LONGEST_VALUE_CHARACTERS)}…` : text);
 }
