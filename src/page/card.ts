@@ -5,9 +5,9 @@ import { pageFields } from './details.js';
 import { showAge } from './dom.js';
 import { type PageBicycle, pageNameOf } from './fleet.js';
 import { alertItem } from './lists.js';
-import { pageState, stateMark } from './looks.js';
 import type { FieldTexts } from './payload.js';
 import { nowOf, type PageState } from './state.js';
+import { pageState, stateMark } from './state-marks.js';
 import { chargeOf } from './table.js';
 
 export interface PageCardOptions {

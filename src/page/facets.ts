@@ -6,8 +6,8 @@ import { byId, showNumber } from './dom.js';
 import { EVERYTHING, type Filter, isEverything } from './filter.js';
 import { countBy, GROUPS, type Group, UNCHARGED } from './fleet.js';
 import { CHARGE_GROUPS, SILENCE_GROUPS } from './groups.js';
-import { chargeLevel, colourOf, pageState, stateMark } from './looks.js';
 import { nowOf, type PageState } from './state.js';
+import { chargeLevel, colourOf, pageState, stateMark } from './state-marks.js';
 
 export interface FacetsOptions {
   /** The filter is another. */

@@ -5,8 +5,8 @@ import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
 import { unroll } from '../globe/rings.js';
 import { readBlock } from './dom.js';
-import { readColour } from './looks.js';
 import type { Tiles } from './payload.js';
+import { readColour } from './state-marks.js';
 
 export function styleOf(tiles: Tiles | null): StyleSpecification {
   const world = readBlock<Topology<{ countries: GeometryCollection }>>('world');

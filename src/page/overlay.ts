@@ -8,9 +8,9 @@ import type { Town } from '../globe/towns.js';
 import type { PageCluster } from './clusters.js';
 import { showNumber } from './dom.js';
 import { countBy, isPlaced, type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
-import { colourOf, pageState } from './looks.js';
 import { type Points, pointPixels } from './points.js';
 import type { PageState } from './state.js';
+import { colourOf, pageState } from './state-marks.js';
 import { extentOf, viewOf } from './view.js';
 
 type Bubble = ReturnType<typeof bubbleOf>;

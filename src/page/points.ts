@@ -4,8 +4,8 @@
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { worldX } from '../globe/projection.js';
 import { mercatorY, type PageBicycle } from './fleet.js';
-import { LOOKS, readColour } from './looks.js';
 import { OUTLINES, pageLookOf } from './outlines.js';
+import { LOOKS, readColour } from './state-marks.js';
 import { extentOf, viewOf } from './view.js';
 
 /** What a vertex of the buffer holds, and how many floats of it. */

@@ -4,8 +4,8 @@ import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { oncePerFrame, showAge, showNumber } from './dom.js';
 import type { SortField } from './filter.js';
 import { type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
-import { chargeLevel, pageState, stateMark } from './looks.js';
 import { nowOf, type PageState } from './state.js';
+import { chargeLevel, pageState, stateMark } from './state-marks.js';
 
 export interface TableOptions {
   readonly container: HTMLElement;

@@ -1,16 +1,7 @@
 // The alerts of the fleet: how they read, and how they are raised, changed and acted on (interface.md sections 2.2 to 2.4 and 3.2).
 import { ALERT_ACTIONS, type Alert } from '../api/alert.js';
-import {
-  type AlertRow,
-  type BicycleRow,
-  linkTo,
-  nextMoment,
-  type ServedAlert,
-  type ServedFleet,
-  serialise,
-  timeText,
-  type Zone,
-} from './fleet.js';
+import type { AlertRow, BicycleRow, ServedAlert, ServedFleet, Zone } from './fleet.js';
+import { linkTo, nextMoment, serialise, timeText } from './fleet.js';
 
 export type ServedAlertAction = (typeof ALERT_ACTIONS)[number];
 

@@ -4,27 +4,12 @@ import { checkAccept, JSON_MEDIA_TYPES } from './accept.js';
 import { actOnAlert, availableAlertActions } from './alerts.js';
 import { addBicycleRoutes } from './bicycles.js';
 import { addDirectoryRoutes } from './directory.js';
-import {
-  type AddRoute,
-  type ApiRequest,
-  answerList,
-  answerText,
-  type Handlers,
-  readObject,
-  type ServedApiOptions,
-} from './exchange.js';
+import type { AddRoute, ApiRequest, Handlers, ServedApiOptions } from './exchange.js';
+import { answerList, answerText, readObject } from './exchange.js';
 import { type AlertRow, serialise } from './fleet.js';
 import { createLists } from './lists.js';
-import {
-  answerOf,
-  htmlPage,
-  refuseAction,
-  refuseField,
-  refuseMethod,
-  refuseRole,
-  refuseUnknown,
-  type ServedAnswer,
-} from './problem.js';
+import type { ServedAnswer } from './problem.js';
+import { answerOf, htmlPage, refuseAction, refuseField, refuseMethod, refuseRole, refuseUnknown } from './problem.js';
 import { isAlertVisible, selectAlerts } from './selection.js';
 import { type Exchange, sendAnswer } from './server.js';
 import type { Viewer } from './token.js';

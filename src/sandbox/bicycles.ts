@@ -1,26 +1,10 @@
 // The routes of bicycles: lists, creation, edits, transitions and their history (interface.md sections 4.1 to 4.4).
 import { TRANSITIONS } from '../api/transitions.js';
 import { readEdit, readNewBicycle } from './bodies.js';
-import {
-  type AddRoute,
-  type ApiRequest,
-  answerList,
-  answerText,
-  type Handler,
-  NOTHING,
-  readObject,
-  type ServedApiOptions,
-} from './exchange.js';
-import {
-  type BicycleRow,
-  changeBicycle,
-  createBicycle,
-  historyOf,
-  removeBicycle,
-  runTransition,
-  type ServedFleet,
-  serialise,
-} from './fleet.js';
+import type { AddRoute, ApiRequest, Handler, ServedApiOptions } from './exchange.js';
+import { answerList, answerText, NOTHING, readObject } from './exchange.js';
+import type { BicycleRow, ServedFleet } from './fleet.js';
+import { changeBicycle, createBicycle, historyOf, removeBicycle, runTransition, serialise } from './fleet.js';
 import { distanceToMiddle } from './geometry.js';
 import { createLists } from './lists.js';
 import { refuseAction, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';

@@ -1,12 +1,6 @@
 // What a running service was observed to offer beside bicycles and alerts: organizations, zones, models, locks, users, and log-in.
-import {
-  type AddRoute,
-  type ApiRequest,
-  answerList,
-  answerText,
-  readObject,
-  type ServedApiOptions,
-} from './exchange.js';
+import type { AddRoute, ApiRequest, ServedApiOptions } from './exchange.js';
+import { answerList, answerText, readObject } from './exchange.js';
 import { linkTo, type ServedFleet } from './fleet.js';
 import { refuse, refuseUnknown, type ServedAnswer } from './problem.js';
 import type { Role, Viewer } from './token.js';

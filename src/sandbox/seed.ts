@@ -17,6 +17,8 @@ import {
   type Zone,
 } from './fleet.js';
 import { numberFrom, wrapLongitude } from './geometry.js';
+import type { City } from './names.js';
+import { CITIES, DESCRIPTIONS, GIVEN_NAMES, MODEL_NAMES, ORGANIZATION_NAMES, UNUSUAL_NAMES } from './names.js';
 import {
   createRandom,
   findFrom,
@@ -29,15 +31,6 @@ import {
   randomUuid,
 } from './random.js';
 import type { SandboxState } from './transitions.js';
-import {
-  CITIES,
-  type City,
-  DESCRIPTIONS,
-  GIVEN_NAMES,
-  MODEL_NAMES,
-  ORGANIZATION_NAMES,
-  UNUSUAL_NAMES,
-} from './words.js';
 
 const DAY_MICROSECONDS = 86_400_000_000;
 const MINUTE_MICROSECONDS = 60_000_000;

@@ -2,16 +2,8 @@
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import { changeAlert, raiseAlert } from './alerts.js';
-import {
-  type BicycleRow,
-  changeBicycle,
-  historyOf,
-  type Publication,
-  runTransition,
-  type ServedAlert,
-  type ServedBicycle,
-  type ServedFleet,
-} from './fleet.js';
+import type { BicycleRow, Publication, ServedAlert, ServedBicycle, ServedFleet } from './fleet.js';
+import { changeBicycle, historyOf, runTransition } from './fleet.js';
 import type { ServedTransition } from './transitions.js';
 
 export function createSteering(

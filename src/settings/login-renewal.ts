@@ -2,9 +2,9 @@
 
 import { postForToken } from '../api/login.js';
 import { FleetError, messageOf } from '../errors.js';
+import { readExpiry, readToken } from './parse-token.js';
 import { renewToken, type StoredToken } from './store.js';
 import { TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace, type TokenReader } from './token-place.js';
-import { readExpiry, readToken } from './token-text.js';
 
 /** How long a token is good that had ended by this machine's clock when it came. */
 const LEAST_LIFE_MS = 60_000;

@@ -3,8 +3,8 @@
 import { configError, lastingError } from '../errors.js';
 import { hideJwts } from '../system/secrets.js';
 import { describeEnd, readShellLines, runShell } from '../system/shell.js';
+import { readExpiry, readToken } from './parse-token.js';
 import { TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace, type TokenReader } from './token-place.js';
-import { readExpiry, readToken } from './token-text.js';
 
 /** A line of its stderr that is longer is passed on in parts. */
 const LINE_LIMIT_CHARACTERS = 10_000;

@@ -4,19 +4,13 @@ import { asFleetError, configError, lastingError, reasonOf } from '../errors.js'
 import type { Tokens } from '../http/types.js';
 import { every } from '../system/clock.js';
 import { openRenewal } from './login-renewal.js';
+import { readExpiry, readToken } from './parse-token.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { loadProfiles, loadTokens, type Stored, type StoredToken } from './store.js';
-import {
-  findTokenPlace,
-  missingToken,
-  TOKEN_LIMIT_BYTES,
-  type TokenInput,
-  type TokenPlace,
-  type TokenReader,
-} from './token-place.js';
-import { readExpiry, readToken } from './token-text.js';
+import type { TokenInput, TokenPlace, TokenReader } from './token-place.js';
+import { findTokenPlace, missingToken, TOKEN_LIMIT_BYTES } from './token-place.js';
 
-export { affiliationsOf, organizationsOf, parseToken, readClaims, readExpiry } from './token-text.js';
+export { affiliationsOf, organizationsOf, parseToken, readClaims, readExpiry } from './parse-token.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
 export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {

@@ -5,6 +5,7 @@ import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { NO_PAINT, type Paint } from '../terminal/colour.js';
+import { count } from '../terminal/count.js';
 import type { Shape } from '../terminal/formats.js';
 import { drawBar } from '../terminal/progress.js';
 import { showDuration } from '../terminal/time.js';
@@ -13,8 +14,8 @@ import { ALERTS } from './alert.js';
 import { BICYCLES, lookOf } from './bicycle.js';
 import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-help.js';
 import { drawCard } from './card.js';
+import type { WatchCounts } from './connection.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
-import { count, type WatchCounts } from './stream.js';
 import { changeLine, type ShownEntry, showClock } from './watch.js';
 
 /** What can be seen at once. */

@@ -7,7 +7,7 @@ import { configError, reasonOf, usageError } from '../../errors.js';
 import { isLoopback } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/config-folder.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
-import { count } from '../../views/stream.js';
+import { count } from '../../terminal/count.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import type { Session } from '../shared/follow/loop.js';
 import { chooseLines } from '../shared/follow/print.js';

@@ -1,7 +1,8 @@
 // What following alerts says on stderr: failures and returns once each, what --exec prints, a summary at the end.
 
+import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
-import { count, errorFields, showCapped, type WatchEnd } from '../../views/stream.js';
+import { errorFields, showCapped, type WatchEnd } from '../../views/connection.js';
 import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { AlertsEffect, Show } from './events.js';
 import type { AlertCounts } from './state.js';

@@ -13,21 +13,13 @@ import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
 import { doublingPauseMs, type Moment } from '../../system/clock.js';
 import { textOf } from '../../terminal/values.js';
-import { iso } from '../../views/stream.js';
+import { iso } from '../../views/connection.js';
 import type { End } from '../shared/follow/loop.js';
 import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { type AlertItem, alertVersionOf, lastMsOf, type Source } from './known.js';
-import {
-  addPage,
-  CLOCK_MARGIN_MS,
-  type ListReading,
-  type Order,
-  oldestFirst,
-  readDownTo,
-  startReading,
-  topOf,
-} from './reading.js';
+import type { ListReading, Order } from './reading.js';
+import { addPage, CLOCK_MARGIN_MS, oldestFirst, readDownTo, startReading, topOf } from './reading.js';
 import type { Marks, Memory } from './state-file.js';
 import { readPushed } from './webhook-payload.js';
 

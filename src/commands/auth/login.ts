@@ -5,14 +5,9 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { parseAddress, showAddress } from '../../settings/keys.js';
-import {
-  profileFlag,
-  refusePlainHttp,
-  requireBaseUrl,
-  resolveSettings,
-  type Setting,
-  type Settings,
-} from '../../settings/resolve.js';
+import { readToken } from '../../settings/parse-token.js';
+import type { Setting, Settings } from '../../settings/resolve.js';
+import { profileFlag, refusePlainHttp, requireBaseUrl, resolveSettings } from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import {
   checkProfileName,
@@ -27,7 +22,6 @@ import {
 } from '../../settings/store.js';
 import { organizationsOf, readExpiry } from '../../settings/token.js';
 import { findTokenPlace } from '../../settings/token-place.js';
-import { readToken } from '../../settings/token-text.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';

@@ -8,10 +8,10 @@ import { carryOut } from '../shared/bulk/carry-out.js';
 import { lookUpCreations } from '../shared/bulk/created.js';
 import type { BulkPlan, ChangeOptions, Creation, Task } from '../shared/bulk/plan.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
+import { readNewBicycles } from './create-rows.js';
 import { keyOfBody } from './edit-change.js';
 import { type FieldFlags, readBicycleFields, refuseFlags, textsOf } from './fields.js';
 import { printAnswer } from './get.js';
-import { readNewBicycles } from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions, FieldFlags {
   /** A file, or `-` for stdin. */

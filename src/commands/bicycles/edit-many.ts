@@ -8,15 +8,8 @@ import { usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { ACTIONS } from '../../views/action.js';
 import { badLine, parseRows, type TargetRow } from '../shared/input/targets.js';
-import {
-  type BicycleFields,
-  carryOutEdits,
-  EDITED_TEXTS,
-  type Edit,
-  type EditOptions,
-  prepareEdit,
-  readValue,
-} from './edit-change.js';
+import type { BicycleFields, Edit, EditOptions } from './edit-change.js';
+import { carryOutEdits, EDITED_TEXTS, prepareEdit, readValue } from './edit-change.js';
 import { isField, refuseFlags } from './fields.js';
 
 /** Fields that only the service sets: a list that was exported and edited has them too. */

@@ -8,15 +8,8 @@ import { canAsk } from '../../terminal/prompt.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
 import { describe } from '../shared/list/pick-one.js';
-import {
-  carryOutEdits,
-  type Edit,
-  type EditOptions,
-  METHOD_NOT_SERVED,
-  prepareEdit,
-  readValue,
-  SUBJECT,
-} from './edit-change.js';
+import type { Edit, EditOptions } from './edit-change.js';
+import { carryOutEdits, METHOD_NOT_SERVED, prepareEdit, readValue, SUBJECT } from './edit-change.js';
 import { refuseFlags, textsOf } from './fields.js';
 import { findBicycle } from './find.js';
 import { printAnswer } from './get.js';

@@ -9,8 +9,8 @@ import { loadStored, type Stored } from '../../settings/store.js';
 import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
 import { statIfThere } from '../../settings/trust.js';
 import { quoteForShell, setVariables } from '../../system/shell-words.js';
+import { count } from '../../terminal/count.js';
 import { age } from '../../terminal/time.js';
-import { count } from '../../views/stream.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
 /** What is known once the settings were looked at: what is refused of them has its default. */

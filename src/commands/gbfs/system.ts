@@ -5,14 +5,8 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { readInput } from '../../terminal/stdin.js';
-import {
-  type FeedVersion,
-  NEEDED_FIELDS,
-  SYSTEM_FIELDS,
-  SYSTEM_NAMES,
-  type System,
-  type SystemName,
-} from './system-fields.js';
+import type { FeedVersion, System, SystemName } from './system-fields.js';
+import { NEEDED_FIELDS, SYSTEM_FIELDS, SYSTEM_NAMES } from './system-fields.js';
 
 const LONGEST_FIELD_CHARACTERS = 1000;
 const LONGEST_SHOWN_CHARACTERS = 80;

@@ -3,9 +3,10 @@
 import type { Context } from '../../context.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import type { Follower } from '../../follower/follower.js';
+import { count } from '../../terminal/count.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
-import { count, errorFields } from '../../views/stream.js';
+import { errorFields } from '../../views/connection.js';
 import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 
 export type Counters = ReturnType<typeof openCounters>;

@@ -3,14 +3,8 @@
 import type { Context } from '../../context.js';
 import { messageOf, usageError } from '../../errors.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import {
-  parseFault,
-  parseWebhookUrl,
-  type Recorded,
-  type Sandbox,
-  type SandboxOptions,
-  startSandbox,
-} from '../../sandbox/index.js';
+import type { Recorded, Sandbox, SandboxOptions } from '../../sandbox/index.js';
+import { parseFault, parseWebhookUrl, startSandbox } from '../../sandbox/index.js';
 import { findPlace, type SettingsFolder } from '../../settings/config-folder.js';
 import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';

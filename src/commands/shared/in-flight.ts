@@ -3,7 +3,7 @@
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { count as countOf } from '../../views/stream.js';
+import { count as countOf } from '../../terminal/count.js';
 
 /** How long what is in flight may take after the first signal, which ends the program within two seconds (cli.md section 4, promise 8). */
 const GRACE_MS = 1000;

@@ -3,7 +3,7 @@
 import type { Gap, Lost, StreamEvent } from '../../http/stream/events.js';
 import type { Moment } from '../../system/clock.js';
 import type { BoardConnection } from '../../views/board-help.js';
-import type { WatchSummary } from '../../views/stream.js';
+import type { WatchSummary } from '../../views/connection.js';
 
 interface TopicConnection extends BoardConnection {
   readonly hasStood: boolean;

@@ -2,7 +2,8 @@
 
 import type { Report } from '../../follower/events.js';
 import { showDuration } from '../../terminal/time.js';
-import { describeFound, errorFields, iso, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
+import type { WatchSummary } from '../../views/connection.js';
+import { describeFound, errorFields, iso, summaryLines, summaryRecord } from '../../views/connection.js';
 import type { ShownEntry } from '../../views/watch.js';
 import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { WatchPlan } from './plan.js';

@@ -13,7 +13,7 @@ import { MemoryStore } from '../../follower/memory-store.js';
 import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { Moment } from '../../system/clock.js';
-import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
+import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/connection.js';
 import { namesChange, type ShownEntry } from '../../views/watch.js';
 import type { Stop } from '../shared/follow/ending.js';
 import type { CommonEffect } from '../shared/follow/loop.js';
@@ -276,9 +276,8 @@ export class Watch {
     const bicycle = this.#lastSeen;
     if (bicycle === undefined) return 'no bicycle was seen';
     const fields = (this.plan.until ?? []).map(({ field }) => field).filter((field) => bicycle[field] !== undefined);
-    const seen = new Set(fields.length > 0 ? fields : ['state']);
-    const values = [...seen].map((field) => `${field}=${String(bicycle[field])}`).join(', ');
-    return `last seen: ${values} (${bicycle.name ?? bicycle.uuid})`;
+    const seen = fields.length > 0 ? [...new Set(fields)] : ['state'];
+    return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
 
   /** The last step; what was held back is shown first. */

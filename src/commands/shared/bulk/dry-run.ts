@@ -2,8 +2,8 @@
 
 import type { Context } from '../../../context.js';
 import { clean } from '../../../terminal/clean.js';
+import { count } from '../../../terminal/count.js';
 import { chooseListFormat } from '../../../terminal/list.js';
-import { count } from '../../../views/stream.js';
 import type { JournalEntry } from './journal-records.js';
 import type { BulkPlan } from './plan.js';
 import { sortTasks } from './sort-tasks.js';

@@ -1,7 +1,7 @@
 // The second half of a resumed run: waits until nothing can arrive any more, then decides what an earlier run left in doubt.
 
 import { sleep } from '../../../system/clock.js';
-import { count } from '../../../views/stream.js';
+import { count } from '../../../terminal/count.js';
 import { resultOf } from './answer.js';
 import type { UnknownChoice } from './flags.js';
 import type { DecidedDoubt, Doubt, Turn } from './plan.js';

@@ -3,7 +3,7 @@
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
 import { ReaderStopped } from '../../../terminal/delivery.js';
-import type { WatchEnd } from '../../../views/stream.js';
+import type { WatchEnd } from '../../../views/connection.js';
 import type { Condition } from '../list/where.js';
 
 /** Why requests and jq are stopped at the end. */

@@ -6,7 +6,7 @@ import type { FleetError } from '../../../errors.js';
 import type { Lost, StreamEvent } from '../../../http/stream/events.js';
 import { wrap } from '../../../terminal/cells.js';
 import { clean, escapeJson } from '../../../terminal/clean.js';
-import { iso, streamLine, streamRecord } from '../../../views/stream.js';
+import { iso, streamLine, streamRecord } from '../../../views/connection.js';
 import { showClock } from '../../../views/watch.js';
 
 /** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */

@@ -4,15 +4,8 @@ import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-
 import { wholeUuid } from '../../../api/links.js';
 import type { Resource, Vocabulary } from '../../../api/resource.js';
 import { createOption } from '../../../cli/command.js';
-import {
-  MODELS,
-  type Offers,
-  ORGANIZATIONS,
-  offerColumns,
-  plain,
-  withOffers,
-  ZONES,
-} from '../../../cli/completions.js';
+import type { Offers } from '../../../cli/completions.js';
+import { MODELS, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../../cli/completions.js';
 import { ordering, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
 import { OFFLINE, readTo, TO } from '../mirror-flags.js';

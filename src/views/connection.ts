@@ -3,6 +3,7 @@
 import type { ErrorKind, FleetError } from '../errors.js';
 import type { Gap, StreamEvent } from '../http/stream/events.js';
 import { clean } from '../terminal/clean.js';
+import { count } from '../terminal/count.js';
 import { showDuration } from '../terminal/time.js';
 import { showClock } from './watch.js';
 
@@ -142,11 +143,6 @@ export function describeFound(changes: number, unknown: number, gone: number): s
 /** A number with its noun and what became of them; nothing for none. */
 function countSome(number: number, one: string, what: string): string[] {
   return number === 0 ? [] : [`${count(number, one)} ${what}`];
-}
-
-/** A number with its noun. */
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
 }
 
 /** The summary for people: one line, then one for each gap. */
