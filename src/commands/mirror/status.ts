@@ -97,7 +97,7 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
     ...writersOf(status, now).map((line) => ['writer', line]),
     ['list', listRead(report.list_read, now)],
     ['bicycles', `${bicycles}${gone === 0 ? '' : `, and ${gone} that are gone`}`],
-    ['alerts', String(alerts)],
+    ['alerts', status.hasAlerts ? String(alerts) : `${alerts}, not read to the end yet`],
     ['changes', `${recorded}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
     ['gaps', gaps === 0 ? 'none' : `${gaps}, ${status.openGaps.length || 'none'} open`],
     ...report.gaps.map((gap) => ['', describeGap(gap)]),
