@@ -69,16 +69,15 @@ const TOKEN_HINT =
 /** The hint for a usage error of commander's. */
 export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
   if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
-  const { command } = followLine(program, argv);
+  const { command, operands } = followLine(program, argv);
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
-  const operands = argv.filter((_, index) => argv[index - 1]?.startsWith('-') !== true);
   const isExcess = error.code === 'commander.excessArguments';
   if (isExcess && argv.includes('-') && command.options.some(({ long }) => long === '--from'))
     return 'to read rows from stdin: --from -';
   const meant = isExcess
-    ? command.options
-        .map(({ long }) => long ?? '')
-        .find((flag) => operands.includes(flag.slice(2)) && !GRAVE_FLAGS.includes(flag))
+    ? operands
+        .map((operand) => `--${operand}`)
+        .find((flag) => command.options.some(({ long }) => long === flag) && !GRAVE_FLAGS.includes(flag))
     : error.code === 'commander.unknownCommand'
       ? meantCommand(command, word)
       : error.code === 'commander.unknownOption' && meantFlag(command, word);

@@ -241,8 +241,8 @@ export class KnownFleet {
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
     // Known from a list that came after the last sign of life: it may hold the change that no message told.
-    const isSwallowed =
-      entry.isSilent && entry.touchedMs > mark.fromMs && (latestMs === undefined || latestMs >= mark.modifiedMs);
+    const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
+    const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
     const isChange = fields.length > 0 || isSwallowed || isBack;
     const isSaidAgain = fields.length === 0 && modifiedMs === entry.modifiedMs;
@@ -263,7 +263,8 @@ export class KnownFleet {
     const change: Change | undefined = isChange
       ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
       : undefined;
-    const isUncertain = isSwallowed && latestMs === undefined;
+    // By the machine's date alone, which may be ahead, nothing stayed as it was.
+    const isUncertain = isUnseen && (latestMs === undefined || (!isChange && !mark.isProven));
     return { change, isUnknown: isUncertain, isUncertain, isStale };
   }
 

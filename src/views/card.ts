@@ -44,7 +44,9 @@ export function drawCard(bicycle: Bicycle, { alerts, changes }: CardContent, opt
     `${paint.bold(cut(showText(bicycle.name).text, Math.max(1, (width ?? 80) - state.text.length - 2)))}  ${paintIn(paint, state.color, state.text)}`,
     '',
     drawList(set, isWhole === true ? undefined : width).trimEnd(),
-    ...(unset.length === 0 ? [] : wrap(`Not set: ${unset.join(', ')}`, width, '  ').map((line) => paint.dim(line))),
+    ...(unset.length === 0
+      ? []
+      : wrap(`Not set: ${unset.join(', ')}`, width, '  ').map((line) => paint.dim(cut(line, width ?? line.length)))),
   ];
   if (alerts?.length === 0) lines.push('', paint.dim('No alerts.'));
   else if (alerts !== undefined)

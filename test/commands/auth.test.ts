@@ -322,36 +322,32 @@ describe('a refused token', () => {
   });
 });
 
-describe('auth logout', () => {
-  it('forgets the token, may be repeated, and names what still gives one', async () => {
-    await fleet('auth login --with-token', { stdin: 'one' });
-    expect(await fleet('auth logout')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: `removed the stored token of profile "default" from ${folder}/credentials.json\n`,
-    });
-    const again = await fleet('auth logout', { env: { FLEET_TOKEN_COMMAND: 'echo x' } });
-    expect(again).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'profile "default" has no stored token\na token still comes from: FLEET_TOKEN_COMMAND\n',
-    });
-    expect((await fleet('auth token')).code).toBe(3);
+it('auth logout: forgets the token, may be repeated, and names what still gives one', async () => {
+  await fleet('auth login --with-token', { stdin: 'one' });
+  expect(await fleet('auth logout')).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: `removed the stored token of profile "default" from ${folder}/credentials.json\n`,
   });
+  const again = await fleet('auth logout', { env: { FLEET_TOKEN_COMMAND: 'echo x' } });
+  expect(again).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'profile "default" has no stored token\na token still comes from: FLEET_TOKEN_COMMAND\n',
+  });
+  expect((await fleet('auth token')).code).toBe(3);
 });
 
-describe('auth token', () => {
-  it('prints the token in use', async () => {
-    expect(await fleet('auth token', { env: { FLEET_TOKEN: 'JWT abc' } })).toEqual({
-      code: 0,
-      stdout: 'abc\n',
-      stderr: '',
-    });
-    expect(await fleet('auth token')).toEqual({
-      code: 3,
-      stdout: '',
-      stderr: 'error: no access token for profile "default"\nhint: run "fleet auth login" or set FLEET_TOKEN\n',
-    });
+it('auth token: prints the token in use', async () => {
+  expect(await fleet('auth token', { env: { FLEET_TOKEN: 'JWT abc' } })).toEqual({
+    code: 0,
+    stdout: 'abc\n',
+    stderr: '',
+  });
+  expect(await fleet('auth token')).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: 'error: no access token for profile "default"\nhint: run "fleet auth login" or set FLEET_TOKEN\n',
   });
 });
 

@@ -190,10 +190,8 @@ describe('config list', () => {
   });
 });
 
-describe('config path', () => {
-  it('prints the path, whether the file is there or not, broken or not', async () => {
-    expect(await fleet('config path')).toEqual({ code: 0, stdout: `${folder}/config.json\n`, stderr: '' });
-    await writeFile(join(folder, 'config.json'), '{');
-    expect((await fleet('config path')).stdout).toBe(`${folder}/config.json\n`);
-  });
+it('config path: prints the path, whether the file is there or not, broken or not', async () => {
+  expect(await fleet('config path')).toEqual({ code: 0, stdout: `${folder}/config.json\n`, stderr: '' });
+  await writeFile(join(folder, 'config.json'), '{');
+  expect((await fleet('config path')).stdout).toBe(`${folder}/config.json\n`);
 });

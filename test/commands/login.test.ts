@@ -240,40 +240,38 @@ it('the token_command of the guide logs in to such a service', async () => {
   expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
 });
 
-describe('a renewal', () => {
-  it('is due again and again while one command runs, and no more once it is over', async () => {
-    const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
-    await logIn(baseUrl);
-    const over = new AbortController();
-    const timers: { inMs: number; action: () => void }[] = [];
-    const clock: Clock = {
-      ...systemClock(() => nowMs),
-      after: (inMs, action) => {
-        if (inMs !== CHECK_EVERY_MS) return systemClock().after(inMs, action);
-        const timer = { inMs, action };
-        timers.push(timer);
-        return () => void timers.splice(timers.indexOf(timer), 1);
-      },
-    };
-    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-    const world = { ...streams, env: { FLEET_CONFIG_DIR: folder }, signals: new EventEmitter(), clock };
-    const signals = { signal: over.signal, urgentSignal: over.signal, leaveSignals() {} };
-    const io = openIo(world, { noColor: true, isJson: false, clock });
-    const { context, close } = openContext(world, io, {}, signals);
-    const source = await context.token();
-    await source.get();
-    for (let round = 1; round <= 20; round++) {
-      for (const minutes of [14, 1]) {
-        nowMs += minutes * MINUTE_MS;
-        timers.shift()?.action();
-        const times = minutes === 14 ? round - 1 : round;
-        await vi.waitFor(() => expect([renewals(requests).length, timers.length]).toEqual([times, 1]), 10_000);
-      }
+it('a renewal: is due again and again while one command runs, and no more once it is over', async () => {
+  const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
+  await logIn(baseUrl);
+  const over = new AbortController();
+  const timers: { inMs: number; action: () => void }[] = [];
+  const clock: Clock = {
+    ...systemClock(() => nowMs),
+    after: (inMs, action) => {
+      if (inMs !== CHECK_EVERY_MS) return systemClock().after(inMs, action);
+      const timer = { inMs, action };
+      timers.push(timer);
+      return () => void timers.splice(timers.indexOf(timer), 1);
+    },
+  };
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const world = { ...streams, env: { FLEET_CONFIG_DIR: folder }, signals: new EventEmitter(), clock };
+  const signals = { signal: over.signal, urgentSignal: over.signal, leaveSignals() {} };
+  const io = openIo(world, { noColor: true, isJson: false, clock });
+  const { context, close } = openContext(world, io, {}, signals);
+  const source = await context.token();
+  await source.get();
+  for (let round = 1; round <= 20; round++) {
+    for (const minutes of [14, 1]) {
+      nowMs += minutes * MINUTE_MS;
+      timers.shift()?.action();
+      const times = minutes === 14 ? round - 1 : round;
+      await vi.waitFor(() => expect([renewals(requests).length, timers.length]).toEqual([times, 1]), 10_000);
     }
-    expect([source.isRenewable, readExpiry(await source.get())]).toEqual([true, nowMs + 30 * MINUTE_MS]);
-    await close();
-    expect(timers).toEqual([]);
-  });
+  }
+  expect([source.isRenewable, readExpiry(await source.get())]).toEqual([true, nowMs + 30 * MINUTE_MS]);
+  await close();
+  expect(timers).toEqual([]);
 });
 
 it('a text that looks like a token is quoted nowhere', async () => {

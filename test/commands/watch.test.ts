@@ -177,9 +177,7 @@ describe('ends', () => {
     const { organization, uuid } = find('available');
     const got = await watch(
       [organization, '--bicycle', uuid, '--until', 'state=available', '--for', '2s', '--resync-pages', '0'],
-      {
-        onOpen: () => sandbox().act(uuid, 'rent'),
-      },
+      { onOpen: () => sandbox().act(uuid, 'rent') },
     );
     // What it leaves and what it comes to is one line.
     expect(got.stdout).toMatch(/^\S+ {2}.* {2}available -> rented {2}.*\n$/);

@@ -55,15 +55,13 @@ describe('an ordering', () => {
   });
 });
 
-describe('--name', () => {
-  test('finds by name, sends it as the name, and drops what a service found by its own rules', async () => {
-    const [one, two, three] = sandbox().bicycles();
-    sandbox().changeBicycle(one?.uuid ?? '', { name: 'Zoq 1' });
-    sandbox().changeBicycle(two?.uuid ?? '', { name: 'zoq' });
-    sandbox().changeBicycle(three?.uuid ?? '', { name: 'Other', serial_number: 'zoq-77' });
-    const run = await list('--name', 'ZOQ');
-    expect(run.stdout.trimEnd().split('\n').sort()).toEqual([one?.uuid, two?.uuid].sort());
-    expect(run.stderr).toBe('');
-    expect(sandbox().requests.at(-1)?.url).toContain('name=ZOQ&query=ZOQ');
-  });
+test('--name: finds by name, sends it as the name, and drops what a service found by its own rules', async () => {
+  const [one, two, three] = sandbox().bicycles();
+  sandbox().changeBicycle(one?.uuid ?? '', { name: 'Zoq 1' });
+  sandbox().changeBicycle(two?.uuid ?? '', { name: 'zoq' });
+  sandbox().changeBicycle(three?.uuid ?? '', { name: 'Other', serial_number: 'zoq-77' });
+  const run = await list('--name', 'ZOQ');
+  expect(run.stdout.trimEnd().split('\n').sort()).toEqual([one?.uuid, two?.uuid].sort());
+  expect(run.stderr).toBe('');
+  expect(sandbox().requests.at(-1)?.url).toContain('name=ZOQ&query=ZOQ');
 });

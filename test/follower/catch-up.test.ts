@@ -172,3 +172,14 @@ test('a list that is older than what was pushed is read again, twice at most, an
   gap(50, [item('a', 5, 'lost'), ...FLEET.slice(1)], 60);
   expect(reports()[2]).toMatchObject({ isComplete: true });
 });
+
+test('by a date that is ahead nothing shows that what a first reading, which failed, has shown stayed as it was', () => {
+  const { step, answer, reports } = open();
+  const list = [item('a', -3_594, 'rented'), item('b', -3_620)];
+  step({ type: 'blind', fromMs: 5_000 }, 5);
+  const [{ id = 0 } = {}] = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 20) as { id?: number }[];
+  step({ type: 'page', id, page: pageOf(list, false) }, 20);
+  step({ type: 'failed', id, error: new FleetError('network', 'cut') }, 21);
+  answer(step({ type: 'tick' }, 60), list, 60);
+  expect(reports()).toMatchObject([{ isComplete: false, unknown: 2 }]);
+});

@@ -10,9 +10,7 @@ import { isLong } from '../support/often.js';
 
 const cleanText = () =>
   fc
-    .array(fc.oneof(fc.string({ unit: 'grapheme' }), anyText(), fc.constantFrom(...NAUGHTY)), {
-      maxLength: 4,
-    })
+    .array(fc.oneof(fc.string({ unit: 'grapheme' }), anyText(), fc.constantFrom(...NAUGHTY)), { maxLength: 4 })
     .map((texts) => clean(texts.join('')));
 
 const segmenter = new Intl.Segmenter();
