@@ -38,7 +38,7 @@ export async function showMirrorStatus(context: Context, { to }: { to?: MirrorAd
   const isOnlyOld = isWhole && openGaps.length === 0 && asOfMs !== undefined && !status.isWritten;
   throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`, {
     hint: isOnlyOld
-      ? `its bicycles are complete as of ${wholeSeconds(utcOfMs(asOfMs))}, when its last writer ended; to keep it current: fleet mirror run`
+      ? `its bicycles are complete as of ${wholeSeconds(utcOfMs(asOfMs))}; to keep it current: fleet mirror run`
       : undefined,
   });
 }
@@ -95,7 +95,7 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
     ['status', status.isCurrent ? 'current' : `not current: ${reasonOf(status)}`],
     ['as of', report.as_of === null ? '-' : timeAndAge(report.as_of, now)],
     ...writersOf(status, now).map((line) => ['writer', line]),
-    ['list', listRead(report.list_read, now)],
+    ['list', listRead(report, now)],
     ['bicycles', `${bicycles}${gone === 0 ? '' : `, and ${gone} that are gone`}`],
     ['alerts', status.hasAlerts ? String(alerts) : `${alerts}, not read to the end yet`],
     ['changes', `${recorded}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
@@ -114,8 +114,8 @@ function writersOf({ writers }: MirrorStatus, now: number): string[] {
 }
 
 /** When the whole list was last read, and how many bicycles the service counted then. */
-function listRead(read: Report['list_read'], now: number): string {
-  if (read === null) return 'first reading not complete';
+function listRead({ list_read: read, whole }: Report, now: number): string {
+  if (read === null) return whole ? 'its organizations were read apart' : 'first reading not complete';
   const counted = read.count === null ? '' : `, ${read.count} bicycles counted by the service`;
   return `last complete reading ${timeAndAge(read.at, now)}${counted}`;
 }
