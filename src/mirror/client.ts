@@ -33,7 +33,10 @@ export function openMirrorClient(mirror: Mirror): MirrorClient {
   return {
     ...{ mirror, asked },
     baseUrl: new URL(baseUrl ?? 'http://localhost/'),
-    send: (request) => sendOne(database, request),
+    send(request) {
+      asked.add(request.path);
+      return sendOne(database, request);
+    },
     probe: async (request) => refuse(request),
     preview: refuse,
     pages<T>(request: HttpRequest, options: PageOptions = {}) {
