@@ -179,7 +179,7 @@ const ROOM_LINES: Record<string, number> = {
   'src/http/*.ts': 1_450,
   'src/http/stream': 547,
   'src/json': 241,
-  'src/mirror': 1_901,
+  'src/mirror': 1_903,
   'src/page': 1_693,
   'src/sandbox': 2_421,
   'src/settings': 942,

@@ -18,8 +18,10 @@ function conditionOf(lease: Lease, now: string) {
   const isWritten = isAlive(lease, now);
   // The time before its first batch is recorded as a gap with that batch.
   const isStarting = isWritten && state?.owner !== owner;
-  const heardMs = isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs;
-  return { ...lease, isWritten, isStarting, heardMs, behindMs: isWritten ? (state?.behindMs ?? 0) : 0 };
+  const receivedMs = (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
+  const behindMs = state?.behindMs ?? 0;
+  // What was received then had happened as much earlier as the writer was behind, also when it ended.
+  return { ...lease, isWritten, isStarting, asOfMs: receivedMs - behindMs, behindMs: isWritten ? behindMs : 0 };
 }
 
 export async function readStatus(database: Database) {
@@ -30,8 +32,9 @@ export async function readStatus(database: Database) {
   const isWritten = writers.length > 0 && writers.every((each) => each.isWritten);
   const isWhole = writers.length > 0 && states.every((state) => state?.isWhole === true);
   const isStarting = writers.some((each) => each.isStarting);
-  const openedMs = openGaps.map(({ started }) => Date.parse(started));
-  const asOfMs = known(Math.min(...openedMs, ...writers.map(({ heardMs }) => heardMs ?? Number.NaN)));
+  const nowMs = readTime(now) ?? Number.NaN;
+  const moments = [nowMs, ...openGaps.map(({ started }) => Date.parse(started)), ...writers.map((each) => each.asOfMs)];
+  const asOfMs = writers.length === 0 ? undefined : known(Math.min(...moments));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
   // Each writer has written the same for all of its organizations.
@@ -49,7 +52,7 @@ export async function readStatus(database: Database) {
     hasAlerts: writers.every(({ hasAlerts }) => hasAlerts),
     /** Until when it is true, in milliseconds since the epoch; undefined when it never was. */
     asOfMs,
-    ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs) + behindMs,
+    ageMs: asOfMs === undefined ? undefined : nowMs - asOfMs,
     /** How far what is written is behind the service, by the messages' own times. */
     behindMs,
     isBehind,

@@ -12,6 +12,8 @@ export interface BoardConnection {
   state: 'connecting' | 'open' | 'lost';
   /** Since when, on the monotonic clock. */
   sinceMs: number;
+  /** It was connected before, so that something may be missed now. */
+  hasStood?: boolean;
   /** Why it was lost, and when the next try is. */
   message?: string;
   retryAtMs?: number;

@@ -164,7 +164,7 @@ function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }
 
 function trafficLine({ traffic, connections, monotonicMs }: BoardInput, { width }: BoardPlace): string {
   const { perSecond, messages, lastMessageMs, gapCount, downMs } = traffic;
-  const isDown = [...connections.values()].some(({ state }) => state === 'lost');
+  const isDown = [...connections.values()].some(({ state, hasStood }) => state === 'lost' && hasStood !== false);
   const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
   const over = gapCount === 0 ? [] : [`${count(gapCount, 'gap')}, down ${showDuration(downMs)}`];
   const gaps = [...over, ...(isDown ? ['a gap is open'] : [])].join(', ') || 'no gaps';

@@ -40,13 +40,12 @@ export function drawCard(bicycle: Bicycle, { alerts, changes }: CardContent, opt
   const { set, unset } = fieldsOfCard(bicycle, options);
   const state = showState(bicycle.state);
   if (width !== undefined) state.text = cut(state.text, width - 3);
+  const notSet = unset.length === 0 ? [] : wrap(`Not set: ${unset.join(', ')}`, width, '  ');
   const lines = [
     `${paint.bold(cut(showText(bicycle.name).text, Math.max(1, (width ?? 80) - state.text.length - 2)))}  ${paintIn(paint, state.color, state.text)}`,
     '',
     drawList(set, isWhole === true ? undefined : width).trimEnd(),
-    ...(unset.length === 0
-      ? []
-      : wrap(`Not set: ${unset.join(', ')}`, width, '  ').map((line) => paint.dim(cut(line, width ?? line.length)))),
+    ...notSet.map((line) => paint.dim(cut(line, width ?? line.length))),
   ];
   if (alerts?.length === 0) lines.push('', paint.dim('No alerts.'));
   else if (alerts !== undefined)
