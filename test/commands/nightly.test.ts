@@ -3,6 +3,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { blocksOf, readText } from '../support/guides.js';
 import { runFleet } from '../support/run.js';
@@ -12,12 +13,8 @@ import { openServer } from '../support/server.js';
 const RECIPES = blocksOf(readText('docs/alerts.md'), 'sh')[0]?.trim().split('\n') ?? [];
 
 test('there are four', () => {
-  expect(RECIPES.map((line) => /notify-send|SLACK|TEAMS|sendmail/.exec(line)?.[0])).toEqual([
-    'notify-send',
-    'SLACK',
-    'TEAMS',
-    'sendmail',
-  ]);
+  const tools = ['notify-send', 'SLACK', 'TEAMS', 'sendmail'];
+  expect(RECIPES.map((line) => /notify-send|SLACK|TEAMS|sendmail/.exec(line)?.[0])).toEqual(tools);
 });
 
 test.each(RECIPES)('%s', async (recipe) => {
@@ -41,10 +38,9 @@ test.each(RECIPES)('%s', async (recipe) => {
     SLACK_URL: url,
     TEAMS_URL: url,
   };
+  const flags = ['--state-file', join(folder, 'state'), '--every', '1s', '--exec', recipe];
   const watch = (...more: string[]) =>
-    runFleet(['alerts', 'watch', '--state-file', join(folder, 'state'), '--every', '1s', '--exec', recipe, ...more], {
-      env,
-    });
+    runFleet(['alerts', 'watch', ...flags, ...more], { env, clock: openQuickClock(3) });
   expect((await watch('--for', '10s')).code).toBe(0);
   // While nothing runs, as over a reboot.
   const message = 'Somebody "took" it';
