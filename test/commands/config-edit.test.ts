@@ -1,5 +1,6 @@
 // `fleet config edit`: what an editor leaves is checked before it takes the place of the settings.
 
+import { spawnSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -104,16 +105,18 @@ test.each([
   async (signal, code) => {
     await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
     const editor = join(folder, 'editor');
-    await writeFile(editor, `#!/bin/sh\ntouch ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });
+    await writeFile(editor, `#!/bin/sh\necho $$ > ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });
     const signals = new EventEmitter();
     const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'], VISUAL: `${editor} --wait` };
     const run = runFleet(['config', 'edit'], { env, signals });
-    while (!(await readdir(folder)).includes('on')) await new Promise((go) => setTimeout(go, 10));
+    const pid = () => readFile(join(folder, 'on'), 'utf8').catch(() => '');
+    while ((await pid()) === '') await new Promise((go) => setTimeout(go, 10));
     // Ctrl-C is for the editor alone.
     signals.emit('SIGINT');
     signals.emit(signal);
     expect(await run).toEqual({ code, stdout: '', stderr: '' });
     expect((await readdir(folder)).sort()).toEqual(['config.json', 'editor', 'on']);
+    await expect.poll(async () => spawnSync('kill', ['-0', (await pid()).trim()]).status).toBe(1);
   },
   10_000,
 );

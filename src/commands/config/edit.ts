@@ -58,11 +58,11 @@ function chooseEditor({ io }: Context): string {
 }
 
 /**
- * Runs the editor on the terminal, through the shell, since it may have flags: `code --wait`. Ctrl-C is the editor's own affair; SIGTERM
+ * Runs the editor on the terminal, in the place of a shell that reads its flags: `code --wait`. Ctrl-C is the editor's own affair; SIGTERM
  * and SIGHUP end it, and fleet.
  */
 async function runEditor({ io, signal, urgentSignal }: Context, editor: string, draft: string): Promise<void> {
-  const line = process.platform === 'win32' ? `${editor} "${draft}"` : `${editor} "$FLEET_DRAFT"`;
+  const line = process.platform === 'win32' ? `${editor} "${draft}"` : `exec env ${editor} "$FLEET_DRAFT"`;
   const child = spawn(line, { shell: true, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
   await new Promise<void>((resolve, reject) => {
     const refuse = (how: string) =>
