@@ -56,7 +56,7 @@ export default defineConfig({
     // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
     isolate: false,
     // Many tests wait for sockets and processes: more files at a time than there are cores. Each worker loads fleet anew, 0.8 s of a processor.
-    maxWorkers: 9,
+    maxWorkers: 12,
     // Both cores are busy as it is, and what is short is not worth optimizing: no threads for garbage, less of it moved about, each function
     // compiled at once and simply, and jq's WebAssembly once and quickly.
     execArgv: [
