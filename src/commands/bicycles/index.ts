@@ -153,7 +153,7 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
     .option('--note <text>', 'note of the operators')
     .option(
       '--field <name=value>',
-      `any further field; 5, true and null are no text, unless the field is one or in NAME='"5"' (repeatable)`,
+      `any further field; numbers, true, false and null keep their type; a text field, or NAME='"5"', stays text (repeatable)`,
       collect,
     )
     .option(
