@@ -18,7 +18,8 @@ import { checkSettings, checkToken, type Examination } from './settings.js';
  */
 export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
   const { io, notice } = context;
-  const { known, findings } = await checkSettings(context);
+  const { known, ...checked } = await checkSettings(context);
+  let { findings } = checked;
   const format = chooseReportFormat(known.settings.output);
   const progress = openProgress(context, { draw: () => 'checking settings, network and service' });
   try {
@@ -26,9 +27,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.push(...(await checkToken(context, known)));
     const found = await checkNetwork({ ...known, context, role });
     // What is set is no good where the service does not have it.
-    const isMissing = found.some(({ check, outcome }) => check === 'organization' && outcome === 'failure');
-    const isRefuted = ({ check, outcome }: Finding) => isMissing && check === 'organization' && outcome === 'ok';
-    findings.splice(0, findings.length, ...findings.filter((each) => !isRefuted(each)), ...found);
+    const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
+    findings = [...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)), ...found];
   } finally {
     progress.end();
   }

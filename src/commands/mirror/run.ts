@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { utcOfMs } from '../../mirror/rows.js';
 import { resume } from '../../mirror/write.js';
 import { inUse, type Lease, Replaced, releaseLease, takeLease, writerName } from '../../mirror/writers.js';
 import { requireSseUrl } from '../../settings/resolve.js';
@@ -14,6 +15,7 @@ import { followTopics, seesAllOf } from '../shared/follow/subscribe.js';
 import { mirrorAlerts, readAlertPages } from './alerts.js';
 import { serveCounters } from './metrics.js';
 import { type MirrorSession, type OnceOptions, runSession, withMirrorSession } from './session.js';
+import { wholeSeconds } from './status.js';
 
 export interface MirrorRunOptions extends OnceOptions {
   metrics?: number;
@@ -141,10 +143,8 @@ function keepYoungGenerationSmall(): void {
 function announce({ report, found, writer: { organizations } }: MirrorSession): void {
   if (found === undefined) return;
   const { rows, heardMs, gap, isWhole } = found;
-  const until = new Date(Math.min(heardMs ?? 0, gap?.startedMs ?? Number.POSITIVE_INFINITY));
-  const condition = isWhole
-    ? `up to date until ${until.toISOString().replace(/\.\d+Z$/, 'Z')}`
-    : 'not read to the end yet';
+  const until = wholeSeconds(utcOfMs(Math.min(heardMs ?? 0, gap?.startedMs ?? Number.POSITIVE_INFINITY)));
+  const condition = isWhole ? `up to date until ${until}` : 'not read to the end yet';
   const before = heardMs === undefined ? 'a new mirror' : `${rows} bicycles, ${condition}`;
   const what = organizations.length === 1 ? organizations[0] : `${organizations.length} organizations`;
   report.print(false, 'start', `mirroring ${what}: ${before}`, { organizations, bicycles: rows });

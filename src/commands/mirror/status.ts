@@ -125,7 +125,7 @@ function timeAndAge(utc: string, now: number): string {
 }
 
 /** A time in UTC as people read it; JSON has all its digits. */
-function wholeSeconds(utc: string): string {
+export function wholeSeconds(utc: string): string {
   return utc.replace(/\.\d+Z$/, 'Z');
 }
 

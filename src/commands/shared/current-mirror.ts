@@ -8,20 +8,18 @@ import type { MirrorClient } from '../../mirror/client.js';
 import type { Mirror } from '../../mirror/open.js';
 import { organizationsOf } from '../../settings/token.js';
 import { within } from '../../system/clock.js';
-import { chosenDatabase, openChosen, withMirror } from './offline.js';
+import { chosenDatabase, type MirrorContext, openChosen, withMirror } from './offline.js';
 
 /** A database that does not answer at once is not waited for. */
 const PATIENCE_MS = 2_000;
 
-type MirrorContext = Pick<Context, 'io' | 'clock' | 'signal' | 'settings'> & {
-  readonly flags: { readonly mirror?: boolean };
-};
+type Opener = MirrorContext & Pick<Context, 'clock' | 'signal'> & { readonly flags: { readonly mirror?: boolean } };
 
 /**
  * Opens the mirror of this run, for the caller to close; undefined where there is none that is current, it cannot be read, or
  * `--no-mirror` was given. Where there is none, it costs one look at a path.
  */
-async function openCurrentMirror(context: MirrorContext): Promise<Mirror | undefined> {
+async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
   if (context.flags.mirror === false) return undefined;
   let mirror: Mirror | undefined;
   const open = async (signal: AbortSignal) => {
@@ -40,7 +38,7 @@ async function openCurrentMirror(context: MirrorContext): Promise<Mirror | undef
 }
 
 /** Hands a current mirror to `use`, and resolves with what that gives; undefined where there is none, or it failed. */
-export async function withCurrentMirror<T>(context: MirrorContext, use: (mirror: Mirror) => Promise<T | undefined>) {
+export async function withCurrentMirror<T>(context: Opener, use: (mirror: Mirror) => Promise<T | undefined>) {
   const mirror = await openCurrentMirror(context);
   if (mirror === undefined) return undefined;
   return withMirror(Promise.resolve(mirror), use).catch(() => {

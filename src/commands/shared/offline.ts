@@ -16,7 +16,8 @@ export interface OfflineFlags {
   to?: MirrorAddress;
 }
 
-type MirrorContext = Pick<Context, 'settings' | 'io'>;
+/** What finds the mirror of a run. */
+export type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
 /** The database of this run's mirror: `--to`, else that of the profile, else the default file. */
 export async function chosenDatabase({ settings, io }: MirrorContext, to?: MirrorAddress): Promise<MirrorAddress> {
@@ -63,9 +64,10 @@ export async function runOffline(context: Context, action: (context: Context) =>
     // Counts and cards of bicycles have alerts beside them, which a token may not see.
     const isOfAlerts = client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
     const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;
-    const words = `the mirror does not hold all ${what}: they were never read to the end`;
-    if (what !== undefined) throw new FleetError('partial', words, { hint: 'complete it: fleet mirror once' });
-    if (missing !== undefined) throw missing;
+    if (what === undefined && missing === undefined) return;
+    if (what === undefined) throw missing;
+    const hint = 'complete it: fleet mirror once';
+    throw new FleetError('partial', `the mirror does not hold all ${what}: they were never read to the end`, { hint });
   });
 }
 
