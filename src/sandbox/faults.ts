@@ -18,8 +18,9 @@ export interface FaultScope {
  * `noreplay`: what came while a subscription was down is not sent again, whatever Last-Event-ID says; `resend`: all that is kept is sent again,
  * seen or not. `norented`: what a bicycle is while it is rented is told to its rider alone; to others, that it left the state before.
  * `shrink`: a list of several pages loses its first bicycle once its first page was sent. `nocount`: no list says how many it has.
+ * `nodate`: no answer has a `Date`.
  */
-const HABITS = ['noreplay', 'resend', 'norented', 'shrink', 'nocount'] as const;
+const HABITS = ['noreplay', 'resend', 'norented', 'shrink', 'nocount', 'nodate'] as const;
 type Habit = (typeof HABITS)[number];
 
 export type Fault =
@@ -42,7 +43,7 @@ export type Fault =
   | { kind: 'expire'; milliseconds: number };
 
 const FORMS =
-  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, shrink, nocount, lag=3s, throttle=5s or expire=60s (times in ms, s, m or h)';
+  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, shrink, nocount, nodate, lag=3s, throttle=5s or expire=60s (times in ms, s, m or h)';
 
 /** What takes a time. */
 const TIMED = ['latency', 'drop', 'stall', 'lag', 'throttle', 'expire'] as const;
@@ -51,7 +52,7 @@ const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_6
 
 /**
  * Reads a fault as the command line writes it: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next two),
- * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`, `lag=3s`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
+ * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`, `nodate`, `lag=3s`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
  */
 export function parseFault(text: string): Fault {
   const [kind = '', value = ''] = text.split(/=(.*)/s);

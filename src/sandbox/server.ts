@@ -95,15 +95,15 @@ export function serve(server: Server, options: ServerOptions): void {
 function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
   const trace = traceHeaders(options);
   for (const [header, value] of Object.entries(trace)) outgoing.setHeader(header, value);
+  outgoing.sendDate = !options.faults.has('nodate');
   const record: RecordedRequest = {
     server: options.name,
     method: incoming.method ?? '',
     url: incoming.url ?? '',
     headers: incoming.headers,
-    body: '',
     requestId: trace['X-Service-RequestId'],
     at: options.fleet.now(),
-    status: 0,
+    ...{ body: '', status: 0 },
   };
   options.remember(record);
   let reported = false;

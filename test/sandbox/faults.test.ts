@@ -21,6 +21,7 @@ test.each<[string, Fault]>([
   ['norented', { kind: 'norented' }],
   ['shrink', { kind: 'shrink' }],
   ['nocount', { kind: 'nocount' }],
+  ['nodate', { kind: 'nodate' }],
   ['lag=3s', { kind: 'lag', milliseconds: 3000 }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
@@ -51,8 +52,9 @@ test('latency delays every answer, on both ports', () =>
     }
   }));
 
-test('a list without a count has its pages all the same', () =>
-  withSandbox({ bicycles: 30, faults: [parseFault('nocount')] }, async (own) => {
+test('a list without a count has its pages all the same, and an answer need have no date', () =>
+  withSandbox({ bicycles: 30, faults: ['nocount', 'nodate'].map(parseFault) }, async (own) => {
+    expect((await fetch(own.baseUrl)).headers.get('date')).toBeNull();
     expect((await list(own)).body).toEqual({ next: expect.any(String), previous: null, results: expect.any(Array) });
   }));
 
