@@ -9,7 +9,9 @@ const BUN_VERSION = '1.4.5';
 const FOLDER = resolve('node_modules/.cache/bun');
 
 const PLATFORM_NAMES = { win32: 'windows', arm64: 'aarch64' };
-const ownPlatform = [process.platform, process.arch].map((name) => PLATFORM_NAMES[name] ?? name).join('-');
+const ownPlatform = [process.platform, process.arch]
+  .map((name) => PLATFORM_NAMES[name] ?? name)
+  .join('-');
 const platform = process.argv[2] ?? ownPlatform;
 const isWindows = (name) => name.startsWith('windows');
 const OUTPUT = isWindows(platform) ? 'dist/fleet.exe' : 'dist/fleet';
@@ -17,19 +19,38 @@ const OUTPUT = isWindows(platform) ? 'dist/fleet.exe' : 'dist/fleet';
 /** The path of Bun for a platform; installed where it is missing. */
 function bunFor(name) {
   const prefix = join(FOLDER, `${BUN_VERSION}-${name}`);
-  const path = join(prefix, 'node_modules/@oven', `bun-${name}`, 'bin', isWindows(name) ? 'bun.exe' : 'bun');
+  const path = join(
+    prefix,
+    'node_modules/@oven',
+    `bun-${name}`,
+    'bin',
+    isWindows(name) ? 'bun.exe' : 'bun',
+  );
   if (!existsSync(path)) {
     const npm = process.env.npm_execpath;
     const [file, ...first] = npm?.endsWith('js') ? [process.execPath, npm] : ['npm'];
     // npm refuses the packages of other platforms unless it is forced.
-    const args = ['install', '--no-save', '--force', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', prefix];
-    execFileSync(file, [...first, ...args, `@oven/bun-${name}@${BUN_VERSION}`], { stdio: ['ignore', 2, 2] });
+    const args = [
+      'install',
+      '--no-save',
+      '--force',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+      '--prefix',
+      prefix,
+    ];
+    execFileSync(file, [...first, ...args, `@oven/bun-${name}@${BUN_VERSION}`], {
+      stdio: ['ignore', 2, 2],
+    });
   }
   return path;
 }
 
 /** All of `dist` that is no code: the executable holds it under the same names (`src/system/program-files.ts`). It writes its manual itself. */
-const assets = readdirSync('dist').filter((name) => !/\.(?:cjs|map)$|^(?:man|fleet(?:\.exe)?)$/.test(name));
+const assets = readdirSync('dist').filter(
+  (name) => !/\.(?:cjs|map)$|^(?:man|fleet(?:\.exe)?)$/.test(name),
+);
 
 execFileSync(
   bunFor(ownPlatform),
@@ -41,7 +62,9 @@ execFileSync(
     '--format=esm',
     '--bytecode',
     '--minify',
-    ...(platform === ownPlatform ? [] : [`--target=bun-${platform}`, `--compile-executable-path=${bunFor(platform)}`]),
+    ...(platform === ownPlatform
+      ? []
+      : [`--target=bun-${platform}`, `--compile-executable-path=${bunFor(platform)}`]),
     // Settings come from absolute paths alone: Bun would read these from the current directory.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',

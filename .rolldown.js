@@ -20,7 +20,9 @@ function reach(file, reached = new Set()) {
   if (reached.has(file)) return reached;
   reached.add(file);
   const text = readFileSync(file, 'utf8');
-  for (const [, from] of text.matchAll(/^(?:import|export)\s(?!type\s)[^;]*?from '(\.[^']+)\.js'/gm)) {
+  for (const [, from] of text.matchAll(
+    /^(?:import|export)\s(?!type\s)[^;]*?from '(\.[^']+)\.js'/gm,
+  )) {
     reach(`${resolve(dirname(file), from)}.ts`, reached);
   }
   return reached;
@@ -59,7 +61,9 @@ function hashOf(text) {
 
 /** The outlines of countries of Natural Earth; their names are not drawn. */
 function readWorld() {
-  const world = JSON.parse(readFileSync(fileURLToPath(import.meta.resolve('world-atlas/countries-50m.json')), 'utf8'));
+  const world = JSON.parse(
+    readFileSync(fileURLToPath(import.meta.resolve('world-atlas/countries-50m.json')), 'utf8'),
+  );
   delete world.objects.land;
   for (const country of world.objects.countries.geometries) {
     delete country.properties;
@@ -71,9 +75,14 @@ function readWorld() {
 /** The populated places of Natural Earth (in the public domain; no code goes in), the largest first: name, longitude and latitude. */
 function readTowns() {
   const { cityMapping } = createRequire(import.meta.url)('city-timezones');
-  const towns = cityMapping.filter(({ pop }) => pop >= LEAST_POPULATION).sort((a, b) => b.pop - a.pop);
+  const towns = cityMapping
+    .filter(({ pop }) => pop >= LEAST_POPULATION)
+    .sort((a, b) => b.pop - a.pop);
   return JSON.stringify(
-    towns.map(({ city, lng, lat }) => [city, ...[lng, lat].map((degrees) => Number(degrees.toFixed(2)))]),
+    towns.map(({ city, lng, lat }) => [
+      city,
+      ...[lng, lat].map((degrees) => Number(degrees.toFixed(2))),
+    ]),
   );
 }
 
@@ -94,7 +103,9 @@ async function buildPage() {
     return output[0];
   };
   const script = await bundle('src/page/main.ts');
-  const worker = await bundle(fileURLToPath(import.meta.resolve('maplibre-gl/dist/maplibre-gl-worker.mjs')));
+  const worker = await bundle(
+    fileURLToPath(import.meta.resolve('maplibre-gl/dist/maplibre-gl-worker.mjs')),
+  );
   const style = readFileSync('src/page/style.css', 'utf8');
   const code = inScript(script.code);
   const policy = [
@@ -120,7 +131,10 @@ async function buildPage() {
     fleet: '{{fleet:data}}',
     details: '{{fleet:details}}',
   };
-  const text = readFileSync('src/page/template.html', 'utf8').replaceAll(/{{(\w+)}}/g, (_all, name) => parts[name]);
+  const text = readFileSync('src/page/template.html', 'utf8').replaceAll(
+    /{{(\w+)}}/g,
+    (_all, name) => parts[name],
+  );
   return { text, moduleIds: [...script.moduleIds, ...worker.moduleIds] };
 }
 
@@ -138,7 +152,9 @@ const pageAsset = {
 function foldersWithin(folder, found = new Set()) {
   const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   for (const name of Object.keys(dependencies).filter((each) => !each.startsWith('@types/'))) {
-    const inner = [join(folder, 'node_modules', name), resolve('node_modules', name)].find((each) => existsSync(each));
+    const inner = [join(folder, 'node_modules', name), resolve('node_modules', name)].find((each) =>
+      existsSync(each),
+    );
     if (inner === undefined || found.has(inner)) continue;
     foldersWithin(inner, found.add(inner));
   }
@@ -156,7 +172,9 @@ const coastline = {
   name: 'coastline',
   generateBundle() {
     const world = JSON.parse(readFileSync(join(WORLD, 'land-110m.json'), 'utf8'));
-    const rings = feature(world, world.objects.land).features.flatMap(({ geometry }) => geometry.coordinates.flat());
+    const rings = feature(world, world.objects.land).features.flatMap(({ geometry }) =>
+      geometry.coordinates.flat(),
+    );
     const encoded = rings.map((ring) => {
       const hundredths = ring.map((place) => place.map((degrees) => Math.round(degrees * 100)));
       return hundredths.flatMap(([x, y], index) => {
@@ -173,14 +191,23 @@ const coastline = {
 const licences = {
   name: 'licences',
   generateBundle(_options, bundle) {
-    const files = [...Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds), ...page.moduleIds];
-    const found = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? []);
+    const files = [
+      ...Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds),
+      ...page.moduleIds,
+    ];
+    const found = files.flatMap(
+      (file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? [],
+    );
     const within = foldersWithin(resolve('node_modules/maplibre-gl'));
     const folders = [...found, resolve(WORLD), ...within];
     const texts = [...new Set(folders)].sort().map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      const { name, version, license } = JSON.parse(
+        readFileSync(join(folder, 'package.json'), 'utf8'),
+      );
       const names = readdirSync(folder);
-      const file = names.find((each) => /^licen[cs]e/i.test(each)) ?? names.find((each) => /^readme/i.test(each));
+      const file =
+        names.find((each) => /^licen[cs]e/i.test(each)) ??
+        names.find((each) => /^readme/i.test(each));
       const whole = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim();
       // A few have it at the end of their README.
       const start = /^licen[cs]e/i.test(file) ? 0 : whole.search(/^#+ *licen[cs]e/im);
@@ -204,7 +231,9 @@ const APART = {
   'undici-parser': 'undici/lib/llhttp/llhttp-wasm.js',
 };
 const require = createRequire(import.meta.url);
-const apart = new Map(Object.entries(APART).map(([name, path]) => [require.resolve(path), `./${name}.cjs`]));
+const apart = new Map(
+  Object.entries(APART).map(([name, path]) => [require.resolve(path), `./${name}.cjs`]),
+);
 
 /**
  * What libraries load at their start and a plain line does without, in milliseconds of Node 24: HTTP/2 (4), Node's http (3), assert (1.5)
@@ -246,18 +275,22 @@ const addUndici = (file) => {
   for (const [, from] of readFileSync(file, 'utf8').matchAll(/require\('(\.[^']+)'\)/g))
     addUndici(createRequire(file).resolve(from));
 };
-for (const file of ['dispatcher/agent.js', 'core/connect.js']) addUndici(require.resolve(`undici/lib/${file}`));
+for (const file of ['dispatcher/agent.js', 'core/connect.js'])
+  addUndici(require.resolve(`undici/lib/${file}`));
 
 /** Loads what is seldom needed when it is needed: parts of undici from files of their own, and what LATE names. */
 const late = {
   name: 'late',
   resolveId(source, importer = '') {
     if (!importer.includes('/undici/') || !source.startsWith('.')) return null;
-    const id = apart.get(resolve(dirname(importer), source)) ?? apart.get(`${resolve(dirname(importer), source)}.js`);
+    const id =
+      apart.get(resolve(dirname(importer), source)) ??
+      apart.get(`${resolve(dirname(importer), source)}.js`);
     return id === undefined ? null : { id, external: true };
   },
   transform(code, id) {
-    const [name, pairs] = Object.entries(LATE).find(([file]) => id.endsWith(`/node_modules/${file}`)) ?? [];
+    const [name, pairs] =
+      Object.entries(LATE).find(([file]) => id.endsWith(`/node_modules/${file}`)) ?? [];
     if (pairs === undefined) return null;
     const changed = pairs.reduce((text, [from, to]) => {
       if (!text.includes(from)) throw new Error(`${name} has changed: ${from}`);
@@ -280,7 +313,11 @@ const guides = {
 const webAssembly = {
   name: 'web-assembly',
   generateBundle() {
-    this.emitFile({ type: 'asset', fileName: 'jq.wasm', source: readFileSync(require.resolve('jq-wasm/jq.wasm')) });
+    this.emitFile({
+      type: 'asset',
+      fileName: 'jq.wasm',
+      source: readFileSync(require.resolve('jq-wasm/jq.wasm')),
+    });
   },
 };
 
@@ -314,7 +351,11 @@ await build({
     codeSplitting: {
       groups: [
         { name: 'start', test: (id) => start.has(id), priority: 3 },
-        { name: 'program', test: (id) => program.has(id) || /node_modules\/(commander|leven)\//.test(id), priority: 2 },
+        {
+          name: 'program',
+          test: (id) => program.has(id) || /node_modules\/(commander|leven)\//.test(id),
+          priority: 2,
+        },
         { name: 'nouns', test: (id) => nouns.has(id), priority: 1 },
         { name: 'request', test: (id) => request.has(id), priority: 1 },
         { name: 'undici', test: (id) => undici.includes(id), priority: 1 },
@@ -323,6 +364,10 @@ await build({
   },
 });
 
-execFileSync(process.execPath, ['bin/fleet.js', 'help', '--man-pages', `${FOLDER}/man`, '--quiet'], {
-  env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
-});
+execFileSync(
+  process.execPath,
+  ['bin/fleet.js', 'help', '--man-pages', `${FOLDER}/man`, '--quiet'],
+  {
+    env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
+  },
+);

@@ -33,8 +33,11 @@ const UPSERT =
 
 async function openSqlite(path) {
   const own = process.getBuiltinModule('node:sqlite');
-  const database = own === undefined ? new (await import('libsql')).default(path) : new own.DatabaseSync(path);
-  database.exec(`pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; ${TABLES}`);
+  const database =
+    own === undefined ? new (await import('libsql')).default(path) : new own.DatabaseSync(path);
+  database.exec(
+    `pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; ${TABLES}`,
+  );
   const change = database.prepare('insert into changes values (?, ?, ?, ?, ?, ?, ?, ?)');
   const bicycle = database.prepare(`insert into bicycles values (?, ?, ?, ?, ?, ?) ${UPSERT}`);
   return {
@@ -72,7 +75,9 @@ async function openPostgres(url) {
   };
 }
 
-const database = address.startsWith('sqlite:') ? await openSqlite(address.slice(7)) : await openPostgres(address);
+const database = address.startsWith('sqlite:')
+  ? await openSqlite(address.slice(7))
+  : await openPostgres(address);
 const startedAt = performance.now();
 for (let first = 0; first < Number(messages); first += BATCH) await database.write(rowsFrom(first));
 console.log(Math.round(Number(messages) / ((performance.now() - startedAt) / 1000)));

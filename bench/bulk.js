@@ -3,7 +3,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compare, environment, interleave, isInstalled, milliseconds, PEER, run } from './measure.js';
+import {
+  compare,
+  environment,
+  interleave,
+  isInstalled,
+  milliseconds,
+  PEER,
+  run,
+} from './measure.js';
 
 const ACTIONS = 2000;
 const PEER_CONCURRENCY = 8;

@@ -25,7 +25,8 @@ function wish(url, { total = TOTAL, more = '' } = {}) {
   return environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${total}.size=${SIZE}${more}` });
 }
 
-const fleet = (format, program = '"$NODE" "$FLEET"') => `${program} bicycles list --all -q -o ${format} > /dev/null`;
+const fleet = (format, program = '"$NODE" "$FLEET"') =>
+  `${program} bicycles list --all -q -o ${format} > /dev/null`;
 
 /** undici alone, which writes what comes: what the transport costs by itself. Eight pages ahead, as fleet asks for them. */
 const UNDICI = `
@@ -61,7 +62,9 @@ async function* longList(url, folder) {
       fleet('table'),
       asLine(UNDICI),
       ...((await isInstalled('curl')) ? [`curl -s -K ${config} > /dev/null`] : []),
-      ...((await isInstalled('jq')) ? [`curl -s -K ${config} | jq -c '.results[]' > /dev/null`] : []),
+      ...((await isInstalled('jq'))
+        ? [`curl -s -K ${config} | jq -c '.results[]' > /dev/null`]
+        : []),
     ],
     ROUNDS,
     wish(url),
@@ -94,7 +97,11 @@ for (let page = 1; page <= ${TOTAL / SIZE}; page++) { const { results } = await 
 `;
 
 async function latency(url) {
-  const [ours, peer] = await interleave([fleet('jsonl'), asLine(SEQUENTIAL)], 3, wish(url, { more: '.delay=20' }));
+  const [ours, peer] = await interleave(
+    [fleet('jsonl'), asLine(SEQUENTIAL)],
+    3,
+    wish(url, { more: '.delay=20' }),
+  );
   return compare('the same, 20 ms a page', ours, peer, 'page after page', 0.25);
 }
 

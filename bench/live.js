@@ -17,7 +17,12 @@ const TABS = 60;
 
 function serviceOf(url, folder) {
   const token = `total=${TOTAL}.size=100.moves=1000000000.rate=${PER_SECOND}`;
-  return environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: token, XDG_STATE_HOME: folder });
+  return environment({
+    FLEET_BASE_URL: url,
+    FLEET_SSE_URL: url,
+    FLEET_TOKEN: token,
+    XDG_STATE_HOME: folder,
+  });
 }
 
 /** User and system seconds of a process so far (Linux alone). */
@@ -39,17 +44,30 @@ async function coresOf(pid) {
 
 function row(what, value, most, unit) {
   const figure = `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`;
-  return { what, figure, peer: `at most ${most} ${unit}`, ratio: value / most, most: 1, met: value <= most };
+  return {
+    what,
+    figure,
+    peer: `at most ${most} ${unit}`,
+    ratio: value / most,
+    most: 1,
+    met: value <= most,
+  };
 }
 
 /** Full screens on a terminal of 140 by 50, where `script` can make one. */
 export async function* liveScreens(url) {
   if (!(await isInstalled('script'))) return;
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
-  for (const command of [`map --live --organization ${ORGANIZATION}`, `watch ${ORGANIZATION} --live`]) {
+  for (const command of [
+    `map --live --organization ${ORGANIZATION}`,
+    `watch ${ORGANIZATION} --live`,
+  ]) {
     const line = `stty cols 140 rows 50; echo $$ > ${folder}/pid; exec ${process.execPath} ${PROGRAM} ${command}`;
     const env = { ...serviceOf(url, folder), TERM: 'xterm-256color', LANG: 'C.UTF-8' };
-    const child = spawn('script', ['-qec', line, '/dev/null'], { env, stdio: ['pipe', 'ignore', 'ignore'] });
+    const child = spawn('script', ['-qec', line, '/dev/null'], {
+      env,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
     await sleep(READ_MS);
     const pid = Number(readFileSync(`${folder}/pid`, 'utf8'));
     const what = `${command.split(' ', 1)[0]} --live, 100,000 bicycles, 2,000 messages a second`;
@@ -64,8 +82,13 @@ export async function* liveScreens(url) {
 export async function* liveTabs(url) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   const command = [PROGRAM, 'map', '--serve', '0', '--organization', ORGANIZATION];
-  const child = spawn(process.execPath, command, { env: serviceOf(url, folder), stdio: ['ignore', 'pipe', 'ignore'] });
-  const page = await new Promise((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
+  const child = spawn(process.execPath, command, {
+    env: serviceOf(url, folder),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const page = await new Promise((resolve) =>
+    child.stdout.once('data', (text) => resolve(String(text).trim())),
+  );
   await sleep(READ_MS);
   const { sequence } = await (await fetch(`${page}fleet`)).json();
   let updates = 0;
@@ -79,7 +102,12 @@ export async function* liveTabs(url) {
   );
   const cores = await coresOf(child.pid);
   yield row('map --serve, 100,000 bicycles, 2,000 messages a second', cores, 1, 'cores');
-  yield row('the same, from one update of a tab to the next', (SECONDS * 1000) / updates, 110, 'ms');
+  yield row(
+    'the same, from one update of a tab to the next',
+    (SECONDS * 1000) / updates,
+    110,
+    'ms',
+  );
   yield row(`the same, most memory, ${TABS - 1} tabs do not read`, peakMbOf(child.pid), 400, 'MB');
   for (const tab of tabs) tab.destroy();
   child.kill('SIGINT');

@@ -9,7 +9,15 @@ import { median } from './measure.js';
 const BICYCLES = 100_000;
 const ROUNDS = 20;
 const MOST_MS = 100;
-const STATES = ['available', 'rented', 'in_maintenance', 'lost', 'reserved', 'unrecoverable', 'retired'];
+const STATES = [
+  'available',
+  'rented',
+  'in_maintenance',
+  'lost',
+  'reserved',
+  'unrecoverable',
+  'retired',
+];
 const CITIES = [
   [52.52, 13.405],
   [38.7223, -9.1393],
@@ -55,7 +63,8 @@ export async function* benchMap(url) {
   ];
   const entry = {
     name: 'entry',
-    resolveId: (id) => (id === 'bench-map' ? fileURLToPath(new URL('../bench-map.ts', import.meta.url)) : null),
+    resolveId: (id) =>
+      id === 'bench-map' ? fileURLToPath(new URL('../bench-map.ts', import.meta.url)) : null,
     load: (id) => (id.endsWith('/bench-map.ts') ? source.join('\n') : null),
   };
   await build({
@@ -70,7 +79,15 @@ export async function* benchMap(url) {
     const frame = (map, bicycles, look) => {
       const before = process.cpuUsage();
       const state = { view: undefined, chosen: undefined };
-      const { canvas } = map.frame({ state, bicycles, isWhole: true, title: '', moment: '', footer: [], look });
+      const { canvas } = map.frame({
+        state,
+        bicycles,
+        isWhole: true,
+        title: '',
+        moment: '',
+        footer: [],
+        look,
+      });
       canvasLines(canvas, paint);
       const { user, system } = process.cpuUsage(before);
       return (user + system) / 1000;

@@ -44,7 +44,9 @@ export function environment(more = {}) {
 /** Whether a command is installed. */
 export function isInstalled(command) {
   return new Promise((resolve) => {
-    spawn('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).on('close', (code) => resolve(code === 0));
+    spawn('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).on('close', (code) =>
+      resolve(code === 0),
+    );
   });
 }
 
@@ -104,7 +106,9 @@ function programsBelow(pid) {
 
 function peakOf(pid) {
   try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    return (
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+    );
   } catch {
     return 0;
   }
@@ -139,7 +143,9 @@ export function milliseconds(seconds) {
 
 /** The median, and the least where it is known. */
 function showTime({ seconds, least }) {
-  return least === undefined ? milliseconds(seconds) : `${milliseconds(seconds)} (min ${milliseconds(least)})`;
+  return least === undefined
+    ? milliseconds(seconds)
+    : `${milliseconds(seconds)} (min ${milliseconds(least)})`;
 }
 
 /** A row that compares two times; `most` is the largest ratio that meets the target. */

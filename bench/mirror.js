@@ -26,11 +26,23 @@ const WARM_UP_SECONDS = 5;
 const ROUNDS = 15;
 
 const wish = (url, token) =>
-  environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_ORGANIZATION: ORGANIZATION, FLEET_TOKEN: token });
+  environment({
+    FLEET_BASE_URL: url,
+    FLEET_SSE_URL: url,
+    FLEET_ORGANIZATION: ORGANIZATION,
+    FLEET_TOKEN: token,
+  });
 
 /** A figure against a limit. */
 function limit(what, figure, value, most, unit) {
-  return { what, figure, peer: `at most ${most} ${unit}`, ratio: value / most, most: 1, met: value <= most };
+  return {
+    what,
+    figure,
+    peer: `at most ${most} ${unit}`,
+    ratio: value / most,
+    most: 1,
+    met: value <= most,
+  };
 }
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
@@ -49,7 +61,8 @@ export async function* benchMirror(url) {
     const own = `sqlite:${join(folder, 'fleet', 'default.db')}`;
     yield* await firstReading(url, own, database('flagless'));
     yield await offline(url, folder);
-    for (const [name, newDatabase] of engines) yield* await million(url, name, await newDatabase('million'));
+    for (const [name, newDatabase] of engines)
+      yield* await million(url, name, await newDatabase('million'));
   } finally {
     await postgres?.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -59,18 +72,26 @@ export async function* benchMirror(url) {
 /** A mirror that is kept current from a service as `wish` has it; `look` gets its counters every 25 ms, until it says true. */
 async function follow(url, kind, to, seconds, look) {
   const port = await freePort();
-  const child = spawn(process.execPath, [PROGRAM, 'mirror', 'run', '-q', '--to', to, '--metrics', String(port)], {
-    env: wish(url, kind),
-    stdio: 'ignore',
-  });
+  const child = spawn(
+    process.execPath,
+    [PROGRAM, 'mirror', 'run', '-q', '--to', to, '--metrics', String(port)],
+    {
+      env: wish(url, kind),
+      stdio: 'ignore',
+    },
+  );
   try {
-    for (const endAt = performance.now() + seconds * 1000; performance.now() < endAt && child.exitCode === null; ) {
+    for (
+      const endAt = performance.now() + seconds * 1000;
+      performance.now() < endAt && child.exitCode === null;
+    ) {
       await new Promise((resolve) => setTimeout(resolve, 25));
       const text = await fetch(`http://127.0.0.1:${port}/metrics`).then(
         (answer) => answer.text(),
         () => '',
       );
-      const read = (what) => Number(new RegExp(`^fleet_mirror_${what} ([\\d.]+)`, 'm').exec(text)?.[1] ?? 0);
+      const read = (what) =>
+        Number(new RegExp(`^fleet_mirror_${what} ([\\d.]+)`, 'm').exec(text)?.[1] ?? 0);
       if (look({ count: read('messages_total'), lag: read('lag_seconds'), pid: child.pid })) return;
     }
     throw new Error(`the messages did not arrive in ${to}`);
@@ -93,11 +114,20 @@ async function messages(url, name, to, bareTo) {
   });
   const file = fileURLToPath(new URL('bare.js', import.meta.url));
   const bare = Number(
-    execFileSync(process.execPath, [file, bareTo, String(MESSAGES), String(FLEET)], { encoding: 'utf8' }),
+    execFileSync(process.execPath, [file, bareTo, String(MESSAGES), String(FLEET)], {
+      encoding: 'utf8',
+    }),
   );
   const ratio = bare / row.perSecond;
   const what = `${MESSAGES} messages of ${FLEET} moving bicycles into ${name}`;
-  return { what, figure: row.figure, peer: `the bare driver, ${bare} a second`, ratio, most: 4, met: ratio <= 4 };
+  return {
+    what,
+    figure: row.figure,
+    peer: `the bare driver, ${bare} a second`,
+    ratio,
+    most: 4,
+    met: ratio <= 4,
+  };
 }
 
 /** So many a second for so long: how far the mirror is behind by the messages' own times, and its memory, which must not grow. */
@@ -116,7 +146,13 @@ async function steady(url, name, to) {
   return [
     limit(`${what}, behind`, `${lag.toFixed(2)} s`, lag, LAG_SECONDS, 's'),
     limit(`the same, memory`, `${Math.round(peak)} MB`, peak, BUSY_MB, 'MB'),
-    limit(`the same, memory of its second half`, `${Math.round(late)} MB`, late, Math.round(1.1 * early), 'MB'),
+    limit(
+      `the same, memory of its second half`,
+      `${Math.round(late)} MB`,
+      late,
+      Math.round(1.1 * early),
+      'MB',
+    ),
   ];
 }
 
@@ -152,11 +188,20 @@ async function firstReading(url, to, other) {
 async function offline(url, folder) {
   const env = { ...wish(url, `total=${MANY}.size=20`), XDG_STATE_HOME: folder };
   const [mirror, service] = await interleave(
-    ['"$NODE" "$FLEET" bicycles list --json -q --offline', '"$NODE" "$FLEET" bicycles list --json -q --no-mirror'],
+    [
+      '"$NODE" "$FLEET" bicycles list --json -q --offline',
+      '"$NODE" "$FLEET" bicycles list --json -q --no-mirror',
+    ],
     ROUNDS,
     env,
   );
-  return compare(`one page of ${MANY} bicycles, --offline`, mirror, service, 'one page from the service', 1);
+  return compare(
+    `one page of ${MANY} bicycles, --offline`,
+    mirror,
+    service,
+    'one page from the service',
+    1,
+  );
 }
 
 async function million(url, name, to) {
@@ -176,7 +221,13 @@ async function million(url, name, to) {
       's',
     ),
     limit(`${what}, memory`, `${Math.round(mirror.peakMb)} MB`, mirror.peakMb, MOST_MB, 'MB'),
-    limit(`states of ${MILLION} bicycles, mirror query`, `${query.seconds.toFixed(2)} s`, query.seconds, 1, 's'),
+    limit(
+      `states of ${MILLION} bicycles, mirror query`,
+      `${query.seconds.toFixed(2)} s`,
+      query.seconds,
+      1,
+      's',
+    ),
   ];
 }
 
@@ -186,7 +237,12 @@ const residentOf = (pid) => memoryOf(pid, 'VmRSS');
 /** In MB. */
 function memoryOf(pid, which) {
   try {
-    return Number(new RegExp(`${which}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    return (
+      Number(
+        new RegExp(`${which}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ??
+          0,
+      ) / 1024
+    );
   } catch {
     return 0;
   }

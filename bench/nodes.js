@@ -16,7 +16,15 @@ export function findNode(name) {
   if (!existsSync(path)) {
     const npm = process.env.npm_execpath;
     const [file, ...first] = npm?.endsWith('js') ? [process.execPath, npm] : ['npm'];
-    const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', prefix];
+    const args = [
+      'install',
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+      '--prefix',
+      prefix,
+    ];
     execFileSync(file, [...first, ...args, `${PACKAGE}@${name}`], { stdio: ['ignore', 2, 2] });
   }
   return path;

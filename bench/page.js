@@ -39,7 +39,9 @@ async function measurePaint(address) {
   const browser = await chromium
     .launch({ executablePath: await packed.executablePath(), args, headless: true })
     .catch((error) => {
-      process.stderr.write(`!!! not measured: Chromium does not start here: ${String(error).split('\n', 1)[0]}\n`);
+      process.stderr.write(
+        `!!! not measured: Chromium does not start here: ${String(error).split('\n', 1)[0]}\n`,
+      );
       return undefined;
     });
   if (browser === undefined) return undefined;
@@ -48,10 +50,16 @@ async function measurePaint(address) {
     for (let round = -1; round < ROUNDS; round++) {
       const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
       await page.goto(address);
-      await page.waitForFunction(() => performance.getEntriesByName('points').length > 0, undefined, {
-        timeout: 60_000,
-      });
-      const time = await page.evaluate(() => performance.getEntriesByName('points')[0]?.startTime ?? 0);
+      await page.waitForFunction(
+        () => performance.getEntriesByName('points').length > 0,
+        undefined,
+        {
+          timeout: 60_000,
+        },
+      );
+      const time = await page.evaluate(
+        () => performance.getEntriesByName('points')[0]?.startTime ?? 0,
+      );
       if (round >= 0) times.push(time / 1000);
       await page.close();
     }

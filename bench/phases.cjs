@@ -14,7 +14,8 @@ Module._load = function (request, ...more) {
     return load.call(this, request, ...more);
   } finally {
     const name = /^\.\/(start|program|request|undici)-/.exec(request)?.[1];
-    if (name !== undefined && !marks.some(([what]) => what === `load ${name}`)) mark(`load ${name}`);
+    if (name !== undefined && !marks.some(([what]) => what === `load ${name}`))
+      mark(`load ${name}`);
   }
 };
 

@@ -16,7 +16,16 @@ const FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono',
 const INK = '#d0d7de';
 const PAPER = '#161b22';
 /** What terminals make of the eight colours, by their number. */
-const COLOURS = ['#6e7681', '#ff7b72', '#7ee787', '#e3b341', '#79c0ff', '#d2a8ff', '#76e3ea', '#f0f6fc'];
+const COLOURS = [
+  '#6e7681',
+  '#ff7b72',
+  '#7ee787',
+  '#e3b341',
+  '#79c0ff',
+  '#d2a8ff',
+  '#76e3ea',
+  '#f0f6fc',
+];
 
 /** Each picture: lines as they are typed, on a terminal of this size. `$LOST` and `$FREE` are bicycles of the sandbox. */
 const PICTURES = {
@@ -36,7 +45,8 @@ const PICTURES = {
   },
   map: {
     file: 'map.svg',
-    title: 'The fleet as fleet map draws it: clusters around the world, then each bicycle of one city',
+    title:
+      'The fleet as fleet map draws it: clusters around the world, then each bicycle of one city',
     columns: 118,
     rows: 25,
     lines: ['fleet map', 'fleet map --near 52.52,13.405 --radius 8km'],
@@ -53,10 +63,15 @@ function quote(word) {
 /** Runs a line on a terminal of so many columns; what it wrote there. */
 function onTerminal(line, env, { columns, rows } = PICTURES.session) {
   const script = `stty cols ${columns} rows ${rows}; bash -c ${quote(line)}`;
-  const child = spawn('script', ['-qec', script, '/dev/null'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('script', ['-qec', script, '/dev/null'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const chunks = [];
   child.stdout.on('data', (chunk) => chunks.push(chunk));
-  return new Promise((resolve) => child.on('close', () => resolve(Buffer.concat(chunks).toString())));
+  return new Promise((resolve) =>
+    child.on('close', () => resolve(Buffer.concat(chunks).toString())),
+  );
 }
 
 async function record(picture) {
@@ -69,18 +84,34 @@ async function record(picture) {
     TERM: 'xterm',
     FLEET_CONFIG_DIR: join(folder, 'settings'),
   };
-  await writeFile(join(folder, 'fleet'), `#!/bin/sh\nexec ${quote(process.execPath)} ${quote(PROGRAM)} "$@"\n`, {
-    mode: 0o755,
-  });
-  const sandbox = spawn('fleet', ['sandbox', '--port', '0', '--sse-port', '0', '--rate', '1.2', '--fault', DROP], {
-    env,
-  });
+  await writeFile(
+    join(folder, 'fleet'),
+    `#!/bin/sh\nexec ${quote(process.execPath)} ${quote(PROGRAM)} "$@"\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  const sandbox = spawn(
+    'fleet',
+    ['sandbox', '--port', '0', '--sse-port', '0', '--rate', '1.2', '--fault', DROP],
+    {
+      env,
+    },
+  );
   try {
     await new Promise((resolve) => sandbox.stderr.once('data', resolve));
     await onTerminal('fleet profile use sandbox', env);
     const find = async (state) =>
-      (await onTerminal(`fleet bicycles list --all --where state=${state} --limit 1 -o uuid -q`, env)).trim();
-    const bicycles = { LOST: (await find('lost')).slice(0, 8), FREE: (await find('available')).slice(0, 8) };
+      (
+        await onTerminal(
+          `fleet bicycles list --all --where state=${state} --limit 1 -o uuid -q`,
+          env,
+        )
+      ).trim();
+    const bicycles = {
+      LOST: (await find('lost')).slice(0, 8),
+      FREE: (await find('available')).slice(0, 8),
+    };
     let text = '';
     for (const line of picture.lines) {
       const typed = line.replace(/\$([A-Z]+)/g, (_, name) => bicycles[name]);
@@ -97,9 +128,13 @@ async function record(picture) {
 function lastFrame(text) {
   const end = text.lastIndexOf('\u001b[?1049l');
   if (end === -1) return text;
-  const frames = text.slice(text.lastIndexOf('\u001b[?1049h', end), end).replace(/\u001b\[\?\d+[hl]/g, '');
+  const frames = text
+    .slice(text.lastIndexOf('\u001b[?1049h', end), end)
+    .replace(/\u001b\[\?\d+[hl]/g, '');
   const lines = [];
-  for (const [, row, line] of frames.matchAll(/\u001b\[(\d+);1H\u001b\[2K(.*?)(?=\u001b\[\d+;1H\u001b\[2K|$)/gs))
+  for (const [, row, line] of frames.matchAll(
+    /\u001b\[(\d+);1H\u001b\[2K(.*?)(?=\u001b\[\d+;1H\u001b\[2K|$)/gs,
+  ))
     lines[Number(row) - 1] = line;
   const shown = Array.from(lines, (line = '') => `${line}\r\n`);
   return `${shown.join('')}${text.slice(end).replace(/\u001b\[\?\d+[hl]/g, '')}`;
@@ -114,7 +149,9 @@ function readScreen(text, columns) {
     rows.push([]);
     column = 0;
   };
-  for (const [token, codes, ending] of text.matchAll(/\u001b\[([\d;?]*)([A-Za-z])|\r\n|\r|[^\u001b\r]+/g)) {
+  for (const [token, codes, ending] of text.matchAll(
+    /\u001b\[([\d;?]*)([A-Za-z])|\r\n|\r|[^\u001b\r]+/g,
+  )) {
     if (ending === 'm') look = codes.split(';').reduce(paint, look);
     else if (ending === 'K') rows.push(rows.pop().filter((piece) => piece.column < column));
     else if (token === '\r\n') nextRow();
@@ -149,7 +186,11 @@ function paint(look, code) {
 }
 
 function asXml(text) {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll(' ', '\u00a0');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll(' ', '\u00a0');
 }
 
 function drawPiece({ column, text, look }, row) {
@@ -179,7 +220,9 @@ function drawPicture(rows, { title, columns }) {
     ...buttons,
     `<g font-family="${FONT}" font-size="14" fill="${INK}">`,
     ...rows.flatMap((pieces, row) =>
-      pieces.filter(({ text, look }) => text.trim() !== '' || look.isInverse).map((piece) => drawPiece(piece, row)),
+      pieces
+        .filter(({ text, look }) => text.trim() !== '' || look.isInverse)
+        .map((piece) => drawPiece(piece, row)),
     ),
     '</g>',
     '</svg>',
@@ -191,5 +234,8 @@ const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PIC
 for (const name of chosen) {
   const picture = PICTURES[name];
   const rows = readScreen((await record(picture)).trimEnd(), picture.columns);
-  await writeFile(fileURLToPath(new URL(picture.file, import.meta.url)), drawPicture(rows, picture));
+  await writeFile(
+    fileURLToPath(new URL(picture.file, import.meta.url)),
+    drawPicture(rows, picture),
+  );
 }

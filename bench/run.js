@@ -17,10 +17,13 @@ const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
 
 /** An authority and a certificate of it for this machine; none without openssl. */
 function makeCertificate() {
-  const openssl = (line) => execFileSync('openssl', line.split(' '), { cwd: folder, stdio: 'ignore' });
+  const openssl = (line) =>
+    execFileSync('openssl', line.split(' '), { cwd: folder, stdio: 'ignore' });
   const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj';
   openssl(`req -x509 ${key} /CN=authority -days 3 -keyout ca.key -out ca.pem`);
-  openssl(`req ${key} /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out request.pem`);
+  openssl(
+    `req ${key} /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out request.pem`,
+  );
   openssl(
     'x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -copy_extensions copy -days 3 -out cert.pem',
   );
@@ -32,7 +35,9 @@ const server = fork(fileURLToPath(new URL('server.js', import.meta.url)), certif
 const [port, securePort] = await new Promise((resolve) => server.once('message', resolve));
 const url = `http://127.0.0.1:${port}`;
 const secure =
-  securePort === undefined ? undefined : { url: `https://127.0.0.1:${securePort}`, authority: join(folder, 'ca.pem') };
+  securePort === undefined
+    ? undefined
+    : { url: `https://127.0.0.1:${securePort}`, authority: join(folder, 'ca.pem') };
 
 try {
   for (const part of chosen) {

@@ -13,20 +13,40 @@ const PICTURE = fileURLToPath(new URL('page.png', import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-picture-'));
 const env = { ...process.env, FLEET_CONFIG_DIR: folder, FLEET_PROFILE: '' };
-const sandbox = spawn(process.execPath, [FLEET, 'sandbox', '--port', '0', '--sse-port', '0', '--rate', '0'], {
-  env,
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const sandbox = spawn(
+  process.execPath,
+  [FLEET, 'sandbox', '--port', '0', '--sse-port', '0', '--rate', '0'],
+  {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
 try {
   await new Promise((resolve) => sandbox.stdout.once('data', resolve));
   const file = join(folder, 'fleet.html');
   execFileSync(
     process.execPath,
-    [FLEET, '--profile', 'sandbox', 'map', '--near', '52.52,13.40', '--radius', '25km', '--file', file, '-q'],
+    [
+      FLEET,
+      '--profile',
+      'sandbox',
+      'map',
+      '--near',
+      '52.52,13.40',
+      '--radius',
+      '25km',
+      '--file',
+      file,
+      '-q',
+    ],
     { env },
   );
   const args = packed.args.filter((flag) => flag !== '--single-process');
-  const browser = await chromium.launch({ executablePath: await packed.executablePath(), args, headless: true });
+  const browser = await chromium.launch({
+    executablePath: await packed.executablePath(),
+    args,
+    headless: true,
+  });
   const page = await browser.newPage({
     viewport: { width: 1240, height: 700 },
     colorScheme: 'dark',

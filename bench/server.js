@@ -40,9 +40,13 @@ function page(number, total, size) {
   let bytes = pages.get(key);
   if (bytes === undefined) {
     const first = (number - 1) * size;
-    const results = Array.from({ length: Math.min(size, total - first) }, (_, index) => bicycle(first + index));
+    const results = Array.from({ length: Math.min(size, total - first) }, (_, index) =>
+      bicycle(first + index),
+    );
     const next =
-      first + size < total ? `http://127.0.0.1/bicycles/?total=${total}&size=${size}&page=${number + 1}` : null;
+      first + size < total
+        ? `http://127.0.0.1/bicycles/?total=${total}&size=${size}&page=${number + 1}`
+        : null;
     bytes = Buffer.from(JSON.stringify({ count: total, next, previous: null, results }));
     // A million bicycles would be most of the machine's memory.
     if (total <= MOST_KEPT) pages.set(key, bytes);
@@ -53,7 +57,11 @@ function page(number, total, size) {
 /** One event of about 700 bytes. */
 function event(index, sentAt) {
   const message = { ...bicycle(index % 1000), modified: sentAt };
-  const data = JSON.stringify({ topic: '/organization/admin/bicycles/*', sender: 'bicycle', message });
+  const data = JSON.stringify({
+    topic: '/organization/admin/bicycles/*',
+    sender: 'bicycle',
+    message,
+  });
   return `id: ${index}\ndata: ${data}\n\n`;
 }
 
@@ -68,7 +76,11 @@ function move(index, fleet, at = Date.UTC(2026, 10, 21, 10) + index) {
     concurrency_version: index + 1,
   };
   const message = { ...bicycle(index % fleet), ...moved };
-  const data = JSON.stringify({ topic: '/organization/admin/bicycles/*', sender: 'bicycle', message });
+  const data = JSON.stringify({
+    topic: '/organization/admin/bicycles/*',
+    sender: 'bicycle',
+    message,
+  });
   return `id: ${index}\ndata: ${data}\n\n`;
 }
 
@@ -101,7 +113,8 @@ async function pour(response, count) {
   const BATCH = 200;
   for (let index = 0; index < count; index += BATCH) {
     let text = '';
-    for (let at = index; at < Math.min(count, index + BATCH); at++) text += event(at, '2026-11-21T10:00:00.000Z');
+    for (let at = index; at < Math.min(count, index + BATCH); at++)
+      text += event(at, '2026-11-21T10:00:00.000Z');
     if (!response.write(text)) await new Promise((resolve) => response.once('drain', resolve));
   }
   response.end();
@@ -114,19 +127,27 @@ function drip(response, perSecond, count) {
   const timer = setInterval(() => {
     const due = Math.min(count, Math.floor(((performance.now() - startedAt) / 1000) * perSecond));
     for (; index < due; index++) {
-      response.write(event(index, String(Math.round((performance.timeOrigin + performance.now()) * 1000))));
+      response.write(
+        event(index, String(Math.round((performance.timeOrigin + performance.now()) * 1000))),
+      );
     }
     if (index >= count) clearInterval(timer);
   }, 2);
 }
 
-const HEADERS = { 'content-type': 'application/json', 'x-service-requestid': 'bench', 'x-service-from': 'bench' };
+const HEADERS = {
+  'content-type': 'application/json',
+  'x-service-requestid': 'bench',
+  'x-service-from': 'bench',
+};
 
 const take = (request, response) => {
   const url = new URL(request.url, 'http://x');
   // The token chooses what the service is like, for the program has no flag that reaches it.
   const wish = Object.fromEntries(
-    new URLSearchParams((request.headers.authorization ?? '').replace(/^JWT /, '').replaceAll('.', '&')),
+    new URLSearchParams(
+      (request.headers.authorization ?? '').replace(/^JWT /, '').replaceAll('.', '&'),
+    ),
   );
   const delay = Number(wish.delay ?? 0);
   const answer = (status, bytes) => {
@@ -150,7 +171,9 @@ const take = (request, response) => {
   if (request.method === 'POST') {
     request.resume();
     const uuid = url.pathname.split('/')[2];
-    request.on('end', () => answer(200, Buffer.from(JSON.stringify({ ...bicycle(1), uuid, state: 'reserved' }))));
+    request.on('end', () =>
+      answer(200, Buffer.from(JSON.stringify({ ...bicycle(1), uuid, state: 'reserved' }))),
+    );
     return;
   }
   if (url.pathname.startsWith('/alerts/')) return answer(200, page(1, 0, PAGE_SIZE));

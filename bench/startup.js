@@ -63,7 +63,13 @@ async function againstNode(env) {
     compare('fleet --version', version, node, 'node -e 0', 1.5),
     compare('fleet --help', help, node, 'node -e 0', NODE_MAJOR >= 22 ? CACHED_HELP_MOST : 2),
     compare('fleet bicycles list --help', listHelp, node, 'node -e 0', 1.9),
-    compare('one page of 20, --json', page, node, 'node -e 0', NODE_MAJOR >= 22 ? CACHED_PAGE_MOST : PAGE_MOST),
+    compare(
+      'one page of 20, --json',
+      page,
+      node,
+      'node -e 0',
+      NODE_MAJOR >= 22 ? CACHED_PAGE_MOST : PAGE_MOST,
+    ),
     compare('executable: --version', binaryVersion, node, 'node -e 0', 0.5),
     compare('executable: one page of 20, --json', binaryPage, node, 'node -e 0'),
   ];
@@ -81,7 +87,9 @@ async function onOtherNodes(env, folder) {
       other,
     );
     rows.push(compare(`fleet --help, Node ${version}`, help, node, 'node -e 0', CACHED_HELP_MOST));
-    rows.push(compare(`one page of 20, --json, Node ${version}`, page, node, 'node -e 0', CACHED_PAGE_MOST));
+    rows.push(
+      compare(`one page of 20, --json, Node ${version}`, page, node, 'node -e 0', CACHED_PAGE_MOST),
+    );
   }
   return rows;
 }
@@ -116,7 +124,11 @@ async function* overTls({ url, authority }, env) {
   for (const [name, line] of Object.entries(peers)) {
     if (!(await isInstalled(name.split(' ')[0]))) continue;
     const [page, binaryPage, peer] = await interleave(
-      [`${ours} "$NODE" "$FLEET" bicycles list --json -q`, `${ours} "$BINARY" bicycles list --json -q`, line],
+      [
+        `${ours} "$NODE" "$FLEET" bicycles list --json -q`,
+        `${ours} "$BINARY" bicycles list --json -q`,
+        line,
+      ],
       ROUNDS,
       env,
     );
@@ -136,13 +148,19 @@ async function besideUndici(env) {
   const hook = fileURLToPath(new URL('without-flags.cjs', import.meta.url));
   const line = '"$FLEET" bicycles list --json -q';
   const [page, withHttp2, ...others] = await interleave(
-    [`"$NODE" ${line}`, `"$NODE" -r node:http2 ${line}`, ...(NODE_MAJOR === 20 ? [`"$NODE" -r ${hook} ${line}`] : [])],
+    [
+      `"$NODE" ${line}`,
+      `"$NODE" -r node:http2 ${line}`,
+      ...(NODE_MAJOR === 20 ? [`"$NODE" -r ${hook} ${line}`] : []),
+    ],
     ROUNDS,
     env,
   );
   return [
     compare('one page of 20, HTTP/2 not loaded', page, withHttp2, 'loaded', 0.98),
-    ...others.map((without) => compare('one page of 20, parser not optimised', page, without, 'optimised', 0.9)),
+    ...others.map((without) =>
+      compare('one page of 20, parser not optimised', page, without, 'optimised', 0.9),
+    ),
   ];
 }
 
@@ -150,14 +168,19 @@ async function besideUndici(env) {
 async function asPersonSees(url, folder) {
   if (!(await isInstalled('script'))) return [];
   const env = environment({ FLEET_CONFIG_DIR: folder, TERM: 'xterm-256color' });
-  await run(`printf ${TOKEN} | "$NODE" "$FLEET" auth login --with-token --no-check --base-url ${url}`, env);
+  await run(
+    `printf ${TOKEN} | "$NODE" "$FLEET" auth login --with-token --no-check --base-url ${url}`,
+    env,
+  );
   const onTerminal = (line) => `script -qec '${line}' /dev/null`;
   const [node, table] = await interleave(
     [onTerminal('"$NODE" -e 0'), onTerminal('"$NODE" "$FLEET" bicycles list')],
     ROUNDS,
     env,
   );
-  return [compare('one page of 20, stored profile, table on a terminal', table, node, 'node -e 0', 4.5)];
+  return [
+    compare('one page of 20, stored profile, table on a terminal', table, node, 'node -e 0', 4.5),
+  ];
 }
 
 /** Where the milliseconds of a page go. */

@@ -6,8 +6,10 @@ import { compare, environment, interleave, isInstalled, PROGRAM, run } from './m
 const MESSAGES = 200_000;
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 
-const wish = (url, token) => environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: token });
-const watch = (count) => `"$NODE" "$FLEET" watch ${ORGANIZATION} --json -q --resync-pages 0 --max-events ${count}`;
+const wish = (url, token) =>
+  environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: token });
+const watch = (count) =>
+  `"$NODE" "$FLEET" watch ${ORGANIZATION} --json -q --resync-pages 0 --max-events ${count}`;
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
 export async function* benchWatch(url) {
@@ -26,7 +28,8 @@ async function throughput(url) {
   }
   const [fleet, jq, curl] = await interleave(lines, 5, env);
   const perMillion = `${((fleet.cpu / MESSAGES) * 1e6).toFixed(1)} s CPU a million`;
-  if (jq === undefined) return [{ what: `${MESSAGES} messages, watch --json`, figure: perMillion, peer: '-' }];
+  if (jq === undefined)
+    return [{ what: `${MESSAGES} messages, watch --json`, figure: perMillion, peer: '-' }];
   return [
     compare('200,000 messages, watch --json | cat', fleet, jq, 'curl -N | sed | jq -c', 0.2),
     compare(`the same (${perMillion})`, fleet, curl, 'curl -N'),
@@ -43,7 +46,17 @@ function delay(url) {
     let rest = '';
     const child = spawn(
       process.execPath,
-      [PROGRAM, 'watch', ORGANIZATION, '--json', '-q', '--resync-pages', '0', '--max-events', String(count)],
+      [
+        PROGRAM,
+        'watch',
+        ORGANIZATION,
+        '--json',
+        '-q',
+        '--resync-pages',
+        '0',
+        '--max-events',
+        String(count),
+      ],
       {
         env: wish(url, `rate=${PER_SECOND}.count=${count}`),
         stdio: ['ignore', 'pipe', 'ignore'],
@@ -53,7 +66,8 @@ function delay(url) {
       const now = (performance.timeOrigin + performance.now()) * 1000;
       const lines = (rest + chunk).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) delays.push((now - Number(/"modified":"(\d+)"/.exec(line)?.[1])) / 1000);
+      for (const line of lines)
+        delays.push((now - Number(/"modified":"(\d+)"/.exec(line)?.[1])) / 1000);
     });
     child.on('close', () => {
       const sorted = delays.slice(PER_SECOND).sort((a, b) => a - b);
@@ -74,7 +88,10 @@ function delay(url) {
 async function slowReader(url) {
   const SECONDS = 20;
   const reader = `"$NODE" -e 'const { readSync } = require("node:fs"); const buffer = Buffer.alloc(1000); const end = Date.now() + ${SECONDS * 1000}; while (Date.now() < end) { readSync(0, buffer); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100); }'`;
-  const { peakMb } = await run(`${watch(MESSAGES)} | ${reader} || true`, wish(url, `count=${MESSAGES}`));
+  const { peakMb } = await run(
+    `${watch(MESSAGES)} | ${reader} || true`,
+    wish(url, `count=${MESSAGES}`),
+  );
   return {
     what: 'watch into a reader of 10 kB/s, memory',
     figure: `${Math.round(peakMb)} MB`,

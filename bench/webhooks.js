@@ -82,18 +82,25 @@ function sendAll(url, agent) {
     const send = () => {
       const body = bodyOf(sent++);
       const sentAt = performance.now();
-      const post = request(url, { agent, method: 'POST', headers: { 'content-length': body.length } }, (answer) => {
-        answer.resume();
-        answer.on('end', () => {
-          if (answer.statusCode === 204) delays.push(performance.now() - sentAt);
-          done();
-        });
-      });
+      const post = request(
+        url,
+        { agent, method: 'POST', headers: { 'content-length': body.length } },
+        (answer) => {
+          answer.resume();
+          answer.on('end', () => {
+            if (answer.statusCode === 204) delays.push(performance.now() - sentAt);
+            done();
+          });
+        },
+      );
       post.on('error', done);
       post.end(body);
     };
     const beat = setInterval(() => {
-      const due = Math.min(TOTAL, Math.floor(((performance.now() - startedAt) / 1000) * PER_SECOND));
+      const due = Math.min(
+        TOTAL,
+        Math.floor(((performance.now() - startedAt) / 1000) * PER_SECOND),
+      );
       while (sent < due) send();
       if (sent === TOTAL) clearInterval(beat);
     }, TICK_MS);

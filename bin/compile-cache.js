@@ -42,7 +42,12 @@ exports.findFolder = findFolder;
 
 /** Turns the cache on where it can be trusted; an executable of Bun holds what was compiled. Never throws. */
 exports.keepCompiledCode = (env) => {
-  if (enableCompileCache === undefined || process.getuid === undefined || process.versions.bun !== undefined) return;
+  if (
+    enableCompileCache === undefined ||
+    process.getuid === undefined ||
+    process.versions.bun !== undefined
+  )
+    return;
   try {
     const folder = findFolder(env, process.getuid());
     if (folder !== undefined) enableCompileCache(folder);

@@ -11,7 +11,9 @@ function isTooOld() {
 }
 
 if (isTooOld()) {
-  process.stderr.write(`error: fleet needs Node ${OLDEST} or later; ${process.execPath} is ${process.versions.node}\n`);
+  process.stderr.write(
+    `error: fleet needs Node ${OLDEST} or later; ${process.execPath} is ${process.versions.node}\n`,
+  );
   process.exitCode = 3;
 } else {
   if (require('node:module').enableCompileCache !== undefined)
@@ -22,7 +24,8 @@ if (isTooOld()) {
   // Until main has ended: Node also ends when nothing is left to wait for.
   process.exitCode = 1;
   const onIdle = () => {
-    const hint = 'hint: this is a bug in fleet; run it again with --verbose and report what it prints';
+    const hint =
+      'hint: this is a bug in fleet; run it again with --verbose and report what it prints';
     process.stderr.write(`error: nothing is left that the command could wait for\n${hint}\n`);
   };
   process.once('beforeExit', onIdle);

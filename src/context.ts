@@ -80,7 +80,9 @@ export interface TalkFlags {
 }
 
 /** What a command may replace in a client of its own; `settings` in the place of those of the run. */
-export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & { settings?: Settings };
+export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & {
+  settings?: Settings;
+};
 
 /** Where a token is looked for. */
 type TokenSettings = { stored: Stored; settings: Settings };
@@ -141,7 +143,12 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** Opens the context of one command. */
-export function openContext(world: Pick<World, 'clock' | 'abandon'>, io: Io, flags: GlobalFlags, signals: Signals) {
+export function openContext(
+  world: Pick<World, 'clock' | 'abandon'>,
+  io: Io,
+  flags: GlobalFlags,
+  signals: Signals,
+) {
   const { clock } = world;
   const { signal } = signals;
   // Every request in flight listens to them, and there can be 64: Node would warn of a leak.
@@ -150,7 +157,9 @@ export function openContext(world: Pick<World, 'clock' | 'abandon'>, io: Io, fla
     if (flags.quiet === true) return;
     await io.stderr.write(`${await showNotice(line, io)}\n`);
   };
-  const stored = once(async (): Promise<Stored> => (await import('./settings/store.js')).loadStored(io.env));
+  const stored = once(
+    async (): Promise<Stored> => (await import('./settings/store.js')).loadStored(io.env),
+  );
   const settings = once(async () => {
     const { resolveSettings } = await import('./settings/resolve.js');
     return resolveSettings({ flags, env: io.env, stored: await stored() });
@@ -158,18 +167,40 @@ export function openContext(world: Pick<World, 'clock' | 'abandon'>, io: Io, fla
   /** Aborted at the end: a token command that hangs must not keep the process alive. */
   const over = new AbortController();
   const findToken = async (given: TokenSettings) => {
-    const sources = { env: io.env, clock, signal: AbortSignal.any([signal, over.signal]), notice, secrets: io.secrets };
+    const sources = {
+      env: io.env,
+      clock,
+      signal: AbortSignal.any([signal, over.signal]),
+      notice,
+      secrets: io.secrets,
+    };
     const anonymous = () => connections.client({ ...given, token: ANONYMOUS });
     return (await import('./settings/token.js')).findToken({ ...sources, ...given, anonymous });
   };
-  const ownToken = once(async () => findToken({ stored: await stored(), settings: await settings() }));
+  const ownToken = once(async () =>
+    findToken({ stored: await stored(), settings: await settings() }),
+  );
   const token: Context['token'] = (given) => (given === undefined ? ownToken() : findToken(given));
   const connections = openConnections({ io, flags, clock, signal, settings, token });
   const { network, client } = connections;
-  const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, { io, clock, signal, notice })));
+  const jq = once(async () =>
+    flags.jq === undefined ? undefined : startJq(flags.jq, { io, clock, signal, notice }),
+  );
   const endings: (() => Promise<void>)[] = [];
   const atEnd = (work: () => Promise<void>) => void endings.push(work);
-  const context: Context = { ...signals, io, flags, clock, settings, token, network, client, jq, notice, atEnd };
+  const context: Context = {
+    ...signals,
+    io,
+    flags,
+    clock,
+    settings,
+    token,
+    network,
+    client,
+    jq,
+    notice,
+    atEnd,
+  };
   return {
     context,
     /** Closes every connection. */
@@ -183,13 +214,16 @@ export function openContext(world: Pick<World, 'clock' | 'abandon'>, io: Io, fla
 }
 
 /** The network of the process and its clients, each opened on first use; what still waits for a name server when it is closed is abandoned. */
-function openConnections(given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>) {
+function openConnections(
+  given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>,
+) {
   const { io, flags, clock, signal, settings, token } = given;
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
     // With -q too: the token is at risk.
-    if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') await io.stderr.write(`${await showNotice(UNVERIFIED, io)}\n`);
+    if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+      await io.stderr.write(`${await showNotice(UNVERIFIED, io)}\n`);
     return openNetwork(io.env, timeoutMs ?? (await settings()).timeout.value);
   };
   const network: Context['network'] = (timeoutMs) => {
@@ -217,7 +251,8 @@ function openConnections(given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal
     });
   };
   const sharedClient = once(() => clientWith({}));
-  const client: Context['client'] = (overrides) => (overrides === undefined ? sharedClient() : clientWith(overrides));
+  const client: Context['client'] = (overrides) =>
+    overrides === undefined ? sharedClient() : clientWith(overrides);
   const close = async (abandon: World['abandon']) => {
     // A failure to open it was reported already.
     const connections = await opened?.catch(() => undefined);

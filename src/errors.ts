@@ -152,7 +152,8 @@ export function errorJson(error: FleetError, hide: (text: string) => string): st
   };
   const hidden = (_: string, inner: unknown) => {
     if (typeof inner === 'string') return hide(inner);
-    if (typeof inner === 'number') return hide(String(inner)) === String(inner) ? inner : hide(String(inner));
+    if (typeof inner === 'number')
+      return hide(String(inner)) === String(inner) ? inner : hide(String(inner));
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
     return Object.fromEntries(Object.entries(inner).map(([name, each]) => [hide(name), each]));
   };

@@ -2,7 +2,14 @@
 
 import { wantsJson } from './cli/wants-json.js';
 import type { Signals, World } from './context.js';
-import { asFleetError, type ErrorKind, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
+import {
+  asFleetError,
+  type ErrorKind,
+  EXIT_CODES,
+  errorJson,
+  errorLines,
+  FleetError,
+} from './errors.js';
 import { programVersion } from './system/program-files.js';
 import { hideJwts } from './system/secrets.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
@@ -50,16 +57,23 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
 async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   const wasAborted = signal.aborted;
   await io.closePager();
-  const isEnded = signal.aborted && !wasAborted && asFleetError(signal.reason).kind !== 'interrupted';
+  const isEnded =
+    signal.aborted && !wasAborted && asFleetError(signal.reason).kind !== 'interrupted';
   return isEnded ? signal.reason : undefined;
 }
 
 /** Runs the command; resolves with what was thrown, undefined when nothing was. */
-async function run(argv: readonly string[], world: World, io: Io, signals: Signals): Promise<unknown> {
+async function run(
+  argv: readonly string[],
+  world: World,
+  io: Io,
+  signals: Signals,
+): Promise<unknown> {
   try {
     // Scripts ask for the version at each start, and need no commander for it.
     const [word = '', ...others] = argv;
-    const isVersion = VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
+    const isVersion =
+      VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
     const version = programVersion();
     if (isVersion) await io.stdout.write(`${io.isJson ? JSON.stringify({ version }) : version}\n`);
     else await (await import('./program.js')).runProgram(argv, world, io, signals);
@@ -111,9 +125,13 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
   const lost =
     undelivered === 0
       ? undefined
-      : new FleetError('output', `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`);
+      : new FleetError(
+          'output',
+          `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`,
+        );
   // After a signal an output that failed, or whose reader is gone, is no news.
-  const isOutputGone = thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
+  const isOutputGone =
+    thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
   const ending = signals.signal.aborted && isOutputGone ? signals.signal.reason : thrown;
   if (lost !== undefined) await report(lost, io, isVerbose);
   if (ending === undefined || ending instanceof ReaderStopped) return lost?.exitCode ?? 0;

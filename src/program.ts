@@ -1,15 +1,31 @@
 // The root command: the flags every command takes, the list of nouns, and how a line of them is run.
 
-import type { CommandUnknownOpts as Command, Command as TypedCommand } from '@commander-js/extra-typings';
+import type {
+  CommandUnknownOpts as Command,
+  Command as TypedCommand,
+} from '@commander-js/extra-typings';
 import { CommanderError } from 'commander';
 import { createRoot } from './cli/command.js';
 import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/completions.js';
 import { checkGlobalFlags } from './cli/contradictions.js';
-import { fitHelp, type HelpScreen, helpConfiguration, helpFirstPage, helpWidth } from './cli/help.js';
+import {
+  fitHelp,
+  type HelpScreen,
+  helpConfiguration,
+  helpFirstPage,
+  helpWidth,
+} from './cli/help.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { addBicycles } from './commands/bicycles/index.js';
 import type { OfflineFlags } from './commands/shared/offline.js';
-import { type Context, type GlobalFlags, openContext, type Run, type Signals, type World } from './context.js';
+import {
+  type Context,
+  type GlobalFlags,
+  openContext,
+  type Run,
+  type Signals,
+  type World,
+} from './context.js';
 import { FleetError, usageError } from './errors.js';
 import { programVersion } from './system/program-files.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
@@ -63,7 +79,12 @@ const MAP = 'map';
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /** Runs one command line. Throws what ends it, a command line that is not understood as a usage error. */
-export async function runProgram(argv: readonly string[], world: World, io: Io, signals: Signals): Promise<void> {
+export async function runProgram(
+  argv: readonly string[],
+  world: World,
+  io: Io,
+  signals: Signals,
+): Promise<void> {
   let opened: ReturnType<typeof openContext> | undefined;
   let helpText = '';
   const run: Run =
@@ -107,7 +128,8 @@ export async function runProgram(argv: readonly string[], world: World, io: Io, 
 function joinVersion(argv: readonly string[]): string[] {
   const at = argv.indexOf('--version', argv.indexOf('gbfs') + 1);
   const value = argv[at + 1];
-  if (!argv.includes('gbfs') || at === -1 || value === undefined || value.startsWith('-')) return [...argv];
+  if (!argv.includes('gbfs') || at === -1 || value === undefined || value.startsWith('-'))
+    return [...argv];
   return [...argv.slice(0, at), `--version=${value}`, ...argv.slice(at + 2)];
 }
 
@@ -126,14 +148,19 @@ function readOutput({ output, ...flags }: GlobalFlags, command: Command): Global
   // What no flag says, the name of the file does; a map has endings of its own, and what jq makes none.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
   const chosen =
-    output ?? (isNamed ? FORMATS.find((each) => flags.file?.toLowerCase().endsWith(`.${each}`)) : undefined);
+    output ??
+    (isNamed ? FORMATS.find((each) => flags.file?.toLowerCase().endsWith(`.${each}`)) : undefined);
   if (picture === undefined) return chosen === undefined ? flags : { ...flags, output: chosen };
   if (command.name() === MAP) return { ...flags, picture };
   throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
 }
 
 /** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */
-async function usageErrorOf(error: CommanderError, program: Command, argv: readonly string[]): Promise<FleetError> {
+async function usageErrorOf(
+  error: CommanderError,
+  program: Command,
+  argv: readonly string[],
+): Promise<FleetError> {
   const { hintFor } = await import('./cli/suggestion.js');
   const [first = ''] = error.message.replace(/^error: /, '').split('\n');
   return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
@@ -149,7 +176,10 @@ export interface ProgramOptions {
 }
 
 /** Builds the command line of `fleet`. `run` runs a command's action with its context. */
-export async function buildProgram(run: Run, { write, screen = PIPE, words = [] }: ProgramOptions): Promise<Command> {
+export async function buildProgram(
+  run: Run,
+  { write, screen = PIPE, words = [] }: ProgramOptions,
+): Promise<Command> {
   const writeFitted = (text: string) => write(fitHelp(text, helpWidth(screen)));
   const program: Command = createRoot('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
@@ -165,7 +195,9 @@ export async function buildProgram(run: Run, { write, screen = PIPE, words = [] 
       getErrHasColors: () => screen.hasColors,
     })
     .configureHelp(helpConfiguration())
-    .addHelpText('afterAll', ({ command }) => (command === program ? '' : '\nFlags of every command: fleet help flags'))
+    .addHelpText('afterAll', ({ command }) =>
+      command === program ? '' : '\nFlags of every command: fleet help flags',
+    )
     .option('-V, --version', 'print the version')
     .on('option:version', () => {
       write(`${programVersion()}\n`);
@@ -200,14 +232,20 @@ function addGlobalFlags(program: Command): void {
       readOutputName,
     )
     .option('--json', 'short for -o json')
-    .option('--file <path>', 'write the result to this file, all or nothing, in the format of its ending')
+    .option(
+      '--file <path>',
+      'write the result to this file, all or nothing, in the format of its ending',
+    )
     .option('--excel', 'csv for Excel: its separator, and no cell that becomes a formula')
     .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)
     .option('--no-truncate', 'keep values whole in a table; -o wide also shows every column')
     .option('--no-headers', 'leave out the header (table, csv, tsv)')
     .option('--jq <program>', 'filter the JSON with jq; strings print raw')
     .option('--profile <name>', 'settings profile (default: the profile in use)', anyText(PROFILES))
-    .option('--base-url <url>', 'address of the service, prefix such as /api included (default: from the profile)')
+    .option(
+      '--base-url <url>',
+      'address of the service, prefix such as /api included (default: from the profile)',
+    )
     .option('--sse-url <url>', 'address of the push channel (default: from the profile)')
     .option('--api-version <version>', 'API version to request (default: 1.0)')
     .option('--timeout <seconds>', 'seconds without data before a request fails (default: 30)')
@@ -234,10 +272,14 @@ const readOutputName = withOffers(oneOf('format', [...OUTPUTS, ...PICTURES]), ({
   words: plain(command.name() === MAP ? PICTURES : OUTPUTS),
 }));
 
-const readColumns = withOffers(parseColumns, ({ command }) => ({ words: plain(columnsOf(command)), isList: true }));
+const readColumns = withOffers(parseColumns, ({ command }) => ({
+  words: plain(columnsOf(command)),
+  isList: true,
+}));
 
 function parseColumns(text: string): string[] {
   const columns = text.split(',').map((column) => column.trim());
-  if (columns.includes('')) throw usageError(`--columns takes field names with commas between, not "${text}"`);
+  if (columns.includes(''))
+    throw usageError(`--columns takes field names with commas between, not "${text}"`);
   return columns;
 }

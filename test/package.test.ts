@@ -15,7 +15,9 @@ import { hasTool } from './support/tools.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MANUAL = `${ROOT}dist/man/`;
 /** `man1/fleet.1` and so on. */
-const PAGES = ['man1', 'man7'].flatMap((folder) => readdirSync(MANUAL + folder).map((name) => `${folder}/${name}`));
+const PAGES = ['man1', 'man7'].flatMap((folder) =>
+  readdirSync(MANUAL + folder).map((name) => `${folder}/${name}`),
+);
 const read = (path: string) => readFileSync(ROOT + path, 'utf8');
 const MANIFEST = JSON.parse(read('package.json')) as {
   engines: { node: string };
@@ -38,7 +40,13 @@ function expectPacked({ size, files }: { size: number; files: { path: string }[]
     'dist/towns.json',
   ]);
   expect(paths).toEqual(
-    expect.arrayContaining(['LICENSE', 'bin/fleet.js', 'dist/main.cjs', 'dist/bulk.md', 'dist/man/man1/fleet.1']),
+    expect.arrayContaining([
+      'LICENSE',
+      'bin/fleet.js',
+      'dist/main.cjs',
+      'dist/bulk.md',
+      'dist/man/man1/fleet.1',
+    ]),
   );
   expect(size).toBeLessThan(LARGEST_BYTES);
 }
@@ -50,7 +58,9 @@ test('the bundle asks for no library', () => {
     const statements = read(`dist/${name}`).matchAll(/\b(?:require|import)\("([^".][^"]*)"\)/g);
     return [...statements].map(([, from = '']) => from);
   });
-  expect(asked.filter((from) => names.some((name) => from === name || from.startsWith(`${name}/`)))).toEqual([]);
+  expect(
+    asked.filter((from) => names.some((name) => from === name || from.startsWith(`${name}/`))),
+  ).toEqual([]);
   expect(MANIFEST.dependencies).toBeUndefined();
 });
 
@@ -81,8 +91,16 @@ test('the oldest Node is the same everywhere it is told', () => {
 test.skipIf(isExecutable)('an older Node is refused in one line, which it can read', async () => {
   const folder = newFolder();
   const old = join(folder, 'old.mjs');
-  writeFileSync(old, "Object.defineProperty(process, 'versions', { value: { node: '18.20.8' } });\n");
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', old, `${ROOT}bin/fleet.js`, 'bicycles']);
+  writeFileSync(
+    old,
+    "Object.defineProperty(process, 'versions', { value: { node: '18.20.8' } });\n",
+  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [
+    '--import',
+    old,
+    `${ROOT}bin/fleet.js`,
+    'bicycles',
+  ]);
   expect([status, `${stdout}`, `${stderr}`]).toEqual([
     3,
     '',
@@ -98,16 +116,22 @@ test('the lock file names the binaries of every platform, as npm ci demands, and
     resolved?: string;
     optionalDependencies?: { [name: string]: string };
   }
-  const { packages } = JSON.parse(read('package-lock.json')) as { packages: { [path: string]: Locked } };
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: { [path: string]: Locked };
+  };
   /** What Node finds from a folder: in its own node_modules, or in one further up. */
   const find = (folder: string, name: string): Locked | undefined =>
     packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`] ??
-    (folder === '' ? undefined : find(folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/'))), name));
+    (folder === ''
+      ? undefined
+      : find(folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/'))), name));
   const missing = Object.entries(packages).flatMap(([folder, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies).flatMap(([name, wanted]) => {
       const { version } = find(folder, name) ?? {};
       const isExact = /^\d/.test(wanted);
-      return version === undefined || (isExact && version !== wanted) ? [`${folder}: ${name}@${wanted}`] : [];
+      return version === undefined || (isExact && version !== wanted)
+        ? [`${folder}: ${name}@${wanted}`]
+        : [];
     }),
   );
   expect(missing).toEqual([]);
@@ -125,8 +149,12 @@ test('a page of the manual for each command and topic', () => {
 test('a page has the flags and examples as help shows them, and roff takes nothing of them for its own', () => {
   const page = readFileSync(`${MANUAL}man1/fleet-bicycles-list.1`, 'utf8');
   expect(page).toContain('.SS Flags\n.nf\n  \\-\\-state');
-  expect(page).toContain('\n  \\-\\-limit <n>           show at most this many, following the pages\n');
-  expect(page).toContain('fleet bicycles list \\-\\-all \\-\\-where \\(aqlatest_gps_timestamp<\\-2h\\(aq');
+  expect(page).toContain(
+    '\n  \\-\\-limit <n>           show at most this many, following the pages\n',
+  );
+  expect(page).toContain(
+    'fleet bicycles list \\-\\-all \\-\\-where \\(aqlatest_gps_timestamp<\\-2h\\(aq',
+  );
   for (const name of PAGES) {
     const text = readFileSync(MANUAL + name, 'utf8');
     expect([name, text.match(/^[.'](?!(?:TH|SH|SS|nf|fi)\b).*/m)]).toEqual([name, null]);
@@ -137,7 +165,15 @@ test('a page has the flags and examples as help shows them, and roff takes nothi
 test('the tarball holds what is needed and no more; installed, it has its pages where man looks, and no scripts that npm warns of', () => {
   const folder = newFolder();
   const copy = join(folder, 'copy');
-  for (const path of ['package.json', '.pack.js', 'bin', 'dist', 'README.md', 'LICENSE', 'CHANGELOG.md'])
+  for (const path of [
+    'package.json',
+    '.pack.js',
+    'bin',
+    'dist',
+    'README.md',
+    'LICENSE',
+    'CHANGELOG.md',
+  ])
     cpSync(ROOT + path, join(copy, path), { recursive: true });
   const manifest = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as {
     scripts: { [name: string]: string };
@@ -148,7 +184,9 @@ test('the tarball holds what is needed and no more; installed, it has its pages 
   const run = (line: string) => execFileSync('sh', ['-c', line], { cwd: copy, stdio: 'ignore' });
   run(prepack.replace('npm run build && ', ''));
   // What is optional would have to come from a registry.
-  const { optionalDependencies: _, ...packed } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
+  const { optionalDependencies: _, ...packed } = JSON.parse(
+    readFileSync(join(copy, 'package.json'), 'utf8'),
+  );
   writeFileSync(join(copy, 'package.json'), JSON.stringify(packed));
   expect(packed.man.sort()).toEqual(PAGES.map((page) => `dist/man/${page}`).sort());
   const text = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--loglevel=error'], {
@@ -157,7 +195,8 @@ test('the tarball holds what is needed and no more; installed, it has its pages 
   });
   const [tarball] = JSON.parse(text);
   expectPacked(tarball);
-  const install = 'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
+  const install =
+    'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
   const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
   // npm warns of every script that an installation may run, whether it runs or not.
   expect(stdout + stderr).toMatch(/added 1 package/);
@@ -174,6 +213,8 @@ test.runIf(hasTool('mandoc'))('mandoc has no complaint', () => {
 
 test.runIf(hasTool('groff'))('groff has no complaint', () => {
   const files = PAGES.map((page) => MANUAL + page);
-  const { status, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-ww', ...files], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-ww', ...files], {
+    encoding: 'utf8',
+  });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });

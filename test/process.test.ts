@@ -12,7 +12,13 @@ import { newFolder } from './support/folder.js';
 import { hostile, withHostile } from './support/hostile.js';
 import type { Behaviour } from './support/misbehaving.js';
 import { mostly, often } from './support/often.js';
-import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
+import {
+  isExecutable,
+  PROGRAM_ARGS,
+  PROGRAM_FILE,
+  PROGRAM_LINE,
+  preload,
+} from './support/program.js';
 import { runFleet } from './support/run.js';
 import { eventually, isAlive } from './support/running.js';
 import { openSandbox } from './support/sandbox.js';
@@ -23,9 +29,17 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', ...env };
 }
 
-function start(args: readonly string[], env: NodeJS.ProcessEnv, options: SpawnOptions = {}): ChildProcess {
+function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  options: SpawnOptions = {},
+): ChildProcess {
   const stdio = ['ignore', 'pipe', 'pipe'] as const;
-  return spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env: environment(env), stdio: [...stdio], ...options });
+  return spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
+    env: environment(env),
+    stdio: [...stdio],
+    ...options,
+  });
 }
 
 const SIGNALS = [
@@ -52,7 +66,9 @@ async function ended(child: ChildProcess): Promise<Ended> {
 /** Runs a shell pipeline in which `fleet` is the program. */
 function shell(line: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const script = `fleet() { ${PROGRAM_LINE} "$@"; }; set -o pipefail; ${line}`;
-  return ended(spawn('bash', ['-c', script], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] }));
+  return ended(
+    spawn('bash', ['-c', script], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
 }
 
 test.each([
@@ -88,10 +104,18 @@ test('forty --bicycle: Node warns of no leak', async () => {
     response.write('data: {"topic":"t","sender":"task","message":{}}\n\n');
   };
   const { url } = await openServer(serve);
-  const names = Array.from({ length: 40 }, (_, index) => `14c6d2ad-7236-46f1-b76f-6d356b2105${index + 10}`);
+  const names = Array.from(
+    { length: 40 },
+    (_, index) => `14c6d2ad-7236-46f1-b76f-6d356b2105${index + 10}`,
+  );
   const flags = ['--max-events', '40', '--json', '--resync-pages', '0'];
   const args = ['watch', ...names.flatMap((uuid) => ['--bicycle', uuid]), ...flags];
-  const env = { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: names[0] };
+  const env = {
+    FLEET_BASE_URL: url,
+    FLEET_SSE_URL: url,
+    FLEET_TOKEN: 't',
+    FLEET_ORGANIZATION: names[0],
+  };
   const { code, stderr } = await ended(start(args, env));
   expect(code, stderr).toBe(0);
   expect(stderr).not.toMatch(/warning/i);
@@ -123,26 +147,41 @@ test('many MB go through a pipe byte for byte', async () => {
     );
   });
   const { code, stdout } = await shell('fleet bicycles list --all -o jsonl | cat', env);
-  const expected = Array.from({ length: pages }, (_, index) => `${page(index + 1).join('\n')}\n`).join('');
+  const expected = Array.from(
+    { length: pages },
+    (_, index) => `${page(index + 1).join('\n')}\n`,
+  ).join('');
   expect(code).toBe(0);
   expect(stdout.length).toBeGreaterThan(100_000 * pages);
-  expect(createHash('sha256').update(stdout).digest('hex')).toBe(createHash('sha256').update(expected).digest('hex'));
+  expect(createHash('sha256').update(stdout).digest('hex')).toBe(
+    createHash('sha256').update(expected).digest('hex'),
+  );
 });
 
 test.runIf(process.platform === 'linux')('a full disk is an error line and exit 10', async () => {
   const sandbox = await openSandbox({ bicycles: 50 });
   const stdio: SpawnOptions['stdio'] = ['ignore', openSync('/dev/full', 'w'), 'pipe'];
-  const { code, stderr } = await ended(start(['bicycles', 'list', '--json'], await environmentOf(sandbox), { stdio }));
+  const { code, stderr } = await ended(
+    start(['bicycles', 'list', '--json'], await environmentOf(sandbox), { stdio }),
+  );
   expect([code, JSON.parse(stderr).error.kind]).toEqual([10, 'output']);
 });
 
 // Bun's userInfo says what USER says.
-test.runIf(hasTool('root') && !isExecutable)('a user has the name of the system, whatever USER says', async () => {
-  const folder = newFolder();
-  chownSync(folder, 54321, 54321);
-  const end = await ended(start(['auth', 'token'], { FLEET_CONFIG_DIR: folder, USER: 'mallory' }));
-  expect(end).toMatchObject({ code: 3, stderr: expect.stringContaining(`sudo chown root ${folder}`) });
-});
+test.runIf(hasTool('root') && !isExecutable)(
+  'a user has the name of the system, whatever USER says',
+  async () => {
+    const folder = newFolder();
+    chownSync(folder, 54321, 54321);
+    const end = await ended(
+      start(['auth', 'token'], { FLEET_CONFIG_DIR: folder, USER: 'mallory' }),
+    );
+    expect(end).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`sudo chown root ${folder}`),
+    });
+  },
+);
 
 test.skipIf(isExecutable)(
   'a command that waits for nothing any more is a bug that says so, and not an end with 0',
@@ -152,7 +191,9 @@ test.skipIf(isExecutable)(
     const args = ['mirror', 'status', '--to', 'postgres://u@db.invalid/d?connect_timeout=0'];
     const { code, stdout, stderr } = await ended(start(args, preload(deaf)));
     expect({ code, stdout: String(stdout) }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('error: nothing is left that the command could wait for\nhint: this is a bug in fleet');
+    expect(stderr).toContain(
+      'error: nothing is left that the command could wait for\nhint: this is a bug in fleet',
+    );
   },
 );
 
@@ -161,7 +202,10 @@ test.each([
   [['--to', 'postgres://u@127.0.0.1/db'], { PGPORT: '70000' }, 3],
 ])('mirror status %j with %j names the port', async (args, env, code) => {
   const found = await runFleet(['mirror', 'status', ...args], { env });
-  expect(found).toMatchObject({ code, stderr: expect.stringMatching(/port is (?:not )?a number from 1 to 65535/) });
+  expect(found).toMatchObject({
+    code,
+    stderr: expect.stringMatching(/port is (?:not )?a number from 1 to 65535/),
+  });
 });
 
 /** How long the program may take to end once it is asked to: promise 8 of cli.md says two seconds, a busy machine gets more, and what hangs takes 30 s. */
@@ -172,7 +216,10 @@ const FOR_MS = 8000;
 
 /** An endless list of pages of 100 kB. */
 function endlessList(response: ServerResponse, number: number): void {
-  const results = Array.from({ length: 100 }, (_, index) => ({ uuid: `${number}-${index}`, note: 'x'.repeat(1000) }));
+  const results = Array.from({ length: 100 }, (_, index) => ({
+    uuid: `${number}-${index}`,
+    note: 'x'.repeat(1000),
+  }));
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ count: 1e9, next: `http://x/?page=${number + 1}`, results }));
 }
@@ -180,9 +227,14 @@ function endlessList(response: ServerResponse, number: number): void {
 /** An endless stream of messages of 1 kB, as fast as they are read. */
 function endlessStream(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const data = JSON.stringify({ topic: '/t', sender: 'bicycle', message: { uuid: 'u', note: 'x'.repeat(1000) } });
+  const data = JSON.stringify({
+    topic: '/t',
+    sender: 'bicycle',
+    message: { uuid: 'u', note: 'x'.repeat(1000) },
+  });
   const pour = (): void => {
-    while (!response.destroyed) if (!response.write(`data: ${data}\n\n`)) return void response.once('drain', pour);
+    while (!response.destroyed)
+      if (!response.write(`data: ${data}\n\n`)) return void response.once('drain', pour);
   };
   pour();
 }
@@ -237,7 +289,12 @@ async function errorText(child: ChildProcess): Promise<string> {
 }
 
 /** Holds that a process whose output nobody reads ends in time, with this code: by a signal, or by itself when `forMs` are over. */
-async function endsWith(expected: number, child: ChildProcess, signal: NodeJS.Signals | undefined, forMs = 0) {
+async function endsWith(
+  expected: number,
+  child: ChildProcess,
+  signal: NodeJS.Signals | undefined,
+  forMs = 0,
+) {
   const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const startedAt = performance.now();
   if (signal !== undefined) child.kill(signal);
@@ -252,7 +309,9 @@ describe.concurrent('a reader that takes nothing', () => {
   const LIST = ['bicycles', 'list', '--all', '-o', 'jsonl', '-q'];
   const WATCH = ['watch', '--topic', '/t', '--json', '-q', '--resync-pages', '0'];
 
-  const EACH = SIGNALS.flatMap(([signal, code]) => [LIST, WATCH].map((args) => [signal, code, args] as const));
+  const EACH = SIGNALS.flatMap(([signal, code]) =>
+    [LIST, WATCH].map((args) => [signal, code, args] as const),
+  );
   test.each(mostly(EACH, ([signal, , args]) => (signal === 'SIGTERM') === (args === LIST)))(
     'of stdout: %s ends with %i %j, and says what was not delivered',
     async (signal, exitCode, args) => {
@@ -321,40 +380,56 @@ describe.concurrent('a reader that takes nothing', () => {
       (response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.end(
-          JSON.stringify(Array.from({ length: 2000 }, (_, index) => ({ uuid: `${index}`, note: 'x'.repeat(1000) }))),
+          JSON.stringify(
+            Array.from({ length: 2000 }, (_, index) => ({
+              uuid: `${index}`,
+              note: 'x'.repeat(1000),
+            })),
+          ),
         );
       },
       async ({ env }) => {
-        const { code, stdout } = await shell('fleet bicycles list -o jsonl -q | (sleep 2; cat)', env);
+        const { code, stdout } = await shell(
+          'fleet bicycles list -o jsonl -q | (sleep 2; cat)',
+          env,
+        );
         expect(code).toBe(0);
         expect(stdout.toString().split('\n')).toHaveLength(2001);
       },
     );
   });
 
-  test.runIf(hasTool('script'))('a terminal that is stopped: a signal ends the program', async () => {
-    await withEndless(async ({ url, standsStill }) => {
-      const pidFile = join(newFolder(), 'pid');
-      const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
-      // Nobody reads what script writes, so script reads nothing of the terminal.
-      const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
-        env: environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', SHELL: '/bin/sh', TERM: 'xterm' }),
-        stdio: ['pipe', 'pipe', 'ignore'],
+  test.runIf(hasTool('script'))(
+    'a terminal that is stopped: a signal ends the program',
+    async () => {
+      await withEndless(async ({ url, standsStill }) => {
+        const pidFile = join(newFolder(), 'pid');
+        const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
+        // Nobody reads what script writes, so script reads nothing of the terminal.
+        const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
+          env: environment({
+            FLEET_BASE_URL: url,
+            FLEET_TOKEN: 'token-of-the-test',
+            SHELL: '/bin/sh',
+            TERM: 'xterm',
+          }),
+          stdio: ['pipe', 'pipe', 'ignore'],
+        });
+        try {
+          while (!existsSync(pidFile)) await pause(20);
+          await standsStill(terminal.pid);
+          const pid = Number(readFileSync(pidFile, 'utf8'));
+          await standsStill(pid);
+          const startedAt = performance.now();
+          process.kill(pid, 'SIGTERM');
+          while (isRunning(pid) && performance.now() - startedAt < 20_000) await pause(20);
+          expect(performance.now() - startedAt).toBeLessThan(END_LIMIT_MS);
+        } finally {
+          terminal.kill('SIGKILL');
+        }
       });
-      try {
-        while (!existsSync(pidFile)) await pause(20);
-        await standsStill(terminal.pid);
-        const pid = Number(readFileSync(pidFile, 'utf8'));
-        await standsStill(pid);
-        const startedAt = performance.now();
-        process.kill(pid, 'SIGTERM');
-        while (isRunning(pid) && performance.now() - startedAt < 20_000) await pause(20);
-        expect(performance.now() - startedAt).toBeLessThan(END_LIMIT_MS);
-      } finally {
-        terminal.kill('SIGKILL');
-      }
-    });
-  });
+    },
+  );
 });
 
 /** What Linux says of a process or thread: R runs or waits for a processor, D for a disk, S sleeps; undefined when it is gone. */
@@ -381,12 +456,21 @@ function isRunning(pid: number): boolean {
 describe.concurrent('what does not end by itself', () => {
   const LIST = ['bicycles', 'list'];
   const JQ = [...LIST, '--jq', 'def f: f; f'];
-  const viaProxy = (HTTPS_PROXY: string) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY });
-  const tunnel: Behaviour = (socket) => void socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  const viaProxy = (HTTPS_PROXY: string) => ({
+    FLEET_BASE_URL: 'https://bikes.invalid',
+    HTTPS_PROXY,
+  });
+  const tunnel: Behaviour = (socket) =>
+    void socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
   const secure = (url: string) => url.replace('http:', 'https:');
 
   /** What the service, or what stands before it, does, and the environment that leads there. */
-  const STUCK: [what: string, behaviour: Behaviour, args: string[], envOf: (url: string) => NodeJS.ProcessEnv][] = [
+  const STUCK: [
+    what: string,
+    behaviour: Behaviour,
+    args: string[],
+    envOf: (url: string) => NodeJS.ProcessEnv,
+  ][] = [
     ['a jq program that does not end', hostile('honest'), JQ, () => ({})],
     ['a request that is not answered', hostile('silent'), LIST, () => ({})],
     ['a handshake of TLS', () => {}, LIST, (url) => ({ FLEET_BASE_URL: secure(url) })],
@@ -394,7 +478,9 @@ describe.concurrent('what does not end by itself', () => {
     ['a handshake of TLS behind a proxy', tunnel, LIST, viaProxy],
     ['a handshake with a proxy', () => {}, LIST, (url) => viaProxy(secure(url))],
   ];
-  const EACH = STUCK.flatMap((row) => SIGNALS.map(([signal, code]) => [signal, ...row, code] as const));
+  const EACH = STUCK.flatMap((row) =>
+    SIGNALS.map(([signal, code]) => [signal, ...row, code] as const),
+  );
 
   test.each(mostly(EACH, ([signal]) => signal === 'SIGTERM'))(
     '%s ends %s',
@@ -410,7 +496,9 @@ describe.concurrent('what does not end by itself', () => {
 
   test('jq that wants more memory than it has ends with one error', async () => {
     await withHostile(hostile('honest'), async ({ env }) => {
-      const stderr = expect.stringMatching(/^error: --jq: the program needs more than 256 MB\nhint: .*\n$/);
+      const stderr = expect.stringMatching(
+        /^error: --jq: the program needs more than 256 MB\nhint: .*\n$/,
+      );
       const end = await ended(start(['bicycles', 'list', '--jq', 'def f: [f]; f'], env));
       expect(end).toMatchObject({ code: 2, stderr });
     });
@@ -418,8 +506,15 @@ describe.concurrent('what does not end by itself', () => {
 
   test('SIGTERM ends the look-up of a name that no server answers', async () => {
     const slow = join(newFolder(), 'slow.cjs');
-    writeFileSync(slow, "require('node:dns').lookup = () => setTimeout(() => {}, 20_000); console.error('slow');");
-    const env = { ...preload(slow), FLEET_BASE_URL: 'https://bikes.invalid', FLEET_TOKEN: 'token-of-the-test' };
+    writeFileSync(
+      slow,
+      "require('node:dns').lookup = () => setTimeout(() => {}, 20_000); console.error('slow');",
+    );
+    const env = {
+      ...preload(slow),
+      FLEET_BASE_URL: 'https://bikes.invalid',
+      FLEET_TOKEN: 'token-of-the-test',
+    };
     const child = start(['bicycles', 'list'], env);
     await new Promise((resolve) => child.stderr?.once('data', resolve));
     await pause(1000);
@@ -448,16 +543,21 @@ describe.concurrent('what does not end by itself', () => {
 describe.concurrent('with --json every line of stderr is JSON', () => {
   const FLAGS = [[['-v', '--trace']], [['-v']], [['--trace']], [[]]];
   test.each(mostly(FLAGS, (_, index) => index === 0))('%j', async (flags) => {
-    await withHostile(hostile('honest', { status: 503, body: '{"detail":"no"}' }), async ({ env }) => {
-      const { stderr } = await ended(start(['bicycles', 'list', '--json', '--retries', '1', ...flags], env));
-      const keys = stderr
-        .trim()
-        .split('\n')
-        .map((line) => Object.keys(JSON.parse(line))[0]);
-      expect(keys).toContain('error');
-      expect(keys.includes('trace')).toBe(flags.includes('--trace'));
-      expect(keys.includes('request')).toBe(flags.includes('-v'));
-    });
+    await withHostile(
+      hostile('honest', { status: 503, body: '{"detail":"no"}' }),
+      async ({ env }) => {
+        const { stderr } = await ended(
+          start(['bicycles', 'list', '--json', '--retries', '1', ...flags], env),
+        );
+        const keys = stderr
+          .trim()
+          .split('\n')
+          .map((line) => Object.keys(JSON.parse(line))[0]);
+        expect(keys).toContain('error');
+        expect(keys.includes('trace')).toBe(flags.includes('--trace'));
+        expect(keys.includes('request')).toBe(flags.includes('-v'));
+      },
+    );
   });
 });
 
@@ -472,7 +572,9 @@ describe.skipIf(isExecutable)("Node's own warnings", () => {
     [['-v', '--json'], /^\{"warning":"ExperimentalWarning: from the hook"\}$/m],
   ];
   test.each(mostly(SHOWN, ([flags]) => flags.length !== 1))('%j', async (flags, expected) => {
-    expect((await ended(start(['config', 'list', ...flags], preload(hook)))).stderr).toMatch(expected);
+    expect((await ended(start(['config', 'list', ...flags], preload(hook)))).stderr).toMatch(
+      expected,
+    );
   });
 });
 
@@ -486,7 +588,10 @@ test('without a terminal where it may ask, all that a token command started ends
   const said = join(newFolder(), 'said');
   const inner = `trap "echo ended > '${said}'; exit" TERM; for i in $(seq 300); do sleep 0.1; done`;
   const end = await listWithCommand(`(${inner}) & wait`);
-  expect(end).toMatchObject({ code: 3, stderr: expect.stringContaining('gave no token within 1 s') });
+  expect(end).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('gave no token within 1 s'),
+  });
   await eventually(() => existsSync(said));
 });
 

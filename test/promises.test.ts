@@ -12,7 +12,10 @@ const SECRET = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2VjcmV0LXNpZ25hdHVyZQ';
 
 /** Runs a line with the secret as its token. */
 const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: Clock) =>
-  runFleet(line.split(' '), { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET, ...env }, ...(clock && { clock }) });
+  runFleet(line.split(' '), {
+    env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET, ...env },
+    ...(clock && { clock }),
+  });
 
 describe('promise 2: the token stays home', () => {
   test.each([301, 302, 307, 308])('not along a redirect (%i) to another origin', async (status) => {
@@ -47,7 +50,11 @@ describe('promise 2: the token stays home', () => {
     ['a JSON error that quotes it', 400, '--json'],
   ])('not into %s', async (_case, status, flags) => {
     const { url } = await openServer((response, { headers }) =>
-      sendJson(response, status, status === 200 ? [] : { detail: `bad header: ${headers.authorization}` }),
+      sendJson(
+        response,
+        status,
+        status === 200 ? [] : { detail: `bad header: ${headers.authorization}` },
+      ),
     );
     const { stdout, stderr } = await runAt(url, `bicycles list ${flags}`);
     expect(stdout + stderr).not.toContain(SECRET);
@@ -59,16 +66,24 @@ describe('promise 2: the token stays home', () => {
     ['done', 'jsonl', {}, 0],
     ['unknown', 'jsonl', { 'content-encoding': 'gzip' }, 9],
     ['unknown', 'csv', { 'content-length': '9' }, 9],
-  ] as const)('not into the results of actions that are %s, as %s', async (_outcome, format, headers, expected) => {
-    const { url } = await openServer((response) =>
-      sendJson(response, 200, {}, { ...headers, 'X-Service-RequestId': SECRET, connection: 'close' }),
-    );
-    const uuids = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d';
-    const line = `bicycles act ${uuids} rent --yes -o ${format} --trace --timeout 1`;
-    const { stdout, stderr, code } = await runAt(url, line);
-    expect(code).toBe(expected);
-    expect(stdout + stderr).not.toContain(SECRET);
-  });
+  ] as const)(
+    'not into the results of actions that are %s, as %s',
+    async (_outcome, format, headers, expected) => {
+      const { url } = await openServer((response) =>
+        sendJson(
+          response,
+          200,
+          {},
+          { ...headers, 'X-Service-RequestId': SECRET, connection: 'close' },
+        ),
+      );
+      const uuids = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d';
+      const line = `bicycles act ${uuids} rent --yes -o ${format} --trace --timeout 1`;
+      const { stdout, stderr, code } = await runAt(url, line);
+      expect(code).toBe(expected);
+      expect(stdout + stderr).not.toContain(SECRET);
+    },
+  );
 
   test.each(['http://bikes.example.com', 'http://192.0.2.7:8000/api'])(
     'plain %s is refused beyond loopback',
@@ -95,35 +110,44 @@ test('hostile text in an error never reaches the terminal raw', async () => {
 
 describe('promise 10: the token is hidden in a foreign text before that text is cut, escaped or quoted', () => {
   /** Ways into what the program says: body, headers, and the places where a text is cut (500 characters, 64 kB). */
-  const PLACES: Record<string, (quoted: string) => { status: number; body: string; headers?: Record<string, string> }> =
-    {
-      'a short detail': (quoted) => ({ status: 400, body: JSON.stringify({ detail: `no: ${quoted}` }) }),
-      'a detail cut in the token': (quoted) => ({
-        status: 400,
-        body: JSON.stringify({ detail: `${'x '.repeat(220)}${quoted}` }),
-      }),
-      'a key, within a nested error': (quoted) => ({
-        status: 403,
-        body: JSON.stringify({ detail: { [quoted]: ['no'] } }),
-      }),
-      'plain text': (quoted) => ({ status: 500, body: `${'.'.repeat(480)}${quoted}` }),
-      'the title of a page': (quoted) => ({
-        status: 404,
-        body: `<html><title>${'y'.repeat(440)}${quoted}</title></html>`,
-      }),
-      'a body cut at 64 kB': (quoted) => ({ status: 400, body: `${'z'.repeat(65_500)}${quoted}` }),
-      'the request id': (quoted) => ({
-        status: 400,
-        body: '{}',
-        headers: { 'X-Service-RequestId': quoted.replace(/[^\x21-\x7e]/g, '') },
-      }),
-      'the address of a redirect': (quoted) => ({
-        status: 302,
-        body: '',
-        headers: { location: `http://elsewhere.example/${quoted.replace(/[^\x21-\x7e]/g, '')}` },
-      }),
-      'the reason of a retry': (quoted) => ({ status: 503, body: quoted, headers: { 'retry-after': '0' } }),
-    };
+  const PLACES: Record<
+    string,
+    (quoted: string) => { status: number; body: string; headers?: Record<string, string> }
+  > = {
+    'a short detail': (quoted) => ({
+      status: 400,
+      body: JSON.stringify({ detail: `no: ${quoted}` }),
+    }),
+    'a detail cut in the token': (quoted) => ({
+      status: 400,
+      body: JSON.stringify({ detail: `${'x '.repeat(220)}${quoted}` }),
+    }),
+    'a key, within a nested error': (quoted) => ({
+      status: 403,
+      body: JSON.stringify({ detail: { [quoted]: ['no'] } }),
+    }),
+    'plain text': (quoted) => ({ status: 500, body: `${'.'.repeat(480)}${quoted}` }),
+    'the title of a page': (quoted) => ({
+      status: 404,
+      body: `<html><title>${'y'.repeat(440)}${quoted}</title></html>`,
+    }),
+    'a body cut at 64 kB': (quoted) => ({ status: 400, body: `${'z'.repeat(65_500)}${quoted}` }),
+    'the request id': (quoted) => ({
+      status: 400,
+      body: '{}',
+      headers: { 'X-Service-RequestId': quoted.replace(/[^\x21-\x7e]/g, '') },
+    }),
+    'the address of a redirect': (quoted) => ({
+      status: 302,
+      body: '',
+      headers: { location: `http://elsewhere.example/${quoted.replace(/[^\x21-\x7e]/g, '')}` },
+    }),
+    'the reason of a retry': (quoted) => ({
+      status: 503,
+      body: quoted,
+      headers: { 'retry-after': '0' },
+    }),
+  };
   const FLAGS = ['', '--json', '--verbose', '--trace --verbose --json'];
 
   test.each(Object.keys(PLACES))(
@@ -132,18 +156,20 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
       let answer = { status: 200, body: '', headers: {} };
       const clock = openFastClock();
       onTestFinished(clock.stop);
-      const { url } = await openServer((response) => sendJson(response, answer.status, answer.body, answer.headers));
+      const { url } = await openServer((response) =>
+        sendJson(response, answer.status, answer.body, answer.headers),
+      );
       for (const [index, [name, encode]] of Object.entries(ENCODINGS).entries()) {
         answer = { headers: {}, ...PLACES[place]?.(encode(SECRET)) } as typeof answer;
         // Each with two of the four, as a text and as JSON.
         for (const flags of isLong ? FLAGS : FLAGS.filter((_, way) => way >> 1 === index % 2)) {
           const run = await runAt(url, `bicycles list --retries 1 ${flags}`.trim(), {}, clock);
-          expect([name, flags, run.code === 0, windowsLeft(run.stdout + run.stderr, SECRET)]).toEqual([
+          expect([
             name,
             flags,
-            false,
-            [],
-          ]);
+            run.code === 0,
+            windowsLeft(run.stdout + run.stderr, SECRET),
+          ]).toEqual([name, flags, false, []]);
           if (flags.includes('--json') && !flags.includes('verbose')) {
             const last = run.stderr.trim().split('\n').at(-1) ?? '';
             expect(JSON.parse(last)).toHaveProperty('error.kind');
@@ -156,7 +182,11 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
 
   test('what a token command says on its stderr', async () => {
     const command = `echo "+ curl -H 'Authorization: JWT ${SECRET}'" >&2; echo ${SECRET}`;
-    const env = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN_COMMAND: command, PATH: process.env['PATH'] };
+    const env = {
+      FLEET_BASE_URL: 'http://127.0.0.1:1',
+      FLEET_TOKEN_COMMAND: command,
+      PATH: process.env['PATH'],
+    };
     const run = await runFleet(['bicycles', 'list', '--retries', '0'], { env });
     expect(run.stderr).toContain("+ curl -H 'Authorization: JWT [hidden]'\n");
     expect(windowsLeft(run.stderr, SECRET)).toEqual([]);
@@ -174,6 +204,7 @@ test.each(['watch 0f8fad5b-d9cb-469f-a165-70867728950e', 'doctor', 'doctor --jso
     const run = await runAt(url, line, { FLEET_SSE_URL: url });
     expect(run.code).not.toBe(0);
     expect(windowsLeft(run.stdout + run.stderr, SECRET)).toEqual([]);
-    if (line.startsWith('watch')) expect(run.stderr).toContain('FLEET_TOKEN is set and wins over every other token');
+    if (line.startsWith('watch'))
+      expect(run.stderr).toContain('FLEET_TOKEN is set and wins over every other token');
   },
 );

@@ -17,15 +17,22 @@ test('it has 200 lines at most', () => {
 
 test('what .ci/run runs is one of its two commands for a fresh machine', () => {
   const commands = blocksOf(README, 'sh')[0]?.replace(/ +#.*/g, '').trim().split('\n');
-  expect(commands).toEqual(['npm install && npm run demo', readText('.ci/run').trim().split('\n').at(-1)]);
+  expect(commands).toEqual([
+    'npm install && npm run demo',
+    readText('.ci/run').trim().split('\n').at(-1),
+  ]);
 });
 
-test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])('every link of %s leads somewhere', (path) => {
-  const base = new URL(`../${path}`, import.meta.url);
-  const targets = [...readText(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
-  const isThere = (target: string) => target.startsWith('https://') || existsSync(new URL(target, base));
-  expect(targets.filter((target) => !isThere(target))).toEqual([]);
-});
+test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])(
+  'every link of %s leads somewhere',
+  (path) => {
+    const base = new URL(`../${path}`, import.meta.url);
+    const targets = [...readText(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+    const isThere = (target: string) =>
+      target.startsWith('https://') || existsSync(new URL(target, base));
+    expect(targets.filter((target) => !isThere(target))).toEqual([]);
+  },
+);
 
 test('it leads to every guide', () => {
   expect(GUIDES.filter((path) => !README.includes(`](${path})`))).toEqual([]);
@@ -34,19 +41,30 @@ test('it leads to every guide', () => {
 /** Its sentences, blocks of code apart, without marks; short ones may well be the same. */
 function sentencesOf(text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '').replaceAll(/[`*|]/g, '');
-  const sentences = prose.split(/[.:;]\s|\n\n|\n[-|]/).map((sentence) => sentence.replace(/\s+/g, ' ').trim());
+  const sentences = prose
+    .split(/[.:;]\s|\n\n|\n[-|]/)
+    .map((sentence) => sentence.replace(/\s+/g, ' ').trim());
   return sentences.filter(({ length }) => length > 40);
 }
 
 test('README and guides say nothing that one of them, or a page of help, says as well', () => {
   const pages = everyCommand().map((command) => [pathOf(command), command.description()] as const);
-  const texts = [...['README.md', ...GUIDES].map((path) => [path, readText(path)] as const), ...pages];
+  const texts = [
+    ...['README.md', ...GUIDES].map((path) => [path, readText(path)] as const),
+    ...pages,
+  ];
   const where = new Map<string, Set<string>>();
   for (const [name, text] of texts)
-    for (const sentence of sentencesOf(text)) where.set(sentence, (where.get(sentence) ?? new Set()).add(name));
+    for (const sentence of sentencesOf(text))
+      where.set(sentence, (where.get(sentence) ?? new Set()).add(name));
   // Pages of two commands may say the same: each is read alone.
-  const isTwice = (names: ReadonlySet<string>) => names.size > 1 && [...names].some((name) => name.endsWith('.md'));
-  expect([...where].filter(([, names]) => isTwice(names)).map(([sentence, names]) => [sentence, ...names])).toEqual([]);
+  const isTwice = (names: ReadonlySet<string>) =>
+    names.size > 1 && [...names].some((name) => name.endsWith('.md'));
+  expect(
+    [...where]
+      .filter(([, names]) => isTwice(names))
+      .map(([sentence, names]) => [sentence, ...names]),
+  ).toEqual([]);
 });
 
 /** Without what differs from run to run: colours, widths, addresses, ages. */
@@ -67,13 +85,18 @@ function comparable(text: string): string {
 /** What a text has to be to be as it was shown; `…` stands for any lines. */
 function as(expected: string) {
   const parts = comparable(expected).split(' … ');
-  return new RegExp(`^${parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^]*')}$`);
+  return new RegExp(
+    `^${parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^]*')}$`,
+  );
 }
 
 /** Commands behind `$`, and what each prints. */
 function readTranscript(block: string): { line: string; output: string }[] {
   const parts = block.split(/^\$ /m).slice(1);
-  return parts.map((part) => ({ line: part.split('\n', 1)[0] ?? '', output: part.replace(/^.*\n/, '') }));
+  return parts.map((part) => ({
+    line: part.split('\n', 1)[0] ?? '',
+    output: part.replace(/^.*\n/, ''),
+  }));
 }
 
 const [LOGIN = [], ...OTHERS] = blocksOf(readText('README.md'), 'console').map(readTranscript);
@@ -84,7 +107,8 @@ describe.runIf(hasTool('script'))('it shows what fleet prints', () => {
   beforeAll(async () => {
     home = await makeHome();
   });
-  const run = (line: string, steps: readonly Step[] = []) => runLine(home, line, { isTerminal: true, steps });
+  const run = (line: string, steps: readonly Step[] = []) =>
+    runLine(home, line, { isTerminal: true, steps });
 
   test('a login with its prompts', async () => {
     const [{ line, output } = { line: '', output: '' }] = LOGIN;

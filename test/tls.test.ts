@@ -23,7 +23,8 @@ describe.runIf(hasTool('openssl'))('https', () => {
 
   beforeAll(async () => {
     folder = newFolder();
-    const openssl = (line: string) => execFileSync('sh', ['-c', `openssl ${line}`], { cwd: folder, stdio: 'ignore' });
+    const openssl = (line: string) =>
+      execFileSync('sh', ['-c', `openssl ${line}`], { cwd: folder, stdio: 'ignore' });
     const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes';
     openssl(`req -x509 ${key} -subj /CN=authority -days 3 -keyout ca.key -out ca.pem`);
     openssl(
@@ -32,7 +33,9 @@ describe.runIf(hasTool('openssl'))('https', () => {
     openssl(
       'x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -copy_extensions copy -days 3 -out cert.pem',
     );
-    const [keyPem, cert] = await Promise.all(['key.pem', 'cert.pem'].map((name) => readFile(join(folder, name))));
+    const [keyPem, cert] = await Promise.all(
+      ['key.pem', 'cert.pem'].map((name) => readFile(join(folder, name))),
+    );
     server = createServer({ key: keyPem, cert }, (_, response) => {
       response.setHeader('content-type', 'application/json');
       response.end(`[{"uuid":"${UUID}"}]`);
@@ -44,7 +47,11 @@ describe.runIf(hasTool('openssl'))('https', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  function list(host: string, more: NodeJS.ProcessEnv = {}, flags: readonly string[] = []): Promise<RunResult> {
+  function list(
+    host: string,
+    more: NodeJS.ProcessEnv = {},
+    flags: readonly string[] = [],
+  ): Promise<RunResult> {
     const env = {
       PATH: process.env['PATH'],
       FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
@@ -58,18 +65,31 @@ describe.runIf(hasTool('openssl'))('https', () => {
   test.each(mostly([[['-q']], [[]]], (_, index) => index === 0))(
     'NODE_TLS_REJECT_UNAUTHORIZED=0 is said once %j',
     async (flags) => {
-      const { code, stdout, stderr } = await list('localhost', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, flags);
+      const { code, stdout, stderr } = await list(
+        'localhost',
+        { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+        flags,
+      );
       expect({ code, stdout }).toEqual({ code: 0, stdout: `${UUID}\n` });
-      expect(stderr.match(/NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified/g)).toHaveLength(1);
+      expect(
+        stderr.match(/NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified/g),
+      ).toHaveLength(1);
     },
   );
 
   test('of an authority that the variable names a certificate is taken, for its own names', async () => {
     const NODE_EXTRA_CA_CERTS = join(folder, 'ca.pem');
-    expect(await list('localhost', { NODE_EXTRA_CA_CERTS })).toEqual({ code: 0, stdout: `${UUID}\n`, stderr: '' });
+    expect(await list('localhost', { NODE_EXTRA_CA_CERTS })).toEqual({
+      code: 0,
+      stdout: `${UUID}\n`,
+      stderr: '',
+    });
     const refused = { code: 8, stderr: expect.stringContaining('certificate') };
     expect(await list('127.0.0.1', { NODE_EXTRA_CA_CERTS })).toMatchObject(refused);
-    const hinted = { ...refused, stderr: expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/s) };
+    const hinted = {
+      ...refused,
+      stderr: expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/s),
+    };
     expect(await list('localhost')).toMatchObject(hinted);
   });
 
@@ -85,8 +105,14 @@ describe.runIf(hasTool('openssl'))('https', () => {
     });
     const HTTPS_PROXY = `http://127.0.0.1:${await listenOn(proxy)}`;
     onTestFinished(() => void proxy.close());
-    const trusted = await list('fleet.test', { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
-    expect([trusted, asked]).toEqual([{ code: 0, stdout: `${UUID}\n`, stderr: '' }, [`fleet.test:${port}`]]);
+    const trusted = await list('fleet.test', {
+      HTTPS_PROXY,
+      NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+    });
+    expect([trusted, asked]).toEqual([
+      { code: 0, stdout: `${UUID}\n`, stderr: '' },
+      [`fleet.test:${port}`],
+    ]);
     expect((await list('fleet.test', { HTTPS_PROXY })).code).toBe(8);
   });
 });

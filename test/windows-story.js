@@ -60,11 +60,22 @@ const STORY = {
     await fleet('profile use sandbox --quiet');
     checkHas(await fleet('config path'), join('roaming', 'fleet', 'Config'), 'config path');
     check((await fleet('bicycles list --limit 5 -o uuid --quiet')).split('\n').length, 5, 'UUIDs');
-    check(await fleet('bicycles list --all --jq length'), await fleet('bicycles list --count'), '--count');
-    await fleet('bicycles list --all -o csv --file all.csv --quiet'.replace('all.csv', join(FOLDER, 'all.csv')));
+    check(
+      await fleet('bicycles list --all --jq length'),
+      await fleet('bicycles list --count'),
+      '--count',
+    );
+    await fleet(
+      'bicycles list --all -o csv --file all.csv --quiet'.replace(
+        'all.csv',
+        join(FOLDER, 'all.csv'),
+      ),
+    );
   },
   async 'watch, act'() {
-    const [uuid] = (await fleet('bicycles list --all --where state=available -o uuid --quiet')).split('\n');
+    const [uuid] = (
+      await fleet('bicycles list --all --where state=available -o uuid --quiet')
+    ).split('\n');
     const watch = await start(`watch --bicycle ${uuid} --until state=rented --for 60s`, 'watching');
     const journal = join(FOLDER, 'act.journal');
     await fleet(`bicycles act ${uuid} rent --yes --journal ${journal}`);
@@ -81,8 +92,12 @@ const STORY = {
       response.end(gzipSync('[]'));
     });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const env = { FLEET_BASE_URL: `http://127.0.0.1:${server.address().port}`, FLEET_TOKEN: 'token-of-the-test' };
-    for (let time = 0; time < 2; time += 1) check(await fleet('bicycles list --json -q', env), '[]', 'the answer');
+    const env = {
+      FLEET_BASE_URL: `http://127.0.0.1:${server.address().port}`,
+      FLEET_TOKEN: 'token-of-the-test',
+    };
+    for (let time = 0; time < 2; time += 1)
+      check(await fleet('bicycles list --json -q', env), '[]', 'the answer');
     server.close();
     server.closeAllConnections();
   },
@@ -110,7 +125,9 @@ const STORY = {
   async 'settings that another program has open'() {
     const path = join(FOLDER, 'roaming', 'fleet', 'Config', 'config.json');
     const descriptor = openSync(path, 'r');
-    const isOver = fleet('config set retries 4 --profile sandbox').finally(() => clearInterval(looking));
+    const isOver = fleet('config set retries 4 --profile sandbox').finally(() =>
+      clearInterval(looking),
+    );
     // Windows does not let an open file be replaced.
     const looking = setInterval(() => {
       if (!existsSync(`${path}.new`)) return;
@@ -126,24 +143,41 @@ const STORY = {
       ['mirror status --to sqlite:/c/Users/ann/mirror.db', 'sqlite:c:\\Users'],
     ])
       checkHas((await run(line.split(' '))).stderr, said, line);
-    checkHas((await run(['config', 'path'], { FLEET_CONFIG_DIR: '/c/fleet' })).stderr, 'C:\\Users', 'FLEET_CONFIG_DIR');
+    checkHas(
+      (await run(['config', 'path'], { FLEET_CONFIG_DIR: '/c/fleet' })).stderr,
+      'C:\\Users',
+      'FLEET_CONFIG_DIR',
+    );
   },
   async 'words of the platform'() {
-    const login = 'auth login --with-token --no-check --profile words --base-url https://example.com';
+    const login =
+      'auth login --with-token --no-check --profile words --base-url https://example.com';
     const { stderr } = await run(login.split(' '), {}, 'a-token-to-keep');
     checkHas(stderr, 'credentials.json\n', 'auth login');
-    checkHas((await run(['doctor'], { FLEET_API_VERSION: '99' })).stdout, '$env:FLEET_API_VERSION = ', 'doctor');
+    checkHas(
+      (await run(['doctor'], { FLEET_API_VERSION: '99' })).stdout,
+      '$env:FLEET_API_VERSION = ',
+      'doctor',
+    );
   },
   async 'a token command that takes too long'() {
     const env = { FLEET_TOKEN_COMMAND: 'ping -n 30 127.0.0.1' };
-    checkHas((await run(['bicycles', 'list', '--timeout', '1'], env)).stderr, 'no token within 1 s', 'the command');
+    checkHas(
+      (await run(['bicycles', 'list', '--timeout', '1'], env)).stderr,
+      'no token within 1 s',
+      'the command',
+    );
   },
   async completion() {
     const asked = await run(['__complete', '--line', "'fleet' 'bicycles' 'a'"]);
     checkHas(asked.stdout, 'act\t', 'completion');
     const profile = join(FOLDER, 'Documents', 'PowerShell', 'profile.ps1');
     await fleet('completion powershell --install --yes');
-    checkHas(readFileSync(profile, 'utf8'), 'fleet completion powershell', 'the profile of PowerShell');
+    checkHas(
+      readFileSync(profile, 'utf8'),
+      'fleet completion powershell',
+      'the profile of PowerShell',
+    );
     await fleet('completion powershell --uninstall --yes');
     check(existsSync(profile), false, 'the profile of PowerShell is still there');
   },

@@ -21,7 +21,9 @@ export const ALERT_FIELDS = [
 ] as const;
 
 /** An alert as the service sends it (section 2.2); every field may be missing or null. */
-export type Alert = { [field in Exclude<(typeof ALERT_FIELDS)[number], 'roles' | 'extra'>]?: string | null } & {
+export type Alert = {
+  [field in Exclude<(typeof ALERT_FIELDS)[number], 'roles' | 'extra'>]?: string | null;
+} & {
   roles?: string[] | null;
   /** Section 2.4: "A client must check that a property exists before reading it." */
   extra?: { [property: string]: unknown } | null;
@@ -55,7 +57,14 @@ export const ALERT_ACTIONS = ['resolve', 'silence', 'escalate', 'stop'] as const
 export type AlertAction = (typeof ALERT_ACTIONS)[number];
 
 /** Assumed: fields to order by that were observed to work. */
-export const ALERT_ORDERINGS = ['created', 'modified', 'state', 'alert_type', 'uuid', 'organization'] as const;
+export const ALERT_ORDERINGS = [
+  'created',
+  'modified',
+  'state',
+  'alert_type',
+  'uuid',
+  'organization',
+] as const;
 
 /** Alerts, listed as in section 4.5. Assumed: their addresses and actions, as they were observed; `url` is that link (section 2.2). */
 export const ALERT: Resource = {

@@ -25,7 +25,12 @@ export const BICYCLE_FIELDS = [
 ] as const;
 
 /** Fields that hold a number. */
-const BICYCLE_NUMBERS = ['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge'] as const;
+const BICYCLE_NUMBERS = [
+  'latitude',
+  'longitude',
+  'latest_gps_accuracy',
+  'state_of_charge',
+] as const;
 
 type NumberField = (typeof BICYCLE_NUMBERS)[number];
 type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
@@ -34,7 +39,9 @@ type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
  * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every field may be missing,
  * null, or a number written as a string.
  */
-export type Bicycle = { [field in TextField]?: string | null } & { [field in NumberField]?: number | string | null } & {
+export type Bicycle = { [field in TextField]?: string | null } & {
+  [field in NumberField]?: number | string | null;
+} & {
   /** Ask `bicycleUuid`: a number here must end no watch. */
   uuid?: unknown;
   /** Assumed: grows with each save, not by one; an edit that sends an old one is refused with 409. */
@@ -89,7 +96,13 @@ export const BICYCLE: Resource = {
   numbers: BICYCLE_NUMBERS,
   times: ['created', 'modified', 'latest_gps_timestamp'],
   words: { state: BICYCLE_STATES },
-  headers: { charge: 'state_of_charge', seen: 'latest_gps_timestamp', id: 'uuid', name: 'name', state: 'state' },
+  headers: {
+    charge: 'state_of_charge',
+    seen: 'latest_gps_timestamp',
+    id: 'uuid',
+    name: 'name',
+    state: 'state',
+  },
   nameField: 'name',
   listPath: '/bicycles/',
   path: (uuid) => `/bicycles/${pathSegment(uuid)}/`,
@@ -97,7 +110,14 @@ export const BICYCLE: Resource = {
 };
 
 /** The fields of section 4.2, in its order. */
-export const NEW_BICYCLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
+export const NEW_BICYCLE_FIELDS = [
+  'name',
+  'organization',
+  'model',
+  'lock',
+  'serial_number',
+  'description',
+] as const;
 
 /** The body of a creation request (section 4.2). Resources are absolute URLs. */
 export type NewBicycle = { name: string; organization: string } & {

@@ -15,7 +15,10 @@ export async function readTransitions(
   uuid: string,
   mostPages: number,
 ): Promise<Transitioned[] | undefined> {
-  const request = { path: `${BICYCLE.path(uuid)}transitions/`, subject: 'the history of transitions' };
+  const request = {
+    path: `${BICYCLE.path(uuid)}transitions/`,
+    subject: 'the history of transitions',
+  };
   const readAll = async () => {
     const steps: Transitioned[] = [];
     for await (const { items } of client.pages(request, { ahead: 0, mostPages }))
@@ -24,7 +27,8 @@ export async function readTransitions(
   };
   return ifOffered(readAll()).catch((error: unknown) => {
     // An answer that is no list is no history.
-    if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300) return undefined;
+    if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300)
+      return undefined;
     throw error;
   });
 }

@@ -15,7 +15,10 @@ export function isUuid(text: string): boolean {
  */
 export function pathSegment(text: string): string {
   const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
-  return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '\ufffd')).replace(/[!'()*]/g, encode);
+  return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '\ufffd')).replace(
+    /[!'()*]/g,
+    encode,
+  );
 }
 
 /** The fields of a bicycle that link to another resource. Assumed: the interface does not show the paths of these. */

@@ -14,7 +14,11 @@ export function refreshPathOf(loginPath: string): string {
 type Credentials = { email: string; password: string } | { token: string };
 
 /** The text of the token that the service answers; empty for an answer without one. Throws the service's refusal. */
-export async function postForToken(client: Client, path: string, body: Credentials): Promise<string> {
+export async function postForToken(
+  client: Client,
+  path: string,
+  body: Credentials,
+): Promise<string> {
   const subject = 'email' in body ? 'the login' : 'the renewal of the token';
   const request = { method: 'POST', path, body: JSON.stringify(body), hidesBody: true, subject };
   const { text } = await client.send(request);

@@ -12,10 +12,20 @@ export interface NamedKind {
 }
 
 export const NAMED = {
-  organization: { one: 'organization', many: 'organizations', path: '/organizations/', nameFields: ['name'] },
+  organization: {
+    one: 'organization',
+    many: 'organizations',
+    path: '/organizations/',
+    nameFields: ['name'],
+  },
   zone: { one: 'zone', many: 'zones', path: '/zones/', nameFields: ['name'] },
   model: { one: 'model', many: 'models', path: '/bicycle_models/', nameFields: ['name'] },
-  lock: { one: 'lock', many: 'locks', path: '/locks/', nameFields: ['serial_number', 'bleid', 'name'] },
+  lock: {
+    one: 'lock',
+    many: 'locks',
+    path: '/locks/',
+    nameFields: ['serial_number', 'bleid', 'name'],
+  },
   user: { one: 'user', many: 'users', path: '/users/', nameFields: ['username', 'email'] },
 } as const satisfies { [kind: string]: NamedKind };
 

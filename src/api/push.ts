@@ -43,7 +43,11 @@ const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-
  * The same topic as each of the roles that may subscribe to it, in the order they are tried: the one asked for; else those that the token
  * names, its own first; else its own. A topic that is not of section 6.1 stays as it is.
  */
-export function topicsByRole(topic: string, named: readonly string[], asked: TopicRole | undefined): string[] {
+export function topicsByRole(
+  topic: string,
+  named: readonly string[],
+  asked: TopicRole | undefined,
+): string[] {
   const own = readTopic(topic)?.role;
   if (own === undefined) return [topic];
   const held = [...new Set([own, ...TOPIC_ROLES])].filter((role) => named.includes(role));

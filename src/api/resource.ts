@@ -14,9 +14,14 @@ export interface Vocabulary {
 }
 
 /** The field that a word means: itself, or what is called so above a table. */
-export function fieldOf(word: string, { fields, headers = {} }: Pick<Vocabulary, 'fields' | 'headers'>): string {
+export function fieldOf(
+  word: string,
+  { fields, headers = {} }: Pick<Vocabulary, 'fields' | 'headers'>,
+): string {
   const header = word.toLowerCase();
-  return fields.includes(word) || !Object.hasOwn(headers, header) ? word : (headers[header] ?? word);
+  return fields.includes(word) || !Object.hasOwn(headers, header)
+    ? word
+    : (headers[header] ?? word);
 }
 
 export interface Resource extends Vocabulary {

@@ -9,6 +9,9 @@ export function createRoot(name: string): TypedCommand {
 }
 
 /** An option that needs more than its words. */
-export function createOption<const Usage extends string>(flags: Usage, description: string): TypedOption<Usage> {
+export function createOption<const Usage extends string>(
+  flags: Usage,
+  description: string,
+): TypedOption<Usage> {
   return new Option(flags, description) as unknown as TypedOption<Usage>;
 }

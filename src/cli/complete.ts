@@ -6,12 +6,17 @@ import { NOTHING, offerCommand, offersOf, plain } from './completions.js';
 import { flagsOf, followLine, readFlag, takesValue } from './line.js';
 
 /** What fits for the last of the words. */
-export async function completeLine(program: Command, words: readonly string[], from: Sources): Promise<Offers> {
+export async function completeLine(
+  program: Command,
+  words: readonly string[],
+  from: Sources,
+): Promise<Offers> {
   const before = words.slice(0, -1);
   const typed = words.at(-1) ?? '';
   const { command, operands, awaiting, isLiteral } = followLine(program, before);
   const place = { command, operands, from };
-  if (awaiting !== undefined) return listed(await offerValue(awaiting, { ...place, typed: lastOf(typed) }), '', typed);
+  if (awaiting !== undefined)
+    return listed(await offerValue(awaiting, { ...place, typed: lastOf(typed) }), '', typed);
   if (!isLiteral && /^--[^=]+=/.test(typed)) {
     const { option, value = '' } = readFlag(command, typed);
     if (option === undefined || !takesValue(option)) return NOTHING;
@@ -19,11 +24,15 @@ export async function completeLine(program: Command, words: readonly string[], f
     return listed(await offerValue(option, { ...place, typed: lastOf(value) }), head, value);
   }
   if (!isLiteral && typed.startsWith('-') && typed !== '-') {
-    const flags = [...offerFlags(flagsOf(command)), { value: '--help', description: 'show this help' }];
+    const flags = [
+      ...offerFlags(flagsOf(command)),
+      { value: '--help', description: 'show this help' },
+    ];
     return { words: matching(flags, typed) };
   }
   if (command.commands.length > 0) {
-    const commands = operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [];
+    const commands =
+      operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [];
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
@@ -33,7 +42,10 @@ export async function completeLine(program: Command, words: readonly string[], f
 }
 
 /** The words for the value of a flag. */
-async function offerValue({ argChoices, parseArg, flags }: Option, place: CompletionPoint): Promise<Offers> {
+async function offerValue(
+  { argChoices, parseArg, flags }: Option,
+  place: CompletionPoint,
+): Promise<Offers> {
   if (argChoices !== undefined) return { words: plain(argChoices) };
   const complete = offersOf(parseArg);
   if (complete !== undefined) return complete(place);
@@ -44,7 +56,8 @@ async function offerValue({ argChoices, parseArg, flags }: Option, place: Comple
 async function offerOperand(place: CompletionPoint): Promise<Offers> {
   const { registeredArguments } = place.command;
   const last = registeredArguments.at(-1);
-  const next = registeredArguments[place.operands.length] ?? (last?.variadic === true ? last : undefined);
+  const next =
+    registeredArguments[place.operands.length] ?? (last?.variadic === true ? last : undefined);
   return (await offersOf(next?.parseArg)?.(place)) ?? NOTHING;
 }
 

@@ -64,7 +64,9 @@ export function anyText(complete: Complete): (text: string) => string {
 }
 
 /** A parser for commander that collects a repeatable flag, or the words of an argument. */
-export function collectWith(complete: Complete): (text: string, before: string[] | undefined) => string[] {
+export function collectWith(
+  complete: Complete,
+): (text: string, before: string[] | undefined) => string[] {
   return withOffers((text, before) => [...(before ?? []), text], complete);
 }
 

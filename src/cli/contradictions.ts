@@ -8,9 +8,16 @@ const WITHOUT_RESULT = ['sandbox', 'demo', 'gbfs', 'run'];
 type Flags = { jq?: string; output?: string; columns?: string[]; headers?: boolean; file?: string };
 
 /** `--jq` filters JSON: another format, asked for by flag, contradicts it, and so do columns. */
-export function checkGlobalFlags({ jq, output, columns, headers, file }: Flags, command: string): void {
+export function checkGlobalFlags(
+  { jq, output, columns, headers, file }: Flags,
+  command: string,
+): void {
   const isOther = output !== undefined && output !== 'json' && output !== 'jsonl';
-  const others = [isOther && `-o ${output}`, columns !== undefined && '--columns', headers === false && '--no-headers'];
+  const others = [
+    isOther && `-o ${output}`,
+    columns !== undefined && '--columns',
+    headers === false && '--no-headers',
+  ];
   const other = others.find((flag) => flag !== false);
   if (jq !== undefined && other !== undefined)
     throw usageError(
@@ -18,5 +25,8 @@ export function checkGlobalFlags({ jq, output, columns, headers, file }: Flags, 
       "choose fields in the program: '.[] | {name, state}'; -o jsonl filters item by item",
     );
   if (file !== undefined && WITHOUT_RESULT.includes(command))
-    throw usageError(`${command} has no result that --file could hold`, 'use > FILE for what it prints');
+    throw usageError(
+      `${command} has no result that --file could hold`,
+      'use > FILE for what it prints',
+    );
 }

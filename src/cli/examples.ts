@@ -17,7 +17,11 @@ export function showExamples(command: Command): string {
 type Words = readonly [name: string, summary: string, description: string];
 
 /** Declares a verb of a noun, or a noun, with its examples. */
-export function addVerb(noun: Command, [name, summary, description]: Words, ...pairs: readonly Example[]) {
+export function addVerb(
+  noun: Command,
+  [name, summary, description]: Words,
+  ...pairs: readonly Example[]
+) {
   const verb = noun.command(name);
   EXAMPLES.set(verb, pairs);
   return verb

@@ -37,10 +37,14 @@ export function helpConfiguration(): HelpConfiguration {
     commandDescription: (command) => unfold(command.description()) + otherNames(command),
     commandUsage: (command) => `${pathOf(command)} ${usageOf(command)}`,
     // The flags of every command follow at the end of the page, and --help with them.
-    visibleOptions: (command) => (command.parent === null ? [] : command.options.filter(({ hidden }) => !hidden)),
+    visibleOptions: (command) =>
+      command.parent === null ? [] : command.options.filter(({ hidden }) => !hidden),
     // The first page names its commands alone; what they take is on their own pages.
     subcommandTerm: (command) =>
-      [command.name(), ...(command.parent?.parent ? command.registeredArguments.map(argumentTerm) : [])].join(' '),
+      [
+        command.name(),
+        ...(command.parent?.parent ? command.registeredArguments.map(argumentTerm) : []),
+      ].join(' '),
     argumentTerm: (argument) => argument.name(),
     styleTitle: (title) => embolden(title === 'Options:' ? 'Flags:' : title),
     padWidth: () => TERM_COLUMNS,
@@ -87,7 +91,9 @@ function usageOf(command: Command): string {
 
 function otherNames(command: Command): string {
   const aliases = command.aliases();
-  return aliases.length === 0 ? '' : ` ${aliases.length === 1 ? 'Alias' : 'Aliases'}: ${aliases.join(', ')}.`;
+  return aliases.length === 0
+    ? ''
+    : ` ${aliases.length === 1 ? 'Alias' : 'Aliases'}: ${aliases.join(', ')}.`;
 }
 
 /** Paragraphs as one line each, whatever width they were written at; lists, whose lines begin with a space, stay. */
@@ -101,18 +107,25 @@ const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 /** Wraps a line. One that begins with a term or a bullet keeps its text in a column behind it. */
 function wrapHelp(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';
-  return wrapWords(text, width, ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length));
+  return wrapWords(
+    text,
+    width,
+    ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length),
+  );
 }
 
 /** Two columns: terms and their meanings. */
 export function showPairs(pairs: readonly (readonly [term: string, meaning: string])[]): string {
   const width = Math.max(...pairs.map(([term]) => term.length));
-  return pairs.map(([term, meaning]) => `${MARGIN}${term.padEnd(width)}${MARGIN}${meaning}`).join('\n');
+  return pairs
+    .map(([term, meaning]) => `${MARGIN}${term.padEnd(width)}${MARGIN}${meaning}`)
+    .join('\n');
 }
 
 /** Fits text to a width: paragraphs, a line each, and items of lists are wrapped; lines to paste stay whole. */
 export function fitHelp(text: string, width: number): string {
-  const fit = (line: string) => (/^\S/.test(line) || TERM.test(line) ? wrapHelp(line, width) : line);
+  const fit = (line: string) =>
+    /^\S/.test(line) || TERM.test(line) ? wrapHelp(line, width) : line;
   return text.split('\n').flatMap(fit).join('\n');
 }
 

@@ -70,7 +70,10 @@ export function followLine(program: Command, words: readonly string[]): Followed
 }
 
 /** The flag of a word such as `--output`, `--output=json`, `-o` or `-ojson`, and the value in the same word. */
-export function readFlag(command: Command, word: string): { option: Option | undefined; value: string | undefined } {
+export function readFlag(
+  command: Command,
+  word: string,
+): { option: Option | undefined; value: string | undefined } {
   const flags = flagsOf(command);
   if (word.startsWith('--')) {
     const equals = word.indexOf('=');
@@ -78,7 +81,10 @@ export function readFlag(command: Command, word: string): { option: Option | und
     const option = flags.find(({ long }) => long === name);
     return { option, value: equals === -1 ? undefined : word.slice(equals + 1) };
   }
-  return { option: flags.find(({ short }) => short === word.slice(0, 2)), value: word.slice(2) || undefined };
+  return {
+    option: flags.find(({ short }) => short === word.slice(0, 2)),
+    value: word.slice(2) || undefined,
+  };
 }
 
 export function takesValue({ required, optional }: Option): boolean {

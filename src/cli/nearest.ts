@@ -19,7 +19,8 @@ export function nearest(
     const wanted = candidate.toLowerCase();
     const letters = leven(typed, wanted);
     // Three letters that begin a word mean it; of several such words the shortest.
-    const distance = wanted.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
+    const distance =
+      wanted.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return bestDistance <= most ? best : undefined;
@@ -36,7 +37,10 @@ export function unknownWord(
   grave: readonly string[] = [],
 ): FleetError {
   const near = nearest(word, words);
-  const meant = near !== undefined && grave.includes(near) && !isSlip(word.toLowerCase(), near) ? undefined : near;
+  const meant =
+    near !== undefined && grave.includes(near) && !isSlip(word.toLowerCase(), near)
+      ? undefined
+      : near;
   return usageError(
     `unknown ${kind} "${word}"`,
     `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${[...new Set(words)].join(', ')}`,
@@ -45,5 +49,9 @@ export function unknownWord(
 
 function isSlip(typed: string, word: string): boolean {
   const sorted = (text: string) => [...text].sort().join('');
-  return leven(typed, word) <= 1 || sorted(typed) === sorted(word) || (typed.length > 2 && word.startsWith(typed));
+  return (
+    leven(typed, word) <= 1 ||
+    sorted(typed) === sorted(word) ||
+    (typed.length > 2 && word.startsWith(typed))
+  );
 }

@@ -7,7 +7,10 @@ import { plain, withOffers } from './completions.js';
 import { nearest, unknownWord } from './nearest.js';
 
 /** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
-export function oneOf<const Word extends string>(kind: string, words: readonly Word[]): (word: string) => Word {
+export function oneOf<const Word extends string>(
+  kind: string,
+  words: readonly Word[],
+): (word: string) => Word {
   const read = (word: string) => {
     const found = words.find((known) => known === word);
     if (found !== undefined) return found;
@@ -17,7 +20,11 @@ export function oneOf<const Word extends string>(kind: string, words: readonly W
 }
 
 /** A parser for commander: a whole number from `minimum` on, up to `maximum` where there is one. */
-export function wholeNumber(flag: string, minimum: number, maximum?: number): (text: string) => number {
+export function wholeNumber(
+  flag: string,
+  minimum: number,
+  maximum?: number,
+): (text: string) => number {
   const range = maximum === undefined ? `of ${minimum} or more` : `from ${minimum} to ${maximum}`;
   return (text) => {
     const value = Number(text);
@@ -43,7 +50,10 @@ export function secondsOf(flag: string): (text: string) => number {
   return (text) => {
     const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
     if (seconds > 0 && seconds <= LONGEST_SECONDS) return seconds;
-    throw usageError(`${flag} takes a number of seconds above 0, not "${text}"`, 'write it like 300 or 2.5');
+    throw usageError(
+      `${flag} takes a number of seconds above 0, not "${text}"`,
+      'write it like 300 or 2.5',
+    );
   };
 }
 
@@ -70,7 +80,9 @@ export function someOf(
  * A parser for commander: fields to sort by, with commas between, each with a `-` in front when it descends. A slip is refused; any other
  * field passes. A header of the table means its field.
  */
-export function ordering(resource: Pick<Resource, 'orderings' | 'fields' | 'headers'>): (text: string) => string {
+export function ordering(
+  resource: Pick<Resource, 'orderings' | 'fields' | 'headers'>,
+): (text: string) => string {
   const { orderings: words, fields } = resource;
   const read = (text: string) => {
     const names = text.split(',').map((word) => {
@@ -101,5 +113,8 @@ export function readSpeed(text: string): number {
   if (text === 'max') return Number.POSITIVE_INFINITY;
   const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
   if (factor > 0) return factor;
-  throw usageError(`--speed takes a factor above 0, or max, not "${text}"`, 'for example 1, 60 or 0.5');
+  throw usageError(
+    `--speed takes a factor above 0, or max, not "${text}"`,
+    'for example 1, 60 or 0.5',
+  );
 }

@@ -9,7 +9,11 @@ import { nearest } from './nearest.js';
 
 /** The words that users of gh, kubectl, stripe and curl type, by the word of fleet for them. */
 function wordsFor(table: { readonly [meant: string]: string }): ReadonlyMap<string, string> {
-  return new Map(Object.entries(table).flatMap(([meant, typed]) => typed.split(' ').map((word) => [word, meant])));
+  return new Map(
+    Object.entries(table).flatMap(([meant, typed]) =>
+      typed.split(' ').map((word) => [word, meant]),
+    ),
+  );
 }
 
 const FLAGS = wordsFor({
@@ -77,7 +81,10 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   const meant = isExcess
     ? operands
         .map((operand) => `--${operand}`)
-        .find((flag) => command.options.some(({ long }) => long === flag) && !GRAVE_FLAGS.includes(flag))
+        .find(
+          (flag) =>
+            command.options.some(({ long }) => long === flag) && !GRAVE_FLAGS.includes(flag),
+        )
     : error.code === 'commander.unknownCommand'
       ? meantCommand(command, word)
       : error.code === 'commander.unknownOption' && meantFlag(command, word);
@@ -86,7 +93,11 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
 }
 
 /** The command below one that a word means. A verb without its noun gets the noun. */
-export function meantCommand(command: Command, word: string, others: readonly string[] = []): string | undefined {
+export function meantCommand(
+  command: Command,
+  word: string,
+  others: readonly string[] = [],
+): string | undefined {
   const verb = VERBS.get(word) ?? word;
   const [name = '', operand] = verb.split(' ');
   const hasVerb = (noun: Command) =>
@@ -103,7 +114,8 @@ function meantFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
   const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
   // A state changes by a transition alone.
-  if (name === '--state' && pathOf(command).endsWith('bicycles edit')) return 'act <bicycle> <transition>';
+  if (name === '--state' && pathOf(command).endsWith('bicycles edit'))
+    return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);
   if (known !== undefined && flags.includes(known)) return known;
   // A short word has many neighbours, and what skips a question or goes further is nobody's slip.
@@ -116,4 +128,11 @@ function meantFlag(command: Command, word: string): string | undefined {
 }
 
 /** Flags that are never suggested for another: they let more happen. */
-const GRAVE_FLAGS: readonly string[] = ['--yes', '--allow-unknown', '--unknown', '--all', '--no-check', '--no-input'];
+const GRAVE_FLAGS: readonly string[] = [
+  '--yes',
+  '--allow-unknown',
+  '--unknown',
+  '--all',
+  '--no-check',
+  '--no-input',
+];

@@ -82,7 +82,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 
   /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
   missFrom(fromMs: number, mark?: Mark) {
-    if (this.mark === undefined || fromMs < this.mark.fromMs) this.mark = mark ?? this.known.mark(fromMs);
+    if (this.mark === undefined || fromMs < this.mark.fromMs)
+      this.mark = mark ?? this.known.mark(fromMs);
   }
 
   /** Requests a reading of what was missed, in so many pages of an organization at most; 0: the counts alone. */
@@ -123,7 +124,9 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   *#count(): CatchUpSteps<(number | undefined)[]> {
     const counts: (number | undefined)[] = [];
     for (const organization of this.options.organizations)
-      counts.push(countOf((yield { type: 'read-page', organization, isCount: true }) as Page<Bicycle>));
+      counts.push(
+        countOf((yield { type: 'read-page', organization, isCount: true }) as Page<Bicycle>),
+      );
     return counts;
   }
 
@@ -154,13 +157,22 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         const bicycle = this.known.remove(uuid, this.now);
         if (bicycle !== undefined) this.emit({ type: 'gone', uuid, bicycle });
       }
-      const missing = [...(pass.missing ?? [])].filter((uuid) => this.known.store.get(uuid)?.goneMs === undefined);
+      const missing = [...(pass.missing ?? [])].filter(
+        (uuid) => this.known.store.get(uuid)?.goneMs === undefined,
+      );
       const lacks = missing.length > 0 ? `the list does not have ${missing.join(', ')}` : undefined;
       const { doubt, ...numbers } = found;
       const reason = pass.unsound ?? doubt ?? lacks;
       const isWhole = pass.missing === undefined && pass.isToTheEnd && pass.unsound === undefined;
       if (isWhole && !this.known.store.isTable) this.known.setWhole();
-      const report = { sinceWallMs, ...numbers, gone: gone.length, isComplete: reason === undefined, reason, missing };
+      const report = {
+        sinceWallMs,
+        ...numbers,
+        gone: gone.length,
+        isComplete: reason === undefined,
+        reason,
+        missing,
+      };
       const total = pass.counts.length < organizations.length ? undefined : totalOf(pass.counts);
       return { report, mark, total };
     }
@@ -205,16 +217,25 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       this.#hasBaseline = true;
       pass.isToTheEnd = false;
       // Of a list that lags, one may have moved to the head while the other pages were read.
-      if (!isPast(list) || list.pages === 1 || list.headMs === undefined || list.look === MOST_ATTEMPTS) break;
+      if (
+        !isPast(list) ||
+        list.pages === 1 ||
+        list.headMs === undefined ||
+        list.look === MOST_ATTEMPTS
+      )
+        break;
       Object.assign(list, newLook(list.look + 1, list.headMs));
       next = undefined;
     }
     const met = list.met.size;
     // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
-    if (next === undefined && met < (list.total ?? 0)) pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
-    else if (next !== undefined && !isPast(list)) found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
+    if (next === undefined && met < (list.total ?? 0))
+      pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
+    else if (next !== undefined && !isPast(list))
+      found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
     // Those followed by name that were not met in the last organization stand further down, so they did not change.
-    else if (next !== undefined && organization === this.options.organizations.at(-1)) missing?.clear();
+    else if (next !== undefined && organization === this.options.organizations.at(-1))
+      missing?.clear();
     return list.total;
   }
 
@@ -236,7 +257,10 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       list.headMs ??= modifiedMs;
       // In a list that is out of order once, nothing proves that the rest is older.
       const { lastMs } = list;
-      list.lastMs = modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs ? undefined : modifiedMs;
+      list.lastMs =
+        modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs
+          ? undefined
+          : modifiedMs;
       if (!isSeen && (pass.missing === undefined || pass.missing.delete(uuid ?? '')))
         this.#takeListed(pass, value, list.organization, mergedBefore);
     }
@@ -261,7 +285,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
     return [...missing].filter((uuid) => {
       const entry = this.known.store.get(uuid);
-      if (entry === undefined || entry.goneMs !== undefined || entry.merged > mergedBefore) return false;
+      if (entry === undefined || entry.goneMs !== undefined || entry.merged > mergedBefore)
+        return false;
       return (this.options.seesAll?.() ?? true) || !isHidden(entry);
     });
   }
@@ -282,7 +307,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 }
 
 /** What a reading has brought so far, and why it is not complete, however often it is read. */
-const newFound = () => ({ pages: 0, changes: 0, unknown: 0, doubt: undefined as string | undefined });
+const newFound = () => ({
+  pages: 0,
+  changes: 0,
+  unknown: 0,
+  doubt: undefined as string | undefined,
+});
 
 /** One time through the lists. */
 function newPass(
@@ -312,7 +342,10 @@ function newList(organization: string, mark: Mark | undefined) {
   return {
     organization,
     // By the machine's date alone, which may be ahead, changes would stand below the floor: then there is none.
-    ...newLook(1, mark?.isProven === true ? mark.modifiedMs - DISORDER_MS : Number.NEGATIVE_INFINITY),
+    ...newLook(
+      1,
+      mark?.isProven === true ? mark.modifiedMs - DISORDER_MS : Number.NEGATIVE_INFINITY,
+    ),
     /** The bicycles that it showed, each once: they move down while it is read. */
     met: new Set<string>(),
     /** The service's count on its first page. */

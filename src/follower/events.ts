@@ -53,10 +53,18 @@ export type FollowerAnswer = { readonly id: number } & (
   | { readonly type: 'whole-failed'; readonly error: FleetError }
 );
 
-export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & { readonly type: Type };
+export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & {
+  readonly type: Type;
+};
 
 /** A `tick` has to come every second or so: nothing else says that time has passed. */
-export type FollowerEvent = Opened | Lost | Gap | Resync | FollowerAnswer | { readonly type: 'tick' };
+export type FollowerEvent =
+  | Opened
+  | Lost
+  | Gap
+  | Resync
+  | FollowerAnswer
+  | { readonly type: 'tick' };
 
 export type FollowerOutput =
   | FollowerRequest

@@ -7,7 +7,14 @@ import type { Bicycle } from '../api/bicycle.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
 import { type Moment, momentAt } from '../system/clock.js';
 import { CatchUp, type EndedReading } from './catch-up.js';
-import type { Emit, FollowerEvent, FollowerOptions, ProvenList, Report, Resumed } from './events.js';
+import type {
+  Emit,
+  FollowerEvent,
+  FollowerOptions,
+  ProvenList,
+  Report,
+  Resumed,
+} from './events.js';
 import type { FleetStore } from './fleet-store.js';
 import { type Change, KnownFleet } from './known-fleet.js';
 import { KNOWN_LIMIT } from './memory-store.js';
@@ -54,9 +61,13 @@ export class Follower {
     this.#options = options;
     this.#emit = emit;
     this.known = new KnownFleet(store, new ServiceTime(now));
-    this.#catchUp = new CatchUp(this.known, options, emit, (ended, at) => this.#endReading(ended, at));
+    this.#catchUp = new CatchUp(this.known, options, emit, (ended, at) =>
+      this.#endReading(ended, at),
+    );
     const onProven: OnProven = (started, total, at) => this.#prove(started, total, at);
-    this.#whole = new WholeList(this.known, options, emit, onProven, (result, at) => this.#endWhole(result, at));
+    this.#whole = new WholeList(this.known, options, emit, onProven, (result, at) =>
+      this.#endWhole(result, at),
+    );
     this.#gaps = new GapLog(topics.keys(), now, () => store.found());
     const dueMs = now.monotonicMs + CHECK_MS;
     this.#check = { dueMs, comparedTo: now, askedAt: now, isChecking: false };
@@ -121,18 +132,29 @@ export class Follower {
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
     this.known.time.learn(found.modifiedMs, comparedTo.monotonicMs);
-    const begun = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
+    const begun = {
+      startedMs,
+      reason: gap?.reason ?? 'the mirror was not running',
+      isBridged: false,
+    };
     // Lists that are read once show what was before the first of them was asked for.
     this.#gaps.begin(begun, this.#gaps.startedAt);
     this.#catchUp.missFrom(comparedTo.monotonicMs);
-    if (this.#options.topics.size === 0) this.#catchUp.want(startedMs, this.#options.mostPages, now);
+    if (this.#options.topics.size === 0)
+      this.#catchUp.want(startedMs, this.#options.mostPages, now);
     this.#schedule(now);
   }
 
   /** Merges a message about a bicycle; the kind of the change says whether it is news. */
-  merge(uuid: string | undefined, bicycle: Bicycle, event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>): Change {
+  merge(
+    uuid: string | undefined,
+    bicycle: Bicycle,
+    event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>,
+  ): Change {
     const now = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
-    return this.known.merge(uuid, bicycle, now, { followed: this.#options.topics.get(event.topic) ?? '' });
+    return this.known.merge(uuid, bicycle, now, {
+      followed: this.#options.topics.get(event.topic) ?? '',
+    });
   }
 
   /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
@@ -156,7 +178,13 @@ export class Follower {
         this.#takeLost(event, now);
         break;
       case 'gap':
-        this.#begin(event.fromWallMs, event.monotonicMs - event.durationMs, event.message, event.replayed, now);
+        this.#begin(
+          event.fromWallMs,
+          event.monotonicMs - event.durationMs,
+          event.message,
+          event.replayed,
+          now,
+        );
         break;
       case 'resync':
         this.#mayRead = true;
@@ -196,7 +224,8 @@ export class Follower {
 
   /** The connection is back, and the service had time to resend: what is still missing is looked up. */
   #takeResync({ sinceWallMs }: Resync, now: Moment) {
-    const sinceMs = sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
+    const sinceMs =
+      sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
     const isStart = sinceMs === undefined && this.#catchUp.mark === undefined;
     // The first reading of the whole list shows how things are.
     if (isStart && this.#options.isWhole) return;
@@ -237,7 +266,8 @@ export class Follower {
       // `mirror once` skips readings that are not due yet.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
-    if (!isStanding || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole)) return;
+    if (!isStanding || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
+      return;
     if (this.#catchUp.wanted !== undefined) {
       if (!this.#check.isChecking || this.#catchUp.mark !== undefined) this.#check.askedAt = now;
       return this.#catchUp.begin(now);
@@ -270,7 +300,8 @@ export class Follower {
     const hidden = (this.#options.seesAll?.() ?? true) ? 0 : store.hidden();
     const before = this.#lastTotal;
     this.#lastTotal = total;
-    if (total === undefined || hidden === undefined || (!store.isTable && total > KNOWN_LIMIT)) return undefined;
+    if (total === undefined || hidden === undefined || (!store.isTable && total > KNOWN_LIMIT))
+      return undefined;
     const expected = isWhole ? store.size() - hidden : before;
     if (expected === undefined || expected === total) return undefined;
     if (!isWhole) return `the service counted ${expected} bicycles, and ${total} now`;
@@ -284,8 +315,10 @@ export class Follower {
     const { isChecking } = check;
     check.isChecking = false;
     // Who left during a gap, only the count tells, or the whole list.
-    const uncounted = mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
-    const misfit = this.#options.bicycles === undefined ? (this.#misfit(total) ?? uncounted) : undefined;
+    const uncounted =
+      mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
+    const misfit =
+      this.#options.bicycles === undefined ? (this.#misfit(total) ?? uncounted) : undefined;
     if (report === undefined) {
       if (misfit !== undefined && this.#whole.isAllowed(now)) this.#whole.want(misfit, now);
       return;
@@ -303,7 +336,8 @@ export class Follower {
     }
     if (report.isComplete) this.#closeGap();
     const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
-    const reason = misfit ?? (isShort ? `the catch-up was not complete: ${report.reason ?? ''}` : undefined);
+    const reason =
+      misfit ?? (isShort ? `the catch-up was not complete: ${report.reason ?? ''}` : undefined);
     if (reason === undefined) return this.#report(report, isChecking);
     if (misfit === undefined || this.#whole.isAllowed(now)) this.#whole.want(reason, now);
     const { wanted } = this.#whole;
@@ -343,9 +377,13 @@ export class Follower {
     this.#pending = undefined;
     this.#isFirstPending = false;
     if (pending === undefined && gone === 0) return;
-    const report: Report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
+    const report: Report = pending ?? {
+      ...NOTHING_READ,
+      sinceWallMs: this.#check.comparedTo.wallMs,
+    };
     // One that left between the two readings is missed by the second alone; what was sent again of one that is gone keeps it until the next comparison.
-    const isComparable = !this.known.store.isTable && (gone > 0 || (this.#options.seesAll?.() ?? true));
+    const isComparable =
+      !this.known.store.isTable && (gone > 0 || (this.#options.seesAll?.() ?? true));
     const misfit = isComparable ? this.#misfit(total) : undefined;
     if (misfit !== undefined && gone > 0) {
       this.#pending = { ...report, gone: report.gone + gone };
@@ -358,7 +396,10 @@ export class Follower {
     const why = isComplete
       ? undefined
       : (reason ?? misfit ?? report.reason ?? 'what changed in the last gap is not looked up yet');
-    this.#emit({ type: 'read', report: { ...report, gone: report.gone + gone, isComplete, reason: why } });
+    this.#emit({
+      type: 'read',
+      report: { ...report, gone: report.gone + gone, isComplete, reason: why },
+    });
   }
 }
 

@@ -37,7 +37,11 @@ export interface Mark {
 }
 
 /** Everything that a list shows is compared. */
-export const NO_MARK: Mark = { fromMs: Number.POSITIVE_INFINITY, modifiedMs: Number.NEGATIVE_INFINITY, isProven: true };
+export const NO_MARK: Mark = {
+  fromMs: Number.POSITIVE_INFINITY,
+  modifiedMs: Number.NEGATIVE_INFINITY,
+  isProven: true,
+};
 
 /** What the comparison of one item of the list brought. */
 export interface Comparison {
@@ -62,7 +66,12 @@ const CLOCK_SLACK_MS = 2_000;
 const CAUGHT_UP_LIMIT = 32;
 
 /** Fields of the service's own keeping, and what depends on the request: they make no news. */
-export const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
+export const BOOKKEEPING: ReadonlySet<string> = new Set([
+  'modified',
+  'concurrency_version',
+  'devices',
+  'distance',
+]);
 
 /** The version that a statement has; undefined for none that can be compared. */
 export function versionOf(bicycle: Bicycle): number | undefined {
@@ -76,7 +85,8 @@ const FRACTION = /\.\d+/;
 export function compareTimes(a: unknown, b: unknown): number | undefined {
   if (typeof a !== 'string' || typeof b !== 'string') return undefined;
   // Written alike, they compare as text, to the last digit; milliseconds would lose the microseconds.
-  if (a.length === b.length && a.endsWith('Z') && b.endsWith('Z')) return a < b ? -1 : a > b ? 1 : 0;
+  if (a.length === b.length && a.endsWith('Z') && b.endsWith('Z'))
+    return a < b ? -1 : a > b ? 1 : 0;
   const [first, second] = [readTime(a), readTime(b)];
   if (first === undefined || second === undefined) return undefined;
   if (FRACTION.test(a) && FRACTION.test(b)) return first - second;
@@ -95,7 +105,11 @@ function changedFields(before: Bicycle, after: Bicycle): string[] {
   for (const field in after) {
     const [old, now] = [before[field], after[field]];
     if (old === now || old === undefined || BOOKKEEPING.has(field)) continue;
-    if (typeof old !== 'object' || typeof now !== 'object' || JSON.stringify(old) !== JSON.stringify(now))
+    if (
+      typeof old !== 'object' ||
+      typeof now !== 'object' ||
+      JSON.stringify(old) !== JSON.stringify(now)
+    )
       fields.push(field);
   }
   return fields;
@@ -108,9 +122,14 @@ function saysAll(message: Bicycle, before: Bicycle): boolean {
 }
 
 /** Of what a list has shown, that which a message may still say again: a stream keeps the order, as far as DISORDER_MS. */
-function withoutOvertaken(caughtUp: readonly Bicycle[], modifiedMs: number | undefined): readonly Bicycle[] {
+function withoutOvertaken(
+  caughtUp: readonly Bicycle[],
+  modifiedMs: number | undefined,
+): readonly Bicycle[] {
   if (caughtUp.length === 0 || modifiedMs === undefined) return caughtUp;
-  return caughtUp.filter((item) => (readTime(item.modified) ?? modifiedMs) >= modifiedMs - DISORDER_MS);
+  return caughtUp.filter(
+    (item) => (readTime(item.modified) ?? modifiedMs) >= modifiedMs - DISORDER_MS,
+  );
 }
 
 /** Whether a message is the one that a list told of before. */
@@ -127,7 +146,14 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
     version: versionOf(item),
     modifiedMs: readTime(item.modified),
     touchedMs: now.monotonicMs,
-    ...{ merged: 0, isSilent: true, caughtUp: [], unversioned: undefined, isStatePushed: false, goneMs: undefined },
+    ...{
+      merged: 0,
+      isSilent: true,
+      caughtUp: [],
+      unversioned: undefined,
+      isStatePushed: false,
+      goneMs: undefined,
+    },
   };
 }
 
@@ -165,14 +191,19 @@ export class KnownFleet {
     this.merged++;
     const modifiedMs = readTime(message.modified);
     this.time.learn(modifiedMs, now.monotonicMs);
-    if (uuid === undefined) return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
+    if (uuid === undefined)
+      return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
     const entry = this.store.get(uuid);
     const known = entry?.bicycle;
-    const after = known === undefined || saysAll(message, known) ? message : { ...known, ...message };
+    const after =
+      known === undefined || saysAll(message, known) ? message : { ...known, ...message };
     const isGone = entry?.goneMs !== undefined;
     const before = isGone ? undefined : known;
     const fields = before === undefined ? [] : changedFields(before, after);
-    if (entry !== undefined && (isGone ? !isNewer(message, entry) : this.#isOlder(message, entry, now))) {
+    if (
+      entry !== undefined &&
+      (isGone ? !isNewer(message, entry) : this.#isOlder(message, entry, now))
+    ) {
       const isRepeat = entry.caughtUp.some((item) => saysAgain(message, item));
       return { kind: isRepeat ? 'repeat' : 'late', uuid, before, after, fields };
     }
@@ -194,7 +225,8 @@ export class KnownFleet {
       goneMs: undefined,
     };
     this.#keep(uuid, merged, origin);
-    if (before === undefined || fields.length > 0) return { kind: 'update', uuid, before, after, fields };
+    if (before === undefined || fields.length > 0)
+      return { kind: 'update', uuid, before, after, fields };
     // What a list said at the start was not shown; the message that says the same is the first to show it.
     if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
     return { kind: 'repeat', uuid, before, after, fields };
@@ -215,9 +247,13 @@ export class KnownFleet {
     // again may be older than the list.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
-    const bicycle = isNews ? { ...entry.bicycle, ...item, ...unversioned } : { ...item, ...entry.bicycle };
+    const bicycle = isNews
+      ? { ...entry.bicycle, ...item, ...unversioned }
+      : { ...item, ...entry.bicycle };
     const isStatePushed = entry.isStatePushed && item.state !== bicycle.state;
-    const learned = isNews ? { ...firstOf(bicycle, now), merged, caughtUp, unversioned } : { ...entry, bicycle };
+    const learned = isNews
+      ? { ...firstOf(bicycle, now), merged, caughtUp, unversioned }
+      : { ...entry, bicycle };
     this.#keep(uuid, { ...learned, isStatePushed }, origin);
     return bicycle;
   }
@@ -226,7 +262,8 @@ export class KnownFleet {
   compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
     const origin = this.#origin('list', now, place);
     const uuid = bicycleUuid(item);
-    if (uuid === undefined) return { change: undefined, isUnknown: true, isUncertain: true, isStale: false };
+    if (uuid === undefined)
+      return { change: undefined, isUnknown: true, isUncertain: true, isStale: false };
     const entry = this.store.get(uuid);
     this.time.learn(readTime(item.modified), now.monotonicMs);
     if (entry === undefined) return this.#meet(uuid, item, mark, now, origin);
@@ -237,7 +274,8 @@ export class KnownFleet {
       ? { ...before, ...item, ...(isMergedSince ? entry.unversioned : undefined) }
       : { ...item, ...before };
     const fields = isNews ? changedFields(before, after) : [];
-    const isStale = !isMergedSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
+    const isStale =
+      !isMergedSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
     // Known from a list that came after the last sign of life: it may hold the change that no message told.
@@ -253,7 +291,9 @@ export class KnownFleet {
       modifiedMs,
       touchedMs: isMergedSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
       isSilent: entry.isSilent && !isChange,
-      caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
+      caughtUp: isChange
+        ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)]
+        : entry.caughtUp,
       unversioned: isNews && !isMergedSince ? undefined : entry.unversioned,
       isStatePushed: entry.isStatePushed && item.state !== after.state,
       goneMs: undefined,
@@ -274,23 +314,41 @@ export class KnownFleet {
     // Where every bicycle was known, one that was not is a new one.
     const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
     const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
-    this.#keep(uuid, { ...firstOf(item, now), isSilent: !isNew, caughtUp: isNew ? [item] : [] }, origin);
+    this.#keep(
+      uuid,
+      { ...firstOf(item, now), isSilent: !isNew, caughtUp: isNew ? [item] : [] },
+      origin,
+    );
     const change: Change | undefined = isNew
       ? { kind: 'caught-up', uuid, before: undefined, after: item, fields: [] }
       : undefined;
-    return { change, isUnknown: (isNew && !this.isWhole) || isUncertain, isUncertain, isStale: false };
+    return {
+      change,
+      isUnknown: (isNew && !this.isWhole) || isUncertain,
+      isUncertain,
+      isStale: false,
+    };
   }
 
   /** A bicycle that is followed by name has left the service; returns what was known of it, undefined where that was nothing. */
   remove(uuid: string, now: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
     if (entry === undefined || entry.goneMs !== undefined) return undefined;
-    this.#keep(uuid, { ...entry, goneMs: this.time.at(now.monotonicMs) }, this.#origin('list', now, NOWHERE));
+    this.#keep(
+      uuid,
+      { ...entry, goneMs: this.time.at(now.monotonicMs) },
+      this.#origin('list', now, NOWHERE),
+    );
     return entry.bicycle;
   }
 
   /** Each field by its name: spreading another object costs more here than merging the message (measured, one a message). */
-  #origin(source: Origin['source'], { wallMs }: Moment, { followed, json }: ItemPlace, saysModified = true): Origin {
+  #origin(
+    source: Origin['source'],
+    { wallMs }: Moment,
+    { followed, json }: ItemPlace,
+    saysModified = true,
+  ): Origin {
     const isFirstReading = this.store.isTable && !this.isWhole;
     return { source, receivedMs: wallMs, followed, json, saysModified, isFirstReading };
   }

@@ -1,7 +1,13 @@
 // The store of known bicycles in memory: for watch, board and maps.
 
 import type { Bicycle } from '../api/bicycle.js';
-import { type FleetStore, isHidden, type KnownBicycle, type ListPass, type Meeting } from './fleet-store.js';
+import {
+  type FleetStore,
+  isHidden,
+  type KnownBicycle,
+  type ListPass,
+  type Meeting,
+} from './fleet-store.js';
 
 /** How many bicycles are kept in mind: a big fleet in some 150 MB. The least recently updated is evicted first. */
 export const KNOWN_LIMIT = 100_000;
@@ -89,7 +95,8 @@ export class MemoryStore implements FleetStore {
 
   hidden(): number {
     let hidden = 0;
-    for (const entry of this.#known.values()) if (entry.goneMs === undefined && isHidden(entry)) hidden++;
+    for (const entry of this.#known.values())
+      if (entry.goneMs === undefined && isHidden(entry)) hidden++;
     return hidden;
   }
 

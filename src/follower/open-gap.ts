@@ -49,7 +49,8 @@ export class GapLog {
   connect(topic: string, now: Moment) {
     this.#down.delete(topic);
     const gap = this.open;
-    if (gap !== undefined && gap.endedMs === undefined && this.isConnected) this.open = { ...gap, endedMs: now.wallMs };
+    if (gap !== undefined && gap.endedMs === undefined && this.isConnected)
+      this.open = { ...gap, endedMs: now.wallMs };
   }
 
   disconnect(topic: string) {
@@ -72,6 +73,12 @@ export class GapLog {
     const found = this.#found() - gap.foundBefore;
     if (gap.isBridged && found === 0) return undefined;
     const { startedMs, reason } = gap;
-    return { type: 'gap-close', startedMs, endedMs: Math.max(gap.endedMs, startedMs), reason, found };
+    return {
+      type: 'gap-close',
+      startedMs,
+      endedMs: Math.max(gap.endedMs, startedMs),
+      reason,
+      found,
+    };
   }
 }

@@ -6,7 +6,11 @@ import type { Emit, FollowerOptions, ReadRequest } from './events.js';
 import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
 /** Yields requests, the moment of the monotonic clock until which it waits, or nothing where another answer to the last request is to come. */
-export type Steps<Answer, Result> = Generator<ReadRequest | number | undefined, Result, Answer | undefined>;
+export type Steps<Answer, Result> = Generator<
+  ReadRequest | number | undefined,
+  Result,
+  Answer | undefined
+>;
 
 export type OnEnd<Result> = (result: Result, now: Moment) => void;
 
@@ -60,7 +64,8 @@ export class Reader<Answer, Result> {
     if (mark === undefined)
       return void this.emit({ type: 'learned', bicycle: this.known.learn(item, this.now, place) });
     const comparison = this.known.compare(item, mark, askedAt, this.now, place);
-    if (comparison.change !== undefined) this.emit({ type: 'caught-up', change: comparison.change });
+    if (comparison.change !== undefined)
+      this.emit({ type: 'caught-up', change: comparison.change });
     return comparison;
   }
 

@@ -60,7 +60,13 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   /** Before this moment of the monotonic clock none begins for the count's sake. */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(known: KnownFleet, options: FollowerOptions, emit: Emit, onProven: OnProven, onEnd: OnEnd<WholeResult>) {
+  constructor(
+    known: KnownFleet,
+    options: FollowerOptions,
+    emit: Emit,
+    onProven: OnProven,
+    onEnd: OnEnd<WholeResult>,
+  ) {
     super(known, options, emit, onEnd);
     this.#onProven = onProven;
   }
@@ -70,7 +76,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     if (this.isReading || this.wanted !== undefined) return;
     const dueMs = this.known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
     this.wanted = { reason, dueMs };
-    if (this.known.isWhole) this.emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
+    if (this.known.isWhole)
+      this.emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
   }
 
   /** Whether one may begin for the count's sake. */
@@ -100,7 +107,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       if ('gone' in proof) return proof;
       const { pass, missing, known, total } = proof;
       if (missing > 0 && !total) {
-        const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
+        const cannot =
+          total === undefined ? 'the service does not say how many there are' : 'the list is empty';
         const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
         return this.#endUnproven('kept', message);
       }
@@ -138,8 +146,14 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
         return { ...meeting, pass, total };
       }
       if (tries < MOST_PASSES) continue;
-      const what = isShort ? `showed ${meeting.met} of ${total} bicycles` : 'was older than the pushed updates';
-      return this.#endUnproven('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later');
+      const what = isShort
+        ? `showed ${meeting.met} of ${total} bicycles`
+        : 'was older than the pushed updates';
+      return this.#endUnproven(
+        'incomplete',
+        `the list ${what}, ${MOST_PASSES} times`,
+        'it is read again later',
+      );
     }
   }
 
@@ -188,9 +202,17 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
 
   /** A reading that proved nothing: the next one waits, longer each time. */
   #endUnproven(event: string, reason: string, again?: string): WholeResult {
-    const inMs = doublingPauseMs(++this.#unproven, FIRST_UNPROVEN_PAUSE_MS, LONGEST_UNPROVEN_PAUSE_MS);
+    const inMs = doublingPauseMs(
+      ++this.#unproven,
+      FIRST_UNPROVEN_PAUSE_MS,
+      LONGEST_UNPROVEN_PAUSE_MS,
+    );
     this.#allowedMs = this.now.monotonicMs + inMs;
-    this.emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
+    this.emit({
+      type: 'notice',
+      event,
+      message: again === undefined ? reason : `${reason}; ${again}`,
+    });
     if (again !== undefined) this.wanted = { reason, dueMs: this.#allowedMs };
     return { gone: 0, reason, total: undefined };
   }
@@ -207,5 +229,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
 
 /** The sum of counts; undefined where one of them is not known. */
 export function totalOf(counts: readonly (number | undefined)[]): number | undefined {
-  return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
+  return counts.reduce(
+    (sum, count) => (sum === undefined || count === undefined ? undefined : sum + count),
+    0,
+  );
 }

@@ -1,10 +1,19 @@
 // Lines of latitude and longitude with their degrees, the scale bar, and how degrees are written.
 
-import { type Extent, latitudeOf, longitudeOf, metresPerDot, toDots, type View, worldX, worldY } from './projection.js';
+import {
+  type Extent,
+  latitudeOf,
+  longitudeOf,
+  metresPerDot,
+  toDots,
+  type View,
+  worldX,
+  worldY,
+} from './projection.js';
 
 const STEPS_DEGREES = [
-  60, 30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00005,
-  0.00002, 0.00001,
+  60, 30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002,
+  0.0001, 0.00005, 0.00002, 0.00001,
 ];
 
 export interface Tick {
@@ -40,10 +49,15 @@ export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const parallels: Tick[] = [];
   const south = latitudeOf(Math.min(1, view.y + height / 2 / view.worldDots));
   const north = latitudeOf(Math.max(0, view.y - height / 2 / view.worldDots));
-  for (let index = Math.ceil(south / parallelStep); index <= Math.floor(north / parallelStep); index++) {
+  for (
+    let index = Math.ceil(south / parallelStep);
+    index <= Math.floor(north / parallelStep);
+    index++
+  ) {
     const degrees = index * parallelStep;
     const [, at] = toDots(view, extent, { x: 0, y: worldY(degrees) });
-    if (at >= 0 && at < height) parallels.push({ at, label: showDegrees(degrees, 'NS', parallelStep, hasDegreeSign) });
+    if (at >= 0 && at < height)
+      parallels.push({ at, label: showDegrees(degrees, 'NS', parallelStep, hasDegreeSign) });
   }
   return { meridians, parallels };
 }
@@ -54,7 +68,12 @@ function smallestStep(least: number): number {
 }
 
 /** `13.4°E`: as many decimals as the step needs, and no sign. */
-function showDegrees(degrees: number, [plus, minus]: string, step: number, hasDegreeSign: boolean): string {
+function showDegrees(
+  degrees: number,
+  [plus, minus]: string,
+  step: number,
+  hasDegreeSign: boolean,
+): string {
   const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   const text = Math.abs(degrees).toFixed(decimals);
   const isZero = Number(text) === 0 || (plus === 'E' && Number(text) === 180);
@@ -65,7 +84,13 @@ function showDegrees(degrees: number, [plus, minus]: string, step: number, hasDe
 export function scaleBar(view: View, mostDots: number) {
   const metres = metresPerDot(view) * mostDots;
   const power = 10 ** Math.floor(Math.log10(metres));
-  const round = [5, 2, 1].map((factor) => factor * power).find((length) => length <= metres) ?? power;
-  const label = round >= 1000 ? `${round / 1000} km` : round >= 1 ? `${round} m` : `${Math.round(round * 100)} cm`;
+  const round =
+    [5, 2, 1].map((factor) => factor * power).find((length) => length <= metres) ?? power;
+  const label =
+    round >= 1000
+      ? `${round / 1000} km`
+      : round >= 1
+        ? `${round} m`
+        : `${Math.round(round * 100)} cm`;
   return { dots: round / metresPerDot(view), label };
 }

@@ -54,7 +54,11 @@ export function eastOf(view: View, x: number): number {
 }
 
 /** Where a point is in a drawing, in dots from the left and the top. */
-export function toDots(view: View, { width, height }: Extent, { x, y }: Point): [x: number, y: number] {
+export function toDots(
+  view: View,
+  { width, height }: Extent,
+  { x, y }: Point,
+): [x: number, y: number] {
   return [eastOf(view, x) * view.worldDots + width / 2, (y - view.y) * view.worldDots + height / 2];
 }
 
@@ -65,10 +69,12 @@ export function metresPerDot({ y, worldDots }: View): number {
 
 /** The view that shows all points, also across the antimeridian; the whole world when there are none. */
 export function fitView(points: readonly Point[], extent: Extent): View {
-  if (points.length === 0) return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
+  if (points.length === 0)
+    return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
   const { west, east, north, south } = boundsOf(points);
   const y = (north + south) / 2;
-  const leastWidth = LEAST_METRES / (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180));
+  const leastWidth =
+    LEAST_METRES / (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180));
   const room = 1 - 2 * MARGIN;
   const worldDots = Math.min(
     (extent.width * room) / Math.max(east - west, leastWidth),

@@ -11,7 +11,9 @@ export function asGeoJson(geometry: object | undefined): object | undefined {
   const polygons = polygonsOf(geometry);
   if (polygons.length === 0) return undefined;
   const isOne = type === 'Polygon' && polygons.length === 1;
-  return isOne ? { type, coordinates: polygons[0] } : { type: 'MultiPolygon', coordinates: polygons };
+  return isOne
+    ? { type, coordinates: polygons[0] }
+    : { type: 'MultiPolygon', coordinates: polygons };
 }
 
 /**
@@ -46,7 +48,8 @@ function closedRing(ring: unknown, index: number): number[][] | undefined {
 function close(positions: number[][]): number[][] | undefined {
   const [first = []] = positions;
   const last = positions.at(-1) ?? [];
-  const closed = first[0] === last[0] && first[1] === last[1] ? positions : [...positions, [...first]];
+  const closed =
+    first[0] === last[0] && first[1] === last[1] ? positions : [...positions, [...first]];
   return closed.length >= FEWEST_POSITIONS && eastward(closed) !== 0 ? closed : undefined;
 }
 
@@ -57,7 +60,9 @@ function cut(rings: number[][][]): number[][][][] {
   const isAcross = unrolled.flat().some(([longitude = 0]) => Math.abs(longitude) > 180);
   if (!isAcross) return [rings];
   return [-360, 0, 360].flatMap((degrees) => {
-    const [outer, ...holes] = unrolled.map((ring) => close(clip(clip(ring, degrees, 1), degrees, -1)));
+    const [outer, ...holes] = unrolled.map((ring) =>
+      close(clip(clip(ring, degrees, 1), degrees, -1)),
+    );
     return outer === undefined ? [] : [[outer, ...holes.filter((ring) => ring !== undefined)]];
   });
 }
@@ -73,7 +78,10 @@ export function unroll(ring: readonly number[][], start: number): number[][] {
 
 /** What of a ring, turned by so many degrees, lies west of 180° (side 1) or east of -180° (side -1). */
 function clip(ring: number[][], degrees: number, side: 1 | -1): number[][] {
-  const turned = side === 1 ? ring.map(([longitude = 0, latitude = 0]) => [longitude + degrees, latitude]) : ring;
+  const turned =
+    side === 1
+      ? ring.map(([longitude = 0, latitude = 0]) => [longitude + degrees, latitude])
+      : ring;
   const limit = 180 * side;
   const isIn = ([longitude = 0]: number[]) => side * longitude <= 180;
   return turned.flatMap((position, index) => {
@@ -86,7 +94,9 @@ function clip(ring: number[][], degrees: number, side: 1 | -1): number[][] {
 }
 
 function isRing(ring: unknown): ring is Ring {
-  return Array.isArray(ring) && ring.every((position) => Array.isArray(position) && position.length >= 2);
+  return (
+    Array.isArray(ring) && ring.every((position) => Array.isArray(position) && position.length >= 2)
+  );
 }
 
 function plain(value: number | ExactNumber | undefined): number {

@@ -7,8 +7,14 @@ export interface Town extends Point {
 }
 
 /** Reads what the build wrote: name, longitude and latitude, the largest first. */
-export function readTowns(rows: readonly (readonly [name: string, longitude: number, latitude: number])[]): Town[] {
-  return rows.map(([name, longitude, latitude]) => ({ name, x: worldX(longitude), y: worldY(latitude) }));
+export function readTowns(
+  rows: readonly (readonly [name: string, longitude: number, latitude: number])[],
+): Town[] {
+  return rows.map(([name, longitude, latitude]) => ({
+    name,
+    x: worldX(longitude),
+    y: worldY(latitude),
+  }));
 }
 
 /** Offers each town in sight its place, in dots, until so many have been taken; `place` says whether there was room. */

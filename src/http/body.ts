@@ -30,7 +30,10 @@ function openDecoder(coding: string): Transform {
   if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip();
   if (coding === 'deflate') return zlib.createInflate();
   if (coding === 'br') return zlib.createBrotliDecompress();
-  const unknown = bodyError('EBODYCODING', `is compressed as "${coding.slice(0, 40)}", which was not asked for`);
+  const unknown = bodyError(
+    'EBODYCODING',
+    `is compressed as "${coding.slice(0, 40)}", which was not asked for`,
+  );
   return new Transform({ transform: (_chunk, _, done) => done(unknown) });
 }
 
@@ -49,7 +52,9 @@ function openStore(limitBytes: number) {
     add(chunk: Buffer): boolean {
       const kept = Math.min(chunk.length, limitBytes - size);
       if (size + kept > bytes.length) {
-        const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * bytes.length, size + kept)));
+        const grown = Buffer.allocUnsafeSlow(
+          Math.min(limitBytes, Math.max(2 * bytes.length, size + kept)),
+        );
         bytes.copy(grown, 0, 0, size);
         bytes = grown;
       }
@@ -79,7 +84,9 @@ export async function collectBody(
     unpacked.on('data', (chunk: Buffer) => {
       if (store.add(chunk)) return;
       const megabytes = limitBytes / 2 ** 20;
-      resolve(bodyError(TOO_BIG_CODE, `is larger than ${megabytes} MB, and was not read to the end`));
+      resolve(
+        bodyError(TOO_BIG_CODE, `is larger than ${megabytes} MB, and was not read to the end`),
+      );
       unpacked.destroy();
       body.destroy();
     });
@@ -90,7 +97,10 @@ export async function collectBody(
   if (error.name === 'ExchangeError' || error.code?.startsWith('EBODY')) return { bytes, error };
   // Nothing at all is no broken coding: an answer to HEAD names one, too.
   if (isEmpty) return { bytes };
-  return { bytes, error: bodyError('EBODYBROKEN', `has broken or incomplete ${coding} compression`, error) };
+  return {
+    bytes,
+    error: bodyError('EBODYBROKEN', `has broken or incomplete ${coding} compression`, error),
+  };
 }
 
 /** The beginning of a body, as far as it comes. */

@@ -3,7 +3,13 @@
 import { FleetError } from '../errors.js';
 import { type Clock, sleep } from '../system/clock.js';
 import { HIDDEN, type Secrets } from '../system/secrets.js';
-import { ExchangeError, type Headers, readWhole, redirectTarget, type WireAnswer } from './exchange.js';
+import {
+  ExchangeError,
+  type Headers,
+  readWhole,
+  redirectTarget,
+  type WireAnswer,
+} from './exchange.js';
 import { type Asked, answerFailure, networkFailure, withHint } from './failure.js';
 import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
@@ -76,13 +82,17 @@ export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] 
   // Set at once: with each parameter that is appended the whole address is written anew.
   if (query.length > 0) {
     const before = url.search === '' ? [] : [...url.searchParams];
-    url.search = String(new URLSearchParams([...before, ...query.map(([name, value]) => [name, value])]));
+    url.search = String(
+      new URLSearchParams([...before, ...query.map(([name, value]) => [name, value])]),
+    );
   }
   return url;
 }
 
 /** How one try ended: with an answer, and unless that is a success with what went wrong in words. */
-type Try = { answer: HttpAnswer; failure?: undefined } | { answer?: HttpAnswer; failure: FleetError; end: TryEnd };
+type Try =
+  | { answer: HttpAnswer; failure?: undefined }
+  | { answer?: HttpAnswer; failure: FleetError; end: TryEnd };
 
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
@@ -139,7 +149,8 @@ export function openClient(options: ClientOptions): Client {
     }),
     pages<T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) {
       const reading = { signal: options.signal, ahead: PAGES_AHEAD, ...pageOptions };
-      const fetchPage = async (one: HttpRequest): Promise<Page<T>> => readPage<T>(await sizer.send(one, send));
+      const fetchPage = async (one: HttpRequest): Promise<Page<T>> =>
+        readPage<T>(await sizer.send(one, send));
       return followPages<T>(sizer.size(request, reading), fetchPage, reading);
     },
   };
@@ -149,7 +160,11 @@ function urlOf({ baseUrl }: ClientOptions, { path, query, isFromOrigin }: HttpRe
   return joinUrl(isFromOrigin === true ? new URL(baseUrl.origin) : baseUrl, path, query);
 }
 
-function headersOf(options: ClientOptions, request: HttpRequest, secret: string): Record<string, string> {
+function headersOf(
+  options: ClientOptions,
+  request: HttpRequest,
+  secret: string,
+): Record<string, string> {
   return {
     accept: acceptJson(options.apiVersion),
     'accept-encoding': 'gzip, br',
@@ -173,7 +188,8 @@ async function tryOnce(
       const answer = await exchange(options, request, { method, url, headers, signal });
       const target = isSafe(method) ? redirectTarget(answer, url, hop) : undefined;
       const milliseconds = options.clock.monotonicMs() - startedAt;
-      if (target === undefined) return judge(options, request, toAnswer(answer, options.secrets, milliseconds));
+      if (target === undefined)
+        return judge(options, request, toAnswer(answer, options.secrets, milliseconds));
       url = target;
     }
   } catch (error) {
@@ -188,7 +204,14 @@ async function tryOnce(
 
 /** One exchange in the log. */
 async function exchange(
-  { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log, secrets }: ClientOptions,
+  {
+    network,
+    timeoutMs,
+    deadlineMs = DEADLINE_TIMEOUTS * timeoutMs,
+    clock,
+    log,
+    secrets,
+  }: ClientOptions,
   { body, hidesBody, limitBytes, holdBack }: HttpRequest,
   line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
 ): Promise<WireAnswer> {
@@ -209,12 +232,18 @@ async function exchange(
     if (!(error instanceof ExchangeError) || error.head === undefined) throw error;
     tell(error.head);
     // As those of an answer, they end up in results.
-    throw Object.assign(error, { head: { ...error.head, headers: hideInHeaders(error.head.headers, secrets) } });
+    throw Object.assign(error, {
+      head: { ...error.head, headers: hideInHeaders(error.head.headers, secrets) },
+    });
   }
 }
 
 /** The answer as the client's users get it; the body is decoded for those who read its text. */
-function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets, milliseconds: number): HttpAnswer {
+function toAnswer(
+  { status, headers: sent, body }: WireAnswer,
+  secrets: Secrets,
+  milliseconds: number,
+): HttpAnswer {
   // They are quoted in results, reports and errors; the body is what was asked for.
   const headers = hideInHeaders(sent, secrets);
   let bytes: Buffer | undefined = body;
@@ -244,8 +273,17 @@ function askedBy({ method = 'GET', shownBy }: HttpRequest, url: URL): Asked {
 function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer): Try {
   const { status, headers } = answer;
   if (status >= 200 && status < 300) return { answer };
-  const more = { ...askedBy(request, urlOf(options, request)), refusalHint: options.token.refusalHint };
-  const failure = answerFailure(status, headers, options.secrets.hide(answer.text), request.subject, more);
+  const more = {
+    ...askedBy(request, urlOf(options, request)),
+    refusalHint: options.token.refusalHint,
+  };
+  const failure = answerFailure(
+    status,
+    headers,
+    options.secrets.hide(answer.text),
+    request.subject,
+    more,
+  );
   return { answer, failure, end: { status, retryAfter: headers['retry-after'] } };
 }
 
@@ -258,5 +296,8 @@ function readText(bytes: Buffer): string {
 function askedToWait(failure: FleetError, pauseMs: number | undefined): FleetError {
   if (pauseMs === undefined) return failure;
   const seconds = Math.ceil(pauseMs / 1000);
-  return withHint(failure, `the service asks to wait ${seconds} s, longer than fleet waits by itself; try again then`);
+  return withHint(
+    failure,
+    `the service asks to wait ${seconds} s, longer than fleet waits by itself; try again then`,
+  );
 }

@@ -50,7 +50,9 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
 
 /** Opens connections, TLS included, each in so many milliseconds. */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  return withUnpausedEnd(withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp }), sockets));
+  return withUnpausedEnd(
+    withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp }), sockets),
+  );
 }
 
 /** The same, with a parser that outlives a connection that ends while it is paused. */

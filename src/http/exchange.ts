@@ -85,7 +85,11 @@ export interface OpenAnswer extends Head {
 const BUFFER_BYTES = 64 * 1024;
 
 /** Starts an exchange and resolves with its head. Rejects with an ExchangeError; a body that breaks off fails with one. */
-export function openExchange(dispatcher: Dispatcher, request: WireRequest, deadline?: Deadline): Promise<OpenAnswer> {
+export function openExchange(
+  dispatcher: Dispatcher,
+  request: WireRequest,
+  deadline?: Deadline,
+): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Head | undefined;
@@ -119,7 +123,9 @@ export function openExchange(dispatcher: Dispatcher, request: WireRequest, deadl
     });
     // The reader of the body gets the error; without a reader nobody needs it.
     body.on('error', () => {});
-    const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () => abort(lateError(deadline)));
+    const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () =>
+      abort(lateError(deadline)),
+    );
     if (request.signal.aborted) return onAbort();
     request.signal.addEventListener('abort', onAbort);
     dispatcher.dispatch(dispatchOptions(request), {
@@ -148,7 +154,9 @@ export function openExchange(dispatcher: Dispatcher, request: WireRequest, deadl
 }
 
 function lateError({ milliseconds }: Deadline): Error {
-  return Object.assign(new Error(`not done within ${milliseconds / 1000} s`), { code: DEADLINE_CODE });
+  return Object.assign(new Error(`not done within ${milliseconds / 1000} s`), {
+    code: DEADLINE_CODE,
+  });
 }
 
 function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
@@ -169,20 +177,27 @@ const REDIRECT_LIMIT = 5;
 /** Where the redirect number `hop` leads, counted from 0, if it is followed: the token goes to no other origin (cli.md section 4). */
 export function redirectTarget({ status, headers }: Head, url: URL, hop: number): URL | undefined {
   const location = headers['location'];
-  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
+  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url))
+    return undefined;
   const target = new URL(location, url);
   return target.origin === url.origin && hop < REDIRECT_LIMIT ? target : undefined;
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Headers {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+  );
 }
 
 /**
  * Runs an exchange to the end of its body. An answer that is no success counts as whole when its body breaks off or is longer than what
  * is read of it: its status says enough. Rejects with an ExchangeError.
  */
-export async function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
+export async function readWhole(
+  dispatcher: Dispatcher,
+  request: WireRequest,
+  deadline: Deadline,
+): Promise<WireAnswer> {
   const { body, ...head } = await openExchange(dispatcher, request, deadline);
   const isWanted = head.status >= 200 && head.status < 300;
   const limitBytes = isWanted ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;

@@ -47,16 +47,22 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
     if (value.trim() === '') return [];
     return [field === undefined ? value : `${field}: ${value}`];
   }
-  if (Array.isArray(value)) return value.flatMap((element) => collectSentences(element, field, depth + 1));
+  if (Array.isArray(value))
+    return value.flatMap((element) => collectSentences(element, field, depth + 1));
   if (!isObject(value)) return [];
   // {"message": "…", "code": "…"} is one sentence; the code is for programs.
-  if (typeof value['message'] === 'string') return collectSentences(value['message'], field, depth + 1);
+  if (typeof value['message'] === 'string')
+    return collectSentences(value['message'], field, depth + 1);
   // RFC 9457: what is wrong with one of the fields.
   if (typeof value['name'] === 'string' && typeof value['reason'] === 'string')
     return collectSentences(value['reason'], value['name'], depth + 1);
   return Object.entries(value).flatMap(([name, inner]) => {
     if (FILING_FIELDS.includes(name) && typeof inner !== 'object') return [];
-    const inside = GENERAL_FIELDS.includes(name) ? field : field === undefined ? name : `${field}.${name}`;
+    const inside = GENERAL_FIELDS.includes(name)
+      ? field
+      : field === undefined
+        ? name
+        : `${field}.${name}`;
     return collectSentences(inner, inside, depth + 1);
   });
 }
@@ -66,7 +72,10 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
  * not shown" (section 7). Assumed: the shapes that cli.md section 3 lists. `text` is one line for people, undefined when the body says
  * nothing; `detail`, for programs, the parsed body or the beginning of its text. The client reads no more than 64 kB of it.
  */
-export function readErrorBody(text: string, contentType = ''): { text: string | undefined; detail: unknown } {
+export function readErrorBody(
+  text: string,
+  contentType = '',
+): { text: string | undefined; detail: unknown } {
   const trimmed = text.trim();
   if (trimmed === '') return { text: undefined, detail: null };
   let body: unknown;
@@ -74,8 +83,12 @@ export function readErrorBody(text: string, contentType = ''): { text: string | 
     body = parseJson(trimmed);
   } catch (error) {
     const detail = cutTo(trimmed, DETAIL_LENGTH_CHARACTERS);
-    if (error instanceof JsonError && error.kind === 'depth') return { text: error.message, detail };
-    return { text: isHtml(trimmed, contentType) ? describeHtml(trimmed) : foreignText(trimmed), detail };
+    if (error instanceof JsonError && error.kind === 'depth')
+      return { text: error.message, detail };
+    return {
+      text: isHtml(trimmed, contentType) ? describeHtml(trimmed) : foreignText(trimmed),
+      detail,
+    };
   }
   const unique = [...new Set(collectSentences(body, undefined))];
   if (unique.length > 0) return { text: foreignText(unique.join('; ')), detail: body };
@@ -122,10 +135,20 @@ export function answerFailure(
   const { detail } = read;
   if (more.isChange === true && isFromGateway(status)) {
     const message = `a gateway answered ${subject} with ${status} (${why}); whether it was carried out is unknown`;
-    return new FleetError('network', message, { status, detail, trace: traceOf(headers), hint: unknownHint(more) });
+    return new FleetError('network', message, {
+      status,
+      detail,
+      trace: traceOf(headers),
+      hint: unknownHint(more),
+    });
   }
   const failed = kind === 'not-found' ? `${subject} was not found` : `${who} ${verb} ${subject}`;
-  return new FleetError(kind, `${failed}: ${why}`, { status, detail, trace: traceOf(headers), hint });
+  return new FleetError(kind, `${failed}: ${why}`, {
+    status,
+    detail,
+    trace: traceOf(headers),
+    hint,
+  });
 }
 
 /** The same failure with another hint, and perhaps in other words: for who knows more than the status says, such as where a refused token comes from. */
@@ -143,7 +166,12 @@ const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   407: 'it asks for a user and a password',
 };
 
-function redirectFailure(status: number, headers: Headers, subject: string, url: URL | undefined): FleetError {
+function redirectFailure(
+  status: number,
+  headers: Headers,
+  subject: string,
+  url: URL | undefined,
+): FleetError {
   const location = headers['location'];
   const isSlashMissing =
     url !== undefined &&
@@ -151,14 +179,18 @@ function redirectFailure(status: number, headers: Headers, subject: string, url:
     URL.canParse(location, url) &&
     new URL(location, url).pathname === `${url.pathname}/`;
   const where = location === undefined ? '' : ` to ${foreignText(location)}`;
-  return new FleetError('service', `the service redirects ${subject}${where}, and it is not followed`, {
-    status,
-    detail: null,
-    trace: traceOf(headers),
-    hint: isSlashMissing
-      ? `the final slash is missing: ${url.pathname}/`
-      : 'the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"',
-  });
+  return new FleetError(
+    'service',
+    `the service redirects ${subject}${where}, and it is not followed`,
+    {
+      status,
+      detail: null,
+      trace: traceOf(headers),
+      hint: isSlashMissing
+        ? `the final slash is missing: ${url.pathname}/`
+        : 'the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"',
+    },
+  );
 }
 
 /** The hint for a change whose outcome is unknown. */
@@ -170,14 +202,23 @@ const CHECK_PROXY =
 
 /** The error codes of Node and undici, in words. */
 const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: string]>> = {
-  ECONNREFUSED: ['connection refused', 'check that the service runs and that address and port are right'],
+  ECONNREFUSED: [
+    'connection refused',
+    'check that the service runs and that address and port are right',
+  ],
   ENOTFOUND: ['no such host', 'check the host name and your DNS'],
   EAI_AGAIN: ['the name could not be looked up', 'check your network and DNS'],
-  ECONNRESET: ['connection reset', 'try again; if it keeps happening, a proxy or the service closes connections'],
+  ECONNRESET: [
+    'connection reset',
+    'try again; if it keeps happening, a proxy or the service closes connections',
+  ],
   EPIPE: ['connection closed while sending', 'try again'],
   UND_ERR_SOCKET: ['connection closed before the answer was complete', 'try again'],
   ETIMEDOUT: ['connection timed out', 'check your network, or give more time with --timeout'],
-  UND_ERR_CONNECT_TIMEOUT: ['connecting took too long', 'check your network, or give more time with --timeout'],
+  UND_ERR_CONNECT_TIMEOUT: [
+    'connecting took too long',
+    'check your network, or give more time with --timeout',
+  ],
   [DEADLINE_CODE]: [
     'the answer did not end in time',
     'give more time with --timeout, or with --deadline for all of it',
@@ -221,7 +262,12 @@ function explain({ code, message }: ExchangeError): readonly [words: string, hin
     ];
   }
   const known = NETWORK_WORDS[code.startsWith('HPE_') ? 'HPE_INVALID_CONSTANT' : code];
-  return known ?? [`${foreignText(message)}${code === '' ? '' : ` (${code})`}`, 'check your network and the address'];
+  return (
+    known ?? [
+      `${foreignText(message)}${code === '' ? '' : ` (${code})`}`,
+      'check your network and the address',
+    ]
+  );
 }
 
 /** What to do about a body that cannot be read. */

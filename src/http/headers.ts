@@ -19,8 +19,13 @@ export function acceptJson(version: string): string {
  * `X-<Name>-…`, which then has a `-RequestId`. Names in lower case.
  */
 export function traceOf(headers: Headers): Trace {
-  const families = ['x-service', ...Object.keys(headers).flatMap((name) => /^(x-.+)-requestid$/.exec(name)?.[1] ?? [])];
-  const family = families.find((each) => TRACE_NAMES.some((name) => headers[each + name] !== undefined));
+  const families = [
+    'x-service',
+    ...Object.keys(headers).flatMap((name) => /^(x-.+)-requestid$/.exec(name)?.[1] ?? []),
+  ];
+  const family = families.find((each) =>
+    TRACE_NAMES.some((name) => headers[each + name] !== undefined),
+  );
   if (family === undefined) return {};
   const [from, requestId, version] = TRACE_NAMES.map((name) => headers[family + name]);
   return { from, requestId, version };
@@ -33,12 +38,17 @@ const SECRET_HEADERS = /authorization|cookie|token|secret|api-?key|passw|session
 
 /** The headers with what they and their names quote of our secrets hidden. */
 export function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [secrets.hide(name), secrets.hide(value)]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [secrets.hide(name), secrets.hide(value)]),
+  );
 }
 
 /** The headers as `--verbose` may show them. */
 export function redact(headers: Headers): Headers {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.test(name) ? HIDDEN : value]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      SECRET_HEADERS.test(name) ? HIDDEN : value,
+    ]),
   );
 }

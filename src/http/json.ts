@@ -49,5 +49,8 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
 /** The items of a list: their values and, beside each, the text it came in. `array` is what was read from it. */
 export function pairItems<T>(array: readonly unknown[], text: string, at: number): Item<T>[] {
   const texts = splitArray(text, at)?.texts ?? [];
-  return array.map((value, index) => ({ json: squeeze(texts[index] ?? JSON.stringify(value)), value: value as T }));
+  return array.map((value, index) => ({
+    json: squeeze(texts[index] ?? JSON.stringify(value)),
+    value: value as T,
+  }));
 }

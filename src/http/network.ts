@@ -13,7 +13,10 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
   const { openAgent } = await import('./agent.js');
   const { MAX_HEADER_BYTES, openConnector, openSockets } = await import('./connect.js');
   const sockets = openSockets();
-  const direct = openAgent({ connect: openConnector(timeoutMs, sockets), maxHeaderSize: MAX_HEADER_BYTES });
+  const direct = openAgent({
+    connect: openConnector(timeoutMs, sockets),
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
   const openProxyAgent = hasProxy ? (await import('./proxy-agent.js')).openProxyAgent : undefined;
   const agents = new Map<string, Dispatcher>();
   return {
@@ -29,7 +32,9 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
     },
     /** Lets go of every connection, so that the process can end. */
     async close() {
-      await Promise.all([direct, ...agents.values()].map((agent) => agent.destroy(closingReason())));
+      await Promise.all(
+        [direct, ...agents.values()].map((agent) => agent.destroy(closingReason())),
+      );
       sockets.destroy();
     },
     /** Whether a name is being looked up, which nothing can stop. */

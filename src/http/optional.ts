@@ -6,9 +6,16 @@ import { FleetError } from '../errors.js';
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
 /** What was asked for; undefined where the service does not offer it, which no answer says once `isUnknown` does not hold. */
-export async function ifOffered<T>(asked: Promise<T>, isUnknown = (_: FleetError) => true): Promise<T | undefined> {
+export async function ifOffered<T>(
+  asked: Promise<T>,
+  isUnknown = (_: FleetError) => true,
+): Promise<T | undefined> {
   return asked.catch((error: unknown) => {
-    if (error instanceof FleetError && isUnknown(error) && (NOT_OFFERED.includes(error.kind) || error.status === 501))
+    if (
+      error instanceof FleetError &&
+      isUnknown(error) &&
+      (NOT_OFFERED.includes(error.kind) || error.status === 501)
+    )
       return undefined;
     throw error;
   });

@@ -25,9 +25,14 @@ export function openPageSizer(chosen: number | undefined) {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
       // A parameter of the operator's own stays, and page 3 is another one where pages are larger.
-      if (!asks && query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))) return request;
+      if (
+        !asks &&
+        query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))
+      )
+        return request;
       const isLong = chosen === undefined ? ahead > 0 && limit > USUAL_PAGE : limit > 1;
-      const size = isRefused || !(asks || isLong) ? [] : [[NAME, String(chosen ?? LARGEST_PAGE)] as const];
+      const size =
+        isRefused || !(asks || isLong) ? [] : [[NAME, String(chosen ?? LARGEST_PAGE)] as const];
       return { ...request, query: [...query.filter((pair) => !isLarge(pair)), ...size] };
     },
     /** Sends; where 400 is the answer to a page size, once more without, which is remembered when that helps. */
@@ -36,9 +41,16 @@ export function openPageSizer(chosen: number | undefined) {
       try {
         return await send(request);
       } catch (thrown) {
-        if (!(thrown instanceof FleetError) || thrown.status !== 400 || !query.some(([name]) => name === NAME))
+        if (
+          !(thrown instanceof FleetError) ||
+          thrown.status !== 400 ||
+          !query.some(([name]) => name === NAME)
+        )
           throw thrown;
-        const answer = await send({ ...request, query: query.filter(([name]) => name !== NAME) }).catch(() => {
+        const answer = await send({
+          ...request,
+          query: query.filter(([name]) => name !== NAME),
+        }).catch(() => {
           throw thrown;
         });
         isRefused = true;

@@ -19,10 +19,19 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const split = splitPage(answer);
   // What cannot be split is no list, and this says why.
   const body = readJson(answer, split?.rest);
-  const { results, count, next }: { [field: string]: unknown } = isObject(body) ? body : { results: body };
-  if (!isObject(body) && !Array.isArray(body)) throw unexpected(answer, 'neither a page nor an array');
-  if (!Array.isArray(results) || split === undefined) throw unexpected(answer, 'a page without an array of results');
-  return { count: readCount(count), items: itemsOf<T>(answer, split.texts), next: readNext(answer, next), trace };
+  const { results, count, next }: { [field: string]: unknown } = isObject(body)
+    ? body
+    : { results: body };
+  if (!isObject(body) && !Array.isArray(body))
+    throw unexpected(answer, 'neither a page nor an array');
+  if (!Array.isArray(results) || split === undefined)
+    throw unexpected(answer, 'a page without an array of results');
+  return {
+    count: readCount(count),
+    items: itemsOf<T>(answer, split.texts),
+    next: readNext(answer, next),
+    trace,
+  };
 }
 
 /** Items of a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
@@ -42,7 +51,10 @@ function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | unde
     throw unexpected(answer, `a page of more than ${MOST_ITEMS / 1e6} million items`);
   const long = split?.texts.findIndex(({ length }) => length > ITEM_LIMIT_BYTES) ?? -1;
   if (long >= 0)
-    throw unexpected(answer, `item ${long + 1} of the list is larger than ${ITEM_LIMIT_BYTES / 2 ** 20} MB`);
+    throw unexpected(
+      answer,
+      `item ${long + 1} of the list is larger than ${ITEM_LIMIT_BYTES / 2 ** 20} MB`,
+    );
   return split && { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
 }
 
@@ -57,7 +69,8 @@ function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
   const isLarge = answer.text.length > LARGE_CHARACTERS;
   return texts.map((text, index) => {
     const value = readJson(answer, text);
-    if (!isObject(value)) throw unexpected(answer, `item ${index + 1} of the list is not an object`);
+    if (!isObject(value))
+      throw unexpected(answer, `item ${index + 1} of the list is not an object`);
     const json = squeeze(text);
     return isLarge ? Object.assign(Object.create(LARGE_ITEM), { json }) : { json, value };
   });
@@ -88,19 +101,26 @@ function readNext(answer: HttpAnswer, next: unknown): Query | undefined {
       ? new URL(next, 'http://localhost/')
       : undefined;
   if (url === undefined)
-    throw unexpected(answer, `a "next" link that is no address (${JSON.stringify(next)?.slice(0, 100)})`);
+    throw unexpected(
+      answer,
+      `a "next" link that is no address (${JSON.stringify(next)?.slice(0, 100)})`,
+    );
   return [...url.searchParams];
 }
 
 function keyOf(query: Query): string {
-  return JSON.stringify([...query].sort(([a, b], [c, d]) => (a === c ? (b < d ? -1 : 1) : a < c ? -1 : 1)));
+  return JSON.stringify(
+    [...query].sort(([a, b], [c, d]) => (a === c ? (b < d ? -1 : 1) : a < c ? -1 : 1)),
+  );
 }
 
 /** The page number in a query, when there is exactly one. */
 function pageNumber(query: Query): number | undefined {
   const numbers = query.filter(([name]) => name === 'page').map(([, value]) => Number(value));
   const [number] = numbers;
-  return numbers.length === 1 && number !== undefined && Number.isSafeInteger(number) ? number : undefined;
+  return numbers.length === 1 && number !== undefined && Number.isSafeInteger(number)
+    ? number
+    : undefined;
 }
 
 function withPage(query: Query, page: number): Query {
@@ -164,13 +184,29 @@ export async function* followPages<T>(
       const next: Query | undefined = isEnough ? undefined : page.next;
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
-          throw endless(page, next, 'the list leads in a circle: "next" names a page that was already read');
+          throw endless(
+            page,
+            next,
+            'the list leads in a circle: "next" names a page that was already read',
+          );
         if (mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
-          throw endless(page, next, `the list has no end: ${withoutNews} pages in a row brought nothing new`);
+          throw endless(
+            page,
+            next,
+            `the list has no end: ${withoutNews} pages in a row brought nothing new`,
+          );
         if (read.items > 2 * (page.count ?? Number.POSITIVE_INFINITY) + MOST_BEYOND_COUNT)
-          throw endless(page, next, `the list has no end: ${read.items} came, and it counts ${page.count}`);
-        const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
-        queue.prepare(next, Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1));
+          throw endless(
+            page,
+            next,
+            `the list has no end: ${read.items} came, and it counts ${page.count}`,
+          );
+        const left =
+          Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
+        queue.prepare(
+          next,
+          Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1),
+        );
       }
       yield Object.assign(page, { fresh });
       wanted = next;
@@ -181,20 +217,28 @@ export async function* followPages<T>(
 }
 
 /** The pages that were asked for before their turn: the next one, and by their numbers those behind it. */
-function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>, all: AbortSignal) {
+function openQueue<T>(
+  request: HttpRequest,
+  fetchPage: (request: HttpRequest) => Promise<Page<T>>,
+  all: AbortSignal,
+) {
   const stop = new AbortController();
   const signal = AbortSignal.any([all, stop.signal]);
   // Each request in flight listens.
   setMaxListeners(0, signal);
   const early = new Map<string, Promise<Page<T>>>();
-  const start = (query: Query, more: Partial<HttpRequest> = {}) => fetchPage({ ...request, query, signal, ...more });
+  const start = (query: Query, more: Partial<HttpRequest> = {}) =>
+    fetchPage({ ...request, query, signal, ...more });
   return {
     take(query: Query): Promise<Page<T>> {
       const page = early.get(keyOf(query));
       // Links that name another page than was guessed name others from then on.
       if (page === undefined) early.clear();
       early.delete(keyOf(query));
-      return page?.catch((error) => (isTooBig(error) ? start(query) : Promise.reject(error))) ?? start(query);
+      return (
+        page?.catch((error) => (isTooBig(error) ? start(query) : Promise.reject(error))) ??
+        start(query)
+      );
     },
     prepare(next: Query, most: number): void {
       const number = pageNumber(next);
@@ -214,7 +258,11 @@ function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) =>
 
 /** Whether it is a success that was not read to its end. */
 function isTooBig(error: unknown): boolean {
-  return error instanceof FleetError && error.cause instanceof ExchangeError && error.cause.code === TOO_BIG_CODE;
+  return (
+    error instanceof FleetError &&
+    error.cause instanceof ExchangeError &&
+    error.cause.code === TOO_BIG_CODE
+  );
 }
 
 function pagesThatFit<T>({ items }: Page<T>): number {
@@ -224,5 +272,9 @@ function pagesThatFit<T>({ items }: Page<T>): number {
 
 function endless<T>({ trace }: Page<T>, next: Query, why: string): FleetError {
   const hint = 'what was shown so far may be incomplete; report the request id to the service';
-  return new FleetError('service', why, { trace, detail: { next: Object.fromEntries(next) }, hint });
+  return new FleetError('service', why, {
+    trace,
+    detail: { next: Object.fromEntries(next) },
+    hint,
+  });
 }

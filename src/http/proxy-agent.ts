@@ -6,7 +6,8 @@ import { MAX_HEADER_BYTES, type Sockets, withSockets, withUnpausedEnd } from './
 import { proxyToken } from './proxy.js';
 
 /** What a proxy gives that no connection could be made to. */
-const UNREACHED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+const UNREACHED =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it; `sockets` holds them. */
 export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets): Dispatcher {
@@ -23,13 +24,18 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       new Pool(origin, {
         ...options,
         maxHeaderSize: MAX_HEADER_BYTES,
-        connect: withUnpausedEnd(explainRefusals(withSockets(options.connect as buildConnector.connector, sockets))),
+        connect: withUnpausedEnd(
+          explainRefusals(withSockets(options.connect as buildConnector.connector, sockets)),
+        ),
       }),
     clientFactory(origin, options: Pool.Options) {
       const dialOwn = withSockets(options.connect as buildConnector.connector, sockets);
       // RFC 6066 section 3: an IP address is no server name; Bun refuses one, and undici names it.
       const dialProxy: buildConnector.connector = (asked, callback) =>
-        dialOwn(isIP(asked.servername ?? '') === 0 ? asked : { ...asked, servername: '' }, callback);
+        dialOwn(
+          isIP(asked.servername ?? '') === 0 ? asked : { ...asked, servername: '' },
+          callback,
+        );
       const pool = new Pool(origin, { ...options, connect: dialProxy });
       const connect = pool.connect.bind(pool) as (
         options: Dispatcher.ConnectOptions,
@@ -58,10 +64,15 @@ function explainRefusals(connect: buildConnector.connector): buildConnector.conn
   return (options, callback) =>
     connect(options, (...result) => {
       const [error] = result;
-      const status = error === null ? undefined : /^Proxy response \((\d+)\)/.exec(error.message)?.[1];
+      const status =
+        error === null ? undefined : /^Proxy response \((\d+)\)/.exec(error.message)?.[1];
       if (status === undefined) return callback(...result);
       callback(
-        withCode(`the proxy answered ${status}`, status === '407' ? 'EPROXYREFUSEDLOGIN' : 'EPROXYREFUSED', error),
+        withCode(
+          `the proxy answered ${status}`,
+          status === '407' ? 'EPROXYREFUSEDLOGIN' : 'EPROXYREFUSED',
+          error,
+        ),
         null,
       );
     });

@@ -30,7 +30,8 @@ function readProxy(variable: string, text: string): URL {
   } catch {
     // The error would quote a password.
   }
-  const hint = 'write it like http://proxy.example.com:3128, with %25 for a % in user or password, or unset it';
+  const hint =
+    'write it like http://proxy.example.com:3128, with %25 for a % in user or password, or unset it';
   throw configError(`${variable} is not the address of an http or https proxy`, hint);
 }
 
@@ -45,7 +46,10 @@ export function proxyToken({ username, password }: URL): string | undefined {
  * Makes the decision of which proxy of the environment is asked. An address in HTTP_PROXY is used for https too where HTTPS_PROXY names
  * none. `routeTo` throws a FleetError of kind `config` for an address that would be asked through a proxy that is none.
  */
-export function openRoutes(env: NodeJS.ProcessEnv): { hasProxy: boolean; routeTo(url: URL): Route } {
+export function openRoutes(env: NodeJS.ProcessEnv): {
+  hasProxy: boolean;
+  routeTo(url: URL): Route;
+} {
   const [http, https] = (['HTTP_PROXY', 'HTTPS_PROXY'] as const).map((name) => {
     const [variable, value] = readVariable(env, name);
     return value === '' ? undefined : { variable, value };
@@ -57,7 +61,8 @@ export function openRoutes(env: NodeJS.ProcessEnv): { hasProxy: boolean; routeTo
     if (found === undefined) return { proxy: undefined, because: 'no proxy is set' };
     const { variable, value } = found;
     // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
-    if (isLoopback(url)) return { proxy: undefined, because: `${variable} is not used for this machine` };
+    if (isLoopback(url))
+      return { proxy: undefined, because: `${variable} is not used for this machine` };
     if (entries.some((entry) => isExcluded(url, entry)))
       return { proxy: undefined, because: `${noVariable} excludes it` };
     return { proxy: readProxy(variable, value), because: variable };
@@ -69,7 +74,8 @@ export function openRoutes(env: NodeJS.ProcessEnv): { hasProxy: boolean; routeTo
 function isExcluded(url: URL, entry: string): boolean {
   if (entry === '*') return true;
   const [, name = '', port] = /^(.+?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
-  if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false;
+  if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80')))
+    return false;
   const host = name.replace(/^\*?\./, '');
   return url.hostname === host || url.hostname.endsWith(`.${host}`);
 }

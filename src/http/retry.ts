@@ -54,7 +54,12 @@ export const RETRY_AFTER_LIMIT_MS = 60_000;
  * it: 401 with a token that can be renewed, 429, a connection that was never made (cli.md section 4, promise 1).
  * @param wallMs the time of an HTTP date is compared with it
  */
-export function decide(end: TryEnd, state: TryState, wallMs: number, random: () => number): RetryDecision {
+export function decide(
+  end: TryEnd,
+  state: TryState,
+  wallMs: number,
+  random: () => number,
+): RetryDecision {
   if ('status' in end && end.status === 401 && state.mayRenew) return { next: 'renew' };
   if (!mayRepeat(end, state.isSafe) || state.repetitions >= state.most) return { next: 'give-up' };
   const askedMs = 'status' in end ? (readRetryAfter(end.retryAfter, wallMs) ?? 0) : 0;
@@ -70,7 +75,9 @@ function mayRepeat(end: TryEnd, isSafe: boolean): boolean {
 /** Whether asking again may help: not against TLS, what is not HTTP, headers or a body that cannot be read, a proxy's refusal, the deadline. */
 function isPassingCode(code: string): boolean {
   return (
-    !isTlsCode(code) && !/^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|EPROXYREFUSED|EBODY)/.test(code) && code !== DEADLINE_CODE
+    !isTlsCode(code) &&
+    !/^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|EPROXYREFUSED|EBODY)/.test(code) &&
+    code !== DEADLINE_CODE
   );
 }
 
@@ -103,7 +110,8 @@ export function pauseBeforeReturn(
   now: { wallMs: number; random: number },
 ): { pauseMs: number; cappedFromMs?: number } {
   // A date in `Retry-After` is of the service's clock, which its `Date` shows.
-  const retryAfterMs = readRetryAfter(headers?.['retry-after'], answeredAtMs(headers) ?? now.wallMs) ?? 0;
+  const retryAfterMs =
+    readRetryAfter(headers?.['retry-after'], answeredAtMs(headers) ?? now.wallMs) ?? 0;
   const askedMs = Math.max(retryMs, retryAfterMs);
   const spreadMs = now.random * doublingPauseMs(attempt, FIRST_RETURN_MS, LONGEST_RETURN_MS);
   if (askedMs > LONGEST_ASKED_PAUSE_MS)
@@ -115,7 +123,9 @@ export function pauseBeforeReturn(
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 
 /** The service's own time of an answer, in milliseconds since the epoch; undefined where it does not say it. */
-export function answeredAtMs(headers: { readonly [name: string]: string } | undefined): number | undefined {
+export function answeredAtMs(
+  headers: { readonly [name: string]: string } | undefined,
+): number | undefined {
   const date = Date.parse(headers?.['date'] ?? '');
   return Number.isNaN(date) ? undefined : date;
 }

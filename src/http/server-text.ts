@@ -23,13 +23,16 @@ export function cutTo(text: string, length: number): string {
 export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): string {
   const loose = cutTo(text, LOOSE_LENGTH_CHARACTERS);
   const line = loose.replace(/\s+/g, ' ').trim();
-  return line.length <= length && loose.length === text.length ? line : `${cutTo(line, length - 1)}…`;
+  return line.length <= length && loose.length === text.length
+    ? line
+    : `${cutTo(line, length - 1)}…`;
 }
 
 /** Whether a text is a page for people: its type says so, or its beginning does. */
 export function isHtml(text: string, contentType = ''): boolean {
   return (
-    /\bhtml\b/i.test(contentType.slice(0, 200)) || /^\s{0,100}<(?:!doctype|html|head|body)\b/i.test(text.slice(0, 200))
+    /\bhtml\b/i.test(contentType.slice(0, 200)) ||
+    /^\s{0,100}<(?:!doctype|html|head|body)\b/i.test(text.slice(0, 200))
   );
 }
 
@@ -51,7 +54,14 @@ const TITLE_LENGTH_CHARACTERS = 200;
 /** Bounded, so that it takes linear time. */
 const TITLE = /<title(?:\s[^>]{0,200})?>([^<]{0,1000})/i;
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+};
 
 function decodeEntities(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '');

@@ -60,7 +60,9 @@ export async function followStream(options: StreamOptions): Promise<void> {
   const ended = new Promise((resolve) => over.signal.addEventListener('abort', resolve));
   signal.addEventListener('abort', end, { once: true });
   // A signal for each topic: of many listeners on one Node would warn.
-  const topics = subscriptions.map((each) => followTopic({ ...options, signal: AbortSignal.any([over.signal]) }, each));
+  const topics = subscriptions.map((each) =>
+    followTopic({ ...options, signal: AbortSignal.any([over.signal]) }, each),
+  );
   // One topic that is gone for good ends them all: a watch on half of what was asked for would be silent on the rest.
   await Promise.race([ended, ...topics]).finally(() => {
     signal.removeEventListener('abort', end);
@@ -106,7 +108,9 @@ async function attempt(
     const ending = await connect(options, subscription, machine, { token, lastEventId });
     if (ending.answer?.status !== 401 || signal.aborted) return ending;
     const newer = await tokens.renew(token);
-    return newer === undefined ? ending : await connect(options, subscription, machine, { token: newer, lastEventId });
+    return newer === undefined
+      ? ending
+      : await connect(options, subscription, machine, { token: newer, lastEventId });
   } catch (thrown) {
     return { cause: 'token', error: asFleetError(thrown) };
   }
@@ -125,7 +129,8 @@ async function connect(
     connectOnce({
       ...{ ...options, headers, lastEventId, url: target.url },
       subject: `the subscription to ${target.topic}`,
-      onOpen: (answered) => machine.opened(lastEventId, answered, target.topic === topic ? undefined : target.topic),
+      onOpen: (answered) =>
+        machine.opened(lastEventId, answered, target.topic === topic ? undefined : target.topic),
       onReceived(received) {
         machine.received(received);
         options.onLife?.(topic);
@@ -133,6 +138,7 @@ async function connect(
     });
   const [first = { topic, url }, ...others] = targets?.(token) ?? [];
   let ending = await open(first);
-  for (const target of others) if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
+  for (const target of others)
+    if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
   return ending;
 }

@@ -32,7 +32,9 @@ export function needsExactReading(json: string): boolean {
 
 /** The digits of an exact number, undefined for any other value. */
 export function writtenNumber(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null && WRITTEN in value ? (value as ExactNumber)[WRITTEN] : undefined;
+  return typeof value === 'object' && value !== null && WRITTEN in value
+    ? (value as ExactNumber)[WRITTEN]
+    : undefined;
 }
 
 /** A number that is written as given; plain where a double gives the same text back. */
@@ -46,7 +48,13 @@ function put(container: Container, key: string | undefined, value: unknown): voi
   if (Array.isArray(container)) container.push(value);
   else if (key !== '__proto__') container[key ?? ''] = value;
   // As JSON.parse does: it is a name like any other.
-  else Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
+  else
+    Object.defineProperty(container, key, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
 }
 
 /** Reads valid JSON text; numbers that a double does not hold become ExactNumber. Depth is limited by memory alone. */
@@ -69,7 +77,11 @@ export function readExact(json: string): unknown {
     } else if (first === '"' && key === undefined && !Array.isArray(container)) {
       key = JSON.parse(token);
     } else if (first !== ':') {
-      put(container, key, first === '-' || (first >= '0' && first <= '9') ? toNumber(token) : JSON.parse(token));
+      put(
+        container,
+        key,
+        first === '-' || (first >= '0' && first <= '9') ? toNumber(token) : JSON.parse(token),
+      );
     }
   }
   return root[0];
@@ -88,7 +100,8 @@ export function writeJson(value: unknown): string {
   if (written !== undefined) return written;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
   // Without anything inside, most are: an exact number is an object.
-  if (Object.values(value).every((inner) => inner === null || typeof inner !== 'object')) return JSON.stringify(value);
+  if (Object.values(value).every((inner) => inner === null || typeof inner !== 'object'))
+    return JSON.stringify(value);
   return `{${Object.entries(value)
     .map(([key, inner]) => `${JSON.stringify(key)}:${writeJson(inner)}`)
     .join(',')}}`;

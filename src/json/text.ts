@@ -64,7 +64,12 @@ function skipValue(text: string, at: number): number {
 /** How often a character occurs in the text, counted up to a bit more than `most`. */
 function countUpTo(text: string, character: string, most: number): number {
   let count = 0;
-  for (let at = text.indexOf(character); at !== -1 && count <= most; at = text.indexOf(character, at + 1)) count++;
+  for (
+    let at = text.indexOf(character);
+    at !== -1 && count <= most;
+    at = text.indexOf(character, at + 1)
+  )
+    count++;
   return count;
 }
 
@@ -72,9 +77,17 @@ function countUpTo(text: string, character: string, most: number): number {
  * What a text, which need not be valid, has too much of: levels of brackets, or values, each key counted as one. Takes linear time and
  * stops at the first.
  */
-export function findExcess(text: string, levels: number, values: number): 'depth' | 'values' | undefined {
+export function findExcess(
+  text: string,
+  levels: number,
+  values: number,
+): 'depth' | 'values' | undefined {
   // Nearly every text has fewer brackets than levels, and fewer characters than values: it need not be walked through.
-  if (text.length <= values && countUpTo(text, '{', levels) + countUpTo(text, '[', levels) <= levels) return undefined;
+  if (
+    text.length <= values &&
+    countUpTo(text, '{', levels) + countUpTo(text, '[', levels) <= levels
+  )
+    return undefined;
   let depth = 0;
   let count = 0;
   for (let index = 0; index < text.length; index++) {
@@ -128,7 +141,8 @@ export function splitArray(
     const end = Math.max(skipValue(text, index), index + 1);
     texts.push(text.slice(index, end));
     index = skipSpace(text, end);
-    if (text.charCodeAt(index) === CLOSE_BRACKET || texts.length > most) return { texts, end: index + 1 };
+    if (text.charCodeAt(index) === CLOSE_BRACKET || texts.length > most)
+      return { texts, end: index + 1 };
     if (text.charCodeAt(index) !== COMMA) return undefined;
     index = skipSpace(text, index + 1);
   }
@@ -177,7 +191,8 @@ export function indent(text: string, margin = '', paintKey?: (name: string) => s
     const isFirst = !isClosing && (previous === '{' || previous === '[');
     if ((isClosing && !isEmpty) || isFirst || previous === ',')
       parts.push('\n', margin, '  '.repeat(Math.min(containers.length, INDENTED_LEVELS)));
-    const isKey = token[0] === '"' && containers.at(-1) === '{' && (previous === '{' || previous === ',');
+    const isKey =
+      token[0] === '"' && containers.at(-1) === '{' && (previous === '{' || previous === ',');
     parts.push(token === ':' ? ': ' : isKey && paintKey !== undefined ? paintKey(token) : token);
     if (token === '{' || token === '[') containers.push(token);
     previous = token;

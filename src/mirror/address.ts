@@ -10,12 +10,17 @@ export type MirrorAddress =
   | { readonly kind: 'postgres'; readonly url: string };
 
 /** A text that became an address, or why not. */
-export type ParsedAddress = { readonly value: MirrorAddress } | { readonly reason: string; readonly hint?: string };
+export type ParsedAddress =
+  | { readonly value: MirrorAddress }
+  | { readonly reason: string; readonly hint?: string };
 
 /** The file of a profile for which nobody names a database. Throws a FleetError of kind `config` where there is no folder of state. */
 export function defaultAddress(folder: string | undefined, profile: string): MirrorAddress {
   if (folder !== undefined) return { kind: 'sqlite', path: join(folder, `${profile}.db`) };
-  throw configError('there is no folder for the mirror', 'set HOME, or name a database: --to sqlite:PATH');
+  throw configError(
+    'there is no folder for the mirror',
+    'set HOME, or name a database: --to sqlite:PATH',
+  );
 }
 
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
@@ -23,7 +28,8 @@ const POSTGRES = /^postgres(?:ql)?:\/\//i;
 /** Parameters of an address that are secrets. */
 const SECRET_PARAMETERS = ['password', 'sslpassword'];
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
-const PASSWORD_HINT = 'leave it out, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
+const PASSWORD_HINT =
+  'leave it out, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
 
 /**
  * Reads an address.
@@ -43,10 +49,17 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
   if (path === '' || path.includes('\0') || path === ':memory:')
     return { reason: 'sqlite: needs the path of a file', hint: FORMS };
   if (path.startsWith('~'))
-    return { reason: `"${path}" begins with ~, which only shells expand`, hint: 'write the whole path' };
+    return {
+      reason: `"${path}" begins with ~, which only shells expand`,
+      hint: 'write the whole path',
+    };
   if (isWholePath(path)) return { value: { kind: 'sqlite', path } };
-  if (folder !== undefined && !isAbsolute(path)) return { value: { kind: 'sqlite', path: resolve(folder, path) } };
-  return { reason: `"${path}" is not an absolute path`, hint: `write the whole path: sqlite:${resolve(path)}` };
+  if (folder !== undefined && !isAbsolute(path))
+    return { value: { kind: 'sqlite', path: resolve(folder, path) } };
+  return {
+    reason: `"${path}" is not an absolute path`,
+    hint: `write the whole path: sqlite:${resolve(path)}`,
+  };
 }
 
 /** Never repeats the text: a password may stand anywhere in it. */
@@ -55,11 +68,17 @@ function parsePostgres(url: string): ParsedAddress {
   if (parameters === undefined) {
     const rules =
       'it names one host, a port is a number from 1 to 65535, and what has a meaning in a URL is percent-encoded';
-    return { reason: `the address of the database cannot be read: ${rules}`, hint: `${FORMS}, without a password` };
+    return {
+      reason: `the address of the database cannot be read: ${rules}`,
+      hint: `${FORMS}, without a password`,
+    };
   }
   if (!Object.keys(parameters).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase())))
     return { value: { kind: 'postgres', url } };
-  return { reason: 'the address of a database must not hold a password: process lists show it', hint: PASSWORD_HINT };
+  return {
+    reason: 'the address of a database must not hold a password: process lists show it',
+    hint: PASSWORD_HINT,
+  };
 }
 
 export function isPort(text: string): boolean {
@@ -76,11 +95,22 @@ export function postgresParameters(url: string): Readonly<Record<string, string>
       url.replace('@/', `@${NO_HOST}/`).replaceAll('+', '%2B'),
     );
     const host = hostname === NO_HOST ? '' : hostname.replace(/^\[(.*)\]$/, '$1');
-    const named = Object.entries({ user: username, password, host, port, dbname: pathname.slice(1) });
-    const given = [...named.map(([name, value]) => [name, decodeURIComponent(value)]), ...searchParams];
+    const named = Object.entries({
+      user: username,
+      password,
+      host,
+      port,
+      dbname: pathname.slice(1),
+    });
+    const given = [
+      ...named.map(([name, value]) => [name, decodeURIComponent(value)]),
+      ...searchParams,
+    ];
     const parameters = Object.fromEntries(given.filter(([, value]) => value !== ''));
     const { dbname = '', port: number = '1' } = parameters;
-    return hash === '' && !host.includes(',') && !dbname.includes('@') && isPort(number) ? parameters : undefined;
+    return hash === '' && !host.includes(',') && !dbname.includes('@') && isPort(number)
+      ? parameters
+      : undefined;
   } catch {
     return undefined;
   }

@@ -47,13 +47,20 @@ export function openMirrorClient(mirror: Mirror): MirrorClient {
 }
 
 function refuse({ subject, path }: HttpRequest): never {
-  throw usageError(`${subject ?? path} needs the service, and --offline asks the mirror alone`, 'leave --offline out');
+  throw usageError(
+    `${subject ?? path} needs the service, and --offline asks the mirror alone`,
+    'leave --offline out',
+  );
 }
 
 /** One bicycle at its own address. */
 async function sendOne(database: Database, request: HttpRequest): Promise<HttpAnswer> {
   const uuid = wholeUuid(request.path.split('/').at(-2) ?? '');
-  if ((request.method ?? 'GET') !== 'GET' || uuid === undefined || request.path !== BICYCLE.path(uuid))
+  if (
+    (request.method ?? 'GET') !== 'GET' ||
+    uuid === undefined ||
+    request.path !== BICYCLE.path(uuid)
+  )
     return refuse(request);
   const [row] = await database.all('SELECT raw, gone FROM bicycles WHERE uuid = ?', [uuid]);
   const missing = `no bicycle ${uuid} in the mirror`;
@@ -122,7 +129,16 @@ const LISTS: { readonly [path: string]: List } = {
     source: 'alerts WHERE true',
     organization: 'organization_uuid',
     filters: new Map([isAmong('state'), isAmong('alert_type'), isAmong('bicycle_uuid')]),
-    fields: ['uuid', 'created', 'modified', 'organization', 'alert_type', 'message', 'state', 'url'],
+    fields: [
+      'uuid',
+      'created',
+      'modified',
+      'organization',
+      'alert_type',
+      'message',
+      'state',
+      'url',
+    ],
   },
 };
 
@@ -136,7 +152,8 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
   const isOwn: Filter = (wanted) => {
     const stranger = wanted.find((each) => !held.includes(each));
     const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
-    if (stranger !== undefined) throw usageError(`the mirror does not hold organization ${stranger}`, hint);
+    if (stranger !== undefined)
+      throw usageError(`the mirror does not hold organization ${stranger}`, hint);
     // A mirror of that organization alone needs no condition, which would read every row.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
@@ -149,7 +166,9 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
       const hint = 'leave it out, use --where, or ask the service without --offline';
       throw usageError(`--offline cannot filter by "${name}", which only the service can`, hint);
     }
-    const [condition, ...more] = filter(query.flatMap(([each, value]) => (each === name ? [value] : [])));
+    const [condition, ...more] = filter(
+      query.flatMap(([each, value]) => (each === name ? [value] : [])),
+    );
     conditions.push(condition);
     values.push(...more);
   }
@@ -187,7 +206,10 @@ async function* readPages<T>(
   const [row] = await database.all(`SELECT count(*) AS n FROM ${source}`, values);
   const count = Number(row?.['n']);
   if (page > 1 && skipped >= count)
-    throw new FleetError('not-found', `the mirror has no page ${page} of this list, which holds ${count}`);
+    throw new FleetError(
+      'not-found',
+      `the mirror has no page ${page} of this list, which holds ${count}`,
+    );
   const isOne = ahead === 0;
   // One more than is wanted shows that there are more.
   const most = isOne ? pageItems : Math.min(limit + 1, Number.MAX_SAFE_INTEGER);
@@ -198,7 +220,14 @@ async function* readPages<T>(
     const items = rows.map(({ raw }) => lateItem<T>(String(raw), parseJson));
     came += items.length;
     const isLast = isOne && came >= count;
-    yield { count: Math.max(count, came), items, fresh: items, next: isLast ? undefined : next, trace: {} };
+    yield {
+      count: Math.max(count, came),
+      items,
+      fresh: items,
+      next: isLast ? undefined : next,
+      trace: {},
+    };
   }
-  if (!isOne) yield { count: most > count ? came : count, items: [], fresh: [], next: undefined, trace: {} };
+  if (!isOne)
+    yield { count: most > count ? came : count, items: [], fresh: [], next: undefined, trace: {} };
 }

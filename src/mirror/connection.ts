@@ -32,7 +32,8 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   const user = find('user') ?? nameOfUser() ?? 'postgres';
   const host = find('host') ?? 'localhost';
   const port = find('port') ?? DEFAULT_PORT;
-  if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
+  if (!isPort(port))
+    throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
   return {
     ...{ host, port: Number(port) },
     // A socket's folder knows no TLS, whatever the mode.
@@ -60,14 +61,24 @@ async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named>
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE'), name);
   if (found !== undefined) return found;
-  throw configError(`there is no service "${name}" of PostgreSQL in ${path}`, 'see PGSERVICE and PGSERVICEFILE');
+  throw configError(
+    `there is no service "${name}" of PostgreSQL in ${path}`,
+    'see PGSERVICE and PGSERVICEFILE',
+  );
 }
 
 /** The section of one service; undefined when the text has none of that name. */
 export function parseService(text: string, name: string): Named | undefined {
   const section = text.split(/^\s*\[/m).find((part) => part.startsWith(`${name}]`));
-  const lines = section?.split(/\r?\n/).map((line) => line.split(/=(.*)/s).map((side) => side.trim()));
-  return lines && Object.fromEntries(lines.filter(([key = '', value]) => /^[^#]/.test(key) && value !== undefined));
+  const lines = section
+    ?.split(/\r?\n/)
+    .map((line) => line.split(/=(.*)/s).map((side) => side.trim()));
+  return (
+    lines &&
+    Object.fromEntries(
+      lines.filter(([key = '', value]) => /^[^#]/.test(key) && value !== undefined),
+    )
+  );
 }
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
@@ -76,7 +87,8 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 async function readTls(find: Find, host: string): Promise<Tls> {
   const root = find('sslrootcert');
   const mode = find('sslmode') ?? (root === 'system' ? 'verify-full' : 'prefer');
-  if (!MODES.includes(mode)) throw configError(`"${mode}" is not an sslmode`, `modes: ${MODES.join(', ')}`);
+  if (!MODES.includes(mode))
+    throw configError(`"${mode}" is not an sslmode`, `modes: ${MODES.join(', ')}`);
   if (mode === 'disable') return [false];
   if (root === 'system' ? mode !== 'verify-full' : root === undefined && mode === 'verify-ca')
     throw configError(
@@ -90,14 +102,21 @@ async function readTls(find: Find, host: string): Promise<Tls> {
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
   // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
   const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
-  const tls = isChecked && mode !== 'verify-full' ? { ...checked, checkServerIdentity: () => undefined } : checked;
+  const tls =
+    isChecked && mode !== 'verify-full'
+      ? { ...checked, checkServerIdentity: () => undefined }
+      : checked;
   try {
     // What cannot be used fails here, and not in the middle of a handshake.
     if (ca !== undefined) new X509Certificate(ca);
     createSecureContext(tls);
   } catch (error) {
     const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to files in PEM that belong together';
-    throw configError(`PostgreSQL's files for TLS cannot be used: ${messageOf(error)}`, hint, error);
+    throw configError(
+      `PostgreSQL's files for TLS cannot be used: ${messageOf(error)}`,
+      hint,
+      error,
+    );
   }
   return mode === 'prefer' ? [tls, false] : mode === 'allow' ? [false, tls] : [tls];
 }

@@ -113,7 +113,12 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
       for await (const rows of chunks) yield objectsOf(names, rows);
     },
     /** Inserts many rows; with `key`, of which no two are the same, a row of the same key gets the new values. Atomic. */
-    async write(table: string, columns: readonly string[], rows: Rows, key?: readonly string[]): Promise<void> {
+    async write(
+      table: string,
+      columns: readonly string[],
+      rows: Rows,
+      key?: readonly string[],
+    ): Promise<void> {
       if (rows.length === 0) return;
       const insert = () => ask(() => engine.insert(table, columns, rows, onConflict(columns, key)));
       await (isOpen ? insert() : transaction(insert));
@@ -136,7 +141,9 @@ function onConflict(columns: readonly string[], key: readonly string[] | undefin
   if (key === undefined) return '';
   const others = columns.filter((name) => !key.includes(name));
   const action =
-    others.length === 0 ? 'nothing' : `update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
+    others.length === 0
+      ? 'nothing'
+      : `update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
   return ` on conflict (${key.join(', ')}) do ${action}`;
 }
 
@@ -144,7 +151,8 @@ function onConflict(columns: readonly string[], key: readonly string[] | undefin
 function objectsOf(names: readonly string[], rows: Rows): Row[] {
   return rows.map((row) => {
     const object: Record<string, Value> = {};
-    for (let index = 0; index < names.length; index += 1) object[names[index] ?? ''] = row[index] ?? null;
+    for (let index = 0; index < names.length; index += 1)
+      object[names[index] ?? ''] = row[index] ?? null;
     return object;
   });
 }
@@ -162,10 +170,21 @@ export function refusal(message: string, isQuery: boolean, cause: unknown): Flee
 }
 
 /** Which codes of a database mean what: the first row that fits. */
-export type Failures = readonly (readonly [codes: RegExp, kind: ErrorKind, what: string, hint?: string])[];
+export type Failures = readonly (readonly [
+  codes: RegExp,
+  kind: ErrorKind,
+  what: string,
+  hint?: string,
+])[];
 
 /** What a code means for the database `where`; undefined where it is about the statement. */
-export function errorOfCode(failures: Failures, code: string, where: string, text: string, cause: unknown) {
+export function errorOfCode(
+  failures: Failures,
+  code: string,
+  where: string,
+  text: string,
+  cause: unknown,
+) {
   const [, kind, what, hint] = failures.find(([codes]) => codes.test(code)) ?? [];
   return kind && new FleetError(kind, `${where} ${what}: ${text}`, { hint, cause });
 }

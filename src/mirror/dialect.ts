@@ -23,13 +23,18 @@ export const DIALECTS = {
     texts: 'SELECT value FROM json_each(?)',
     // About how many changes there are, without looking at each.
     changes: '(SELECT max(id) FROM changes) - (SELECT min(id) FROM changes) + 1',
-    tables: "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
+    tables:
+      "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
     // The text in a JSON string, such as `"rented"`.
     plain: (json: string) => `(${json} ->> '$')`,
     // The number in JSON, also one in a string; NULL where there is none.
     number: (json: string) => `CAST((${json} ->> '$') AS REAL)`,
-    seconds: (from: string, to: string) => `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
-    replaceView: (name: string, select: string) => [`DROP VIEW IF EXISTS ${name}`, `CREATE VIEW ${name} AS ${select}`],
+    seconds: (from: string, to: string) =>
+      `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
+    replaceView: (name: string, select: string) => [
+      `DROP VIEW IF EXISTS ${name}`,
+      `CREATE VIEW ${name} AS ${select}`,
+    ],
   },
   postgres: {
     utc: 'timestamptz',
@@ -45,7 +50,8 @@ export const DIALECTS = {
     texts: 'SELECT json_array_elements_text(?::json)',
     changes:
       "(SELECT sum(reltuples) FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'changes'::regclass)",
-    tables: 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()',
+    tables:
+      'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()',
     plain: (json: string) => `(${json}::json #>> '{}')`,
     number: (json: string) =>
       `CASE WHEN ${json} ~ '^"{0,1}-{0,1}[0-9]+([.][0-9]+){0,1}"{0,1}$' THEN trim('"' from ${json})::numeric END`,

@@ -21,7 +21,16 @@ export type WriteStep =
   | ClosedGap
   | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
 
-export const CHANGE_COLUMNS = ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'];
+export const CHANGE_COLUMNS = [
+  'at',
+  'received',
+  'bicycle',
+  'version',
+  'field',
+  'old',
+  'new',
+  'source',
+];
 
 interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   known: KnownBicycle;
@@ -38,7 +47,11 @@ const RECENT_LIMIT = 50_000;
 /** Whose rows are kept from batch to batch, some 6 kB each with what waits for the garbage collector. */
 const KEPT_LIMIT = 2_000;
 
-const UNTOUCHED: Recent = { merged: 0, touchedMs: Number.NEGATIVE_INFINITY, unversioned: undefined };
+const UNTOUCHED: Recent = {
+  merged: 0,
+  touchedMs: Number.NEGATIVE_INFINITY,
+  unversioned: undefined,
+};
 
 /** A state that a bicycle left, by the machine's date; recorded once nobody says for a while which one it came to. */
 export interface Leaving {
@@ -77,7 +90,9 @@ export class Ledger implements FleetStore {
       else if (this.#entries.delete(uuid)) this.#entries.set(uuid, entry);
     }
     if (wanted.length === 0) return;
-    const rows = await database.all(`${ROWS} (${database.dialect.texts})`, [JSON.stringify(wanted)]);
+    const rows = await database.all(`${ROWS} (${database.dialect.texts})`, [
+      JSON.stringify(wanted),
+    ]);
     for (const row of rows) {
       const uuid = String(row['uuid']);
       this.#entries.set(uuid, entryOf(row, this.#recent.get(uuid) ?? UNTOUCHED));
@@ -139,15 +154,22 @@ export class Ledger implements FleetStore {
     if (step.type === 'gap-close')
       return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
     const last = this.#steps.at(-1);
-    if (step.type !== 'gap-moment' || last?.type !== 'gap-moment') return void this.#steps.push(step);
-    const [startedMs, endedMs] = [Math.min(last.startedMs, step.startedMs), Math.max(last.endedMs, step.endedMs)];
+    if (step.type !== 'gap-moment' || last?.type !== 'gap-moment')
+      return void this.#steps.push(step);
+    const [startedMs, endedMs] = [
+      Math.min(last.startedMs, step.startedMs),
+      Math.max(last.endedMs, step.endedMs),
+    ];
     this.#steps[this.#steps.length - 1] = { ...step, startedMs, endedMs };
   }
 
   /** It left this state: what it is now may be for its rider alone. */
   leave(uuid: string, state: unknown, leftMs: number) {
     // A writer that takes over may receive again what the one before has recorded.
-    if (this.#entries.get(uuid)?.known.bicycle.state === state && this.#leaving.get(uuid)?.state !== state)
+    if (
+      this.#entries.get(uuid)?.known.bicycle.state === state &&
+      this.#leaving.get(uuid)?.state !== state
+    )
       this.#leaving.set(uuid, { uuid, state, leftMs, isRecorded: false });
   }
 
@@ -175,7 +197,16 @@ export class Ledger implements FleetStore {
 
   #recordLeft(leaving: Leaving) {
     const at = utcOfMs(leaving.leftMs);
-    this.#record(at, at, leaving.uuid, null, 'state', JSON.stringify(leaving.state), 'null', 'push');
+    this.#record(
+      at,
+      at,
+      leaving.uuid,
+      null,
+      'state',
+      JSON.stringify(leaving.state),
+      'null',
+      'push',
+    );
     leaving.isRecorded = true;
   }
 
@@ -241,7 +272,16 @@ export class Ledger implements FleetStore {
     const received = utcOfMs(from.receivedMs);
     const version = versionValue(after.concurrency_version);
     if (goneMs !== undefined && known.goneMs === undefined) {
-      this.#record(received, received, entry.uuid, version, 'gone', JSON.stringify(utcOfMs(goneMs)), 'null', source);
+      this.#record(
+        received,
+        received,
+        entry.uuid,
+        version,
+        'gone',
+        JSON.stringify(utcOfMs(goneMs)),
+        'null',
+        source,
+      );
       entry.isDirty = true;
       this.#size++;
     }
@@ -251,7 +291,9 @@ export class Ledger implements FleetStore {
     }
     let at: string | undefined;
     let isChanged = false;
-    const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;
+    const isMoved =
+      after.modified !== before.modified ||
+      after.concurrency_version !== before.concurrency_version;
     const left = isMoved ? this.#leaving.get(entry.uuid) : undefined;
     if (left !== undefined) {
       this.#leaving.delete(entry.uuid);
@@ -272,8 +314,12 @@ export class Ledger implements FleetStore {
       this.#record(at, received, entry.uuid, version, field, oldJson, json, source);
     }
     if (isMoved && this.#changes.length === recorded && !from.isFirstReading) {
-      const saidMs = source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
-      this.#undoneMs = Math.max(this.#undoneMs, Math.min(saidMs ?? from.receivedMs, from.receivedMs));
+      const saidMs =
+        source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
+      this.#undoneMs = Math.max(
+        this.#undoneMs,
+        Math.min(saidMs ?? from.receivedMs, from.receivedMs),
+      );
     }
     if (isChanged) entry.raw = undefined;
     if (!isChanged && source === 'list') return;
@@ -309,10 +355,16 @@ function entryOf(row: Row, recent: Recent): Entry {
 }
 
 /** When the service says that a change was made; undefined where it does not say, or cannot be believed. */
-function timeOf(before: Bicycle | undefined, after: Bicycle, { saysModified }: Origin, isPlausible: boolean) {
+function timeOf(
+  before: Bicycle | undefined,
+  after: Bicycle,
+  { saysModified }: Origin,
+  isPlausible: boolean,
+) {
   const { modified } = after;
   if (typeof modified !== 'string') return undefined;
-  const isSaid = modified !== before?.modified || after.concurrency_version !== before?.concurrency_version;
+  const isSaid =
+    modified !== before?.modified || after.concurrency_version !== before?.concurrency_version;
   const modifiedMs = readTime(modified);
   if (!saysModified || !isSaid || modifiedMs === undefined || !isPlausible) return undefined;
   const beforeMs = readTime(before?.modified);

@@ -16,7 +16,10 @@ export type Mirror = Awaited<ReturnType<typeof openMirror>>;
  * Opens the database; what it needs is loaded then. Throws a FleetError: 8 (`network`) out of reach, 10 (`output`) it cannot be written, 3
  * (`config`) it is damaged, no database, not there, or the access is refused; 2 (`usage`) a query that the database refuses.
  */
-export async function openDatabase(address: MirrorAddress, options: OpenOptions): Promise<Database> {
+export async function openDatabase(
+  address: MirrorAddress,
+  options: OpenOptions,
+): Promise<Database> {
   options.signal.throwIfAborted();
   return address.kind === 'sqlite'
     ? (await import('./sqlite.js')).openSqlite(address.path, options)
@@ -35,7 +38,10 @@ export async function openMirror(
   try {
     const schema = await readSchema(database);
     if (schema !== undefined && schema < SCHEMA_NUMBER)
-      throw configError('the mirror was written by an older version of fleet', 'upgrade it: fleet mirror upgrade');
+      throw configError(
+        'the mirror was written by an older version of fleet',
+        'upgrade it: fleet mirror upgrade',
+      );
     if (schema === undefined) throw missing(address);
     const { base_url: found } = await readMeta(database);
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
@@ -55,15 +61,24 @@ export async function openMirror(
 }
 
 function missing(address: MirrorAddress): FleetError {
-  return configError(`there is no mirror in ${showMirrorAddress(address)}`, 'start one: fleet mirror run');
+  return configError(
+    `there is no mirror in ${showMirrorAddress(address)}`,
+    'start one: fleet mirror run',
+  );
 }
 
 /** Opens a mirror for writing, or what becomes one where that is fine; one of another service, a newer program or with other tables is refused, and left as it was to the byte. */
-export async function openOwn(address: MirrorAddress, baseUrl: URL, options: Opening, isNewFine = true) {
+export async function openOwn(
+  address: MirrorAddress,
+  baseUrl: URL,
+  options: Opening,
+  isNewFine = true,
+) {
   if (address.kind !== 'sqlite' || !isNewFine || existsSync(address.path)) {
     const found = await openDatabase(address, { ...options, access: 'look' });
     try {
-      if ((await readSchema(found)) !== undefined) checkBaseUrl((await readMeta(found))['base_url'], baseUrl);
+      if ((await readSchema(found)) !== undefined)
+        checkBaseUrl((await readMeta(found))['base_url'], baseUrl);
       else if (!isNewFine) throw missing(address);
     } finally {
       await found.close();

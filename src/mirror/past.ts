@@ -40,18 +40,26 @@ export function rangeOf(sinceMs = FIRST_YEAR_MS, untilMs = LAST_YEAR_MS): Range 
 }
 
 /** The fleet as it was, those apart that were not there: how it is now, with everything since undone. */
-export async function readPast(database: Database, { since }: Pick<Range, 'since'>): Promise<Map<string, PastBicycle>> {
+export async function readPast(
+  database: Database,
+  { since }: Pick<Range, 'since'>,
+): Promise<Map<string, PastBicycle>> {
   const fleet = new Map<string, PastBicycle>();
   for await (const rows of database.each('SELECT uuid, followed, gone, raw FROM bicycles')) {
     for (const { uuid, followed, gone, raw } of rows) {
       const bicycle = parseJson(String(raw)) as Bicycle;
       for (const field of BOOKKEEPING) delete bicycle[field];
-      fleet.set(String(uuid), { bicycle, organization: String(followed ?? ''), isGone: gone !== null });
+      fleet.set(String(uuid), {
+        bicycle,
+        organization: String(followed ?? ''),
+        isGone: gone !== null,
+      });
     }
   }
   const sql = 'SELECT bicycle, field, old FROM changes WHERE at >= ? ORDER BY id DESC';
   for await (const rows of database.each(sql, [since])) {
-    for (const { bicycle: uuid, field, old } of rows) undo(fleet.get(String(uuid)), String(field), old ?? null);
+    for (const { bicycle: uuid, field, old } of rows)
+      undo(fleet.get(String(uuid)), String(field), old ?? null);
   }
   return fleet;
 }
@@ -71,7 +79,11 @@ async function* readHappenings(database: Database, { since, until }: Range) {
   for await (const rows of database.each(sql, [since, until])) {
     for (const row of rows) {
       const change = [String(row['field']), String(row['new'])] as const;
-      const [bicycle, received, source] = [String(row['bicycle']), String(row['received']), String(row['source'])];
+      const [bicycle, received, source] = [
+        String(row['bicycle']),
+        String(row['received']),
+        String(row['source']),
+      ];
       if (open?.bicycle === bicycle && open.received === received && open.source === source) {
         open.changes.push(change);
         continue;

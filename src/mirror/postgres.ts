@@ -4,14 +4,24 @@ import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
 import { FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { type Connection, readConnection } from './connection.js';
-import type { Answer, Database, Engine, Failures, OpenOptions, Rows, TableColumn, Value } from './database.js';
+import type {
+  Answer,
+  Database,
+  Engine,
+  Failures,
+  OpenOptions,
+  Rows,
+  TableColumn,
+  Value,
+} from './database.js';
 import { CHUNK_ROWS, databaseOf, errorOfCode, refusal, storable } from './database.js';
 import { LEASE_MS } from './writers.js';
 
 type Client = import('pg').Client;
 
 /** What both connections agree on: times in UTC in one spelling. */
-const SESSION = "set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set intervalstyle to 'iso_8601'";
+const SESSION =
+  "set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set intervalstyle to 'iso_8601'";
 
 const ONLY_READS = 'set default_transaction_read_only to on';
 /** A writer that froze within a transaction, or whose machine did, would lock out the one that replaces it. */
@@ -31,12 +41,20 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   const client = await connect(server);
   const statements = new Map<string, { name: string; text: string }>();
   const kept = (sql: string) => {
-    const found = statements.get(sql) ?? { name: `fleet_${statements.size + 1}`, text: numberParameters(sql) };
+    const found = statements.get(sql) ?? {
+      name: `fleet_${statements.size + 1}`,
+      text: numberParameters(sql),
+    };
     statements.set(sql, found);
     return found;
   };
   const run: Engine['run'] = async (sql, values) => {
-    const found = await client.query({ ...kept(sql), values: values.map(bind), rowMode: 'array', types: TYPES });
+    const found = await client.query({
+      ...kept(sql),
+      values: values.map(bind),
+      rowMode: 'array',
+      types: TYPES,
+    });
     return { names: found.fields.map(({ name }) => name), rows: found.rows };
   };
   const engine: Engine = {
@@ -87,7 +105,11 @@ function copyCell(value: Value): string {
   if (typeof value !== 'string') return String(value);
   const text = storable(value);
   if (!SPECIAL.test(text)) return text;
-  return text.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
+  return text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('\t', '\\t')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r');
 }
 
 /** Reads rows through a cursor of a connection of its own, so that other calls need not wait for it. */
@@ -105,11 +127,15 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     await client.query('begin read only');
     // In a query of the operator's nothing is replaced.
     const text = values.length === 0 ? sql : numberParameters(sql);
-    const cursor = client.query(new Cursor<Value[]>(text, values.map(bind), { rowMode: 'array', types: TYPES }));
+    const cursor = client.query(
+      new Cursor<Value[]>(text, values.map(bind), { rowMode: 'array', types: TYPES }),
+    );
     const next = () =>
       new Promise<{ rows: Rows; fields: readonly FieldDef[] }>((resolve, reject) => {
-        cursor.read(CHUNK_ROWS, (error: Error | undefined, rows, result?: { fields?: FieldDef[] }) =>
-          error ? reject(error) : resolve({ rows, fields: result?.fields ?? [] }),
+        cursor.read(
+          CHUNK_ROWS,
+          (error: Error | undefined, rows, result?: { fields?: FieldDef[] }) =>
+            error ? reject(error) : resolve({ rows, fields: result?.fields ?? [] }),
         );
       });
     const first = await next();
@@ -153,7 +179,9 @@ const READERS: { readonly [type: number]: (text: string) => Value } = {
   ...{ 700: readFloat, 701: readFloat },
   1184: (text) => text.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/, '$1T$2Z'), // timestamptz
 };
-const TYPES = { getTypeParser: (type: number) => READERS[type] ?? String } as unknown as CustomTypesConfig;
+const TYPES = {
+  getTypeParser: (type: number) => READERS[type] ?? String,
+} as unknown as CustomTypesConfig;
 
 /** By the first way that the server takes: with TLS or without, as the mode asks. */
 async function connect({ connection, options, clients }: Server): Promise<Client> {
@@ -164,13 +192,20 @@ async function connect({ connection, options, clients }: Server): Promise<Client
     // An abort while the settings were read, or the library loaded, would go unnoticed.
     options.signal.throwIfAborted();
     // A function keeps pg from reading the environment by itself.
-    const client = new pg.Client({ ...place, ssl, password: () => password ?? readPassword(place), keepAlive: true });
+    const client = new pg.Client({
+      ...place,
+      ssl,
+      password: () => password ?? readPassword(place),
+      keepAlive: true,
+    });
     // What breaks a connection fails the call that is made next.
     client.on('error', () => undefined);
     listenForAbort(client, options.signal);
     try {
       await client.connect();
-      await client.query(`${SESSION}; ${options.access === 'write' ? ENDS_WHEN_FROZEN : ONLY_READS}`);
+      await client.query(
+        `${SESSION}; ${options.access === 'write' ? ENDS_WHEN_FROZEN : ONLY_READS}`,
+      );
       clients.add(client);
       return client;
     } catch (error) {
@@ -186,7 +221,9 @@ async function connect({ connection, options, clients }: Server): Promise<Client
 }
 
 /** The password in PGPASSFILE or ~/.pgpass; empty without one. */
-async function readPassword(place: Pick<Connection, 'host' | 'port' | 'user' | 'database'>): Promise<string> {
+async function readPassword(
+  place: Pick<Connection, 'host' | 'port' | 'user' | 'database'>,
+): Promise<string> {
   const { default: pgpass } = await import('pgpass');
   // A socket's folder is written as localhost (PostgreSQL 17, section 32.16).
   const host = place.host.startsWith('/') ? 'localhost' : place.host;
@@ -214,17 +251,31 @@ const TLS_HINT =
 
 /** By SQLSTATE (PostgreSQL 17, appendix A), its class or the code of the network. */
 const FAILURES: Failures = [
-  [/^28/, 'config', 'refuses the login', 'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass'],
+  [
+    /^28/,
+    'config',
+    'refuses the login',
+    'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass',
+  ],
   [/^ERR_TLS_CERT_ALTNAME/, 'network', 'shows the certificate of another host', TLS_HINT],
   [/CERT|ISSUER|SIGNATURE/, 'network', 'shows a certificate of an unknown authority', TLS_HINT],
   [PASSING, 'network', 'is busy'],
   [/^53300/, 'network', 'takes no more connections'],
   [/^(42501|25006|53|58030)/, 'output', 'cannot be written'],
   [/^3D000/, 'config', 'is not there', 'create it with createdb'],
-  [OUT_OF_REACH, 'network', 'cannot be reached', 'start the server, or name another with --to, PGHOST or PGPORT'],
+  [
+    OUT_OF_REACH,
+    'network',
+    'cannot be reached',
+    'start the server, or name another with --to, PGHOST or PGPORT',
+  ],
 ];
 
-function asPostgresError(error: unknown, { host, port, database }: Connection, isQuery: boolean): unknown {
+function asPostgresError(
+  error: unknown,
+  { host, port, database }: Connection,
+  isQuery: boolean,
+): unknown {
   if (error instanceof FleetError) return error;
   // A name with several addresses: each failed, and the first says why.
   const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
@@ -232,6 +283,7 @@ function asPostgresError(error: unknown, { host, port, database }: Connection, i
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query only reads: ${text}`);
   const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
-  const found = isQuery && PASSING.test(code) ? undefined : errorOfCode(FAILURES, code, where, text, error);
+  const found =
+    isQuery && PASSING.test(code) ? undefined : errorOfCode(FAILURES, code, where, text, error);
   return found ?? refusal(text, isQuery, error);
 }

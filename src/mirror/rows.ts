@@ -68,16 +68,36 @@ export interface RowFacts {
   raw: string;
 }
 
-export function bicycleRow(bicycle: Object, { uuid, followed, gone, firstSeen, lastSeen, raw }: RowFacts): Value[] {
+export function bicycleRow(
+  bicycle: Object,
+  { uuid, followed, gone, firstSeen, lastSeen, raw }: RowFacts,
+): Value[] {
   const row = OF_BICYCLES.map(({ field, read }) => read(field === 'uuid' ? uuid : bicycle[field]));
   const organization = linkedUuid(bicycle['organization']) ?? followed;
-  row.push(versionValue(bicycle['concurrency_version']), organization, followed, gone, firstSeen, lastSeen, raw);
+  row.push(
+    versionValue(bicycle['concurrency_version']),
+    organization,
+    followed,
+    gone,
+    firstSeen,
+    lastSeen,
+    raw,
+  );
   return row;
 }
 
-export function alertRow(alert: Object, { uuid, firstSeen, lastSeen, raw }: Omit<RowFacts, 'followed' | 'gone'>) {
+export function alertRow(
+  alert: Object,
+  { uuid, firstSeen, lastSeen, raw }: Omit<RowFacts, 'followed' | 'gone'>,
+) {
   const row = OF_ALERTS.map(({ field, read }) => read(field === 'uuid' ? uuid : alert[field]));
-  row.push(linkedUuid(alert['bicycle']), linkedUuid(alert['organization']), firstSeen, lastSeen, raw);
+  row.push(
+    linkedUuid(alert['bicycle']),
+    linkedUuid(alert['organization']),
+    firstSeen,
+    lastSeen,
+    raw,
+  );
   return row;
 }
 
@@ -157,7 +177,9 @@ const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f
 /** JSON whose texts hold no NUL and no half of a surrogate pair: either ends a query that reads `raw ->> 'name'` of all. */
 export function storableJson(json: string): string {
   if (!UNSTORABLE.test(json)) return json;
-  return json.replace(ESCAPES, (written, unstorable?: string) => (unstorable === undefined ? written : '\\ufffd'));
+  return json.replace(ESCAPES, (written, unstorable?: string) =>
+    unstorable === undefined ? written : '\\ufffd',
+  );
 }
 
 /** The items of a page as the mirror takes them, numbers as they were sent; those are left out whose uuid is none. */

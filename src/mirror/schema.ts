@@ -67,7 +67,9 @@ const PARTITIONED: readonly string[] = [
   'ALTER TABLE changes RENAME TO changes_before',
   'ALTER TABLE changes_before ALTER id DROP IDENTITY, DROP CONSTRAINT changes_pkey',
   'DROP INDEX changes_at',
-  ...['bicycle', 'state'].map((name) => `ALTER INDEX changes_${name} RENAME TO changes_before_${name}`),
+  ...['bicycle', 'state'].map(
+    (name) => `ALTER INDEX changes_${name} RENAME TO changes_before_${name}`,
+  ),
   'CREATE SEQUENCE changes_ids',
   "SELECT setval('changes_ids', coalesce((SELECT max(id) FROM changes_before), 0) + 1, false)",
   `CREATE TABLE changes (
@@ -90,7 +92,9 @@ function upgrade(dialect: Dialect): string[] {
   return [
     ...(dialect === DIALECTS.postgres ? postgres : []),
     'DROP INDEX IF EXISTS bicycles_modified',
-    ...Object.entries(views(dialect)).flatMap(([name, select]) => dialect.replaceView(name, select)),
+    ...Object.entries(views(dialect)).flatMap(([name, select]) =>
+      dialect.replaceView(name, select),
+    ),
   ];
 }
 
@@ -129,7 +133,17 @@ function views({ utc, plain, seconds, now }: Dialect) {
 }
 
 /** What each schema has. */
-const OWN = ['meta', 'bicycles', 'alerts', 'changes', 'gaps', 'latest', 'state_durations', 'rentals', 'silent'];
+const OWN = [
+  'meta',
+  'bicycles',
+  'alerts',
+  'changes',
+  'gaps',
+  'latest',
+  'state_durations',
+  'rentals',
+  'silent',
+];
 
 /** The number of the schema of a database; undefined for one without any table. Throws where it is no mirror, or a newer one. */
 export async function readSchema(database: Database): Promise<number | undefined> {
@@ -138,7 +152,10 @@ export async function readSchema(database: Database): Promise<number | undefined
   // Of PostgreSQL other programs may have a part.
   if (tables.length === 0 || (database.kind === 'postgres' && own.length === 0)) return undefined;
   if (own.length < OWN.length)
-    throw configError('the database has other tables and is not a mirror', 'name another database with --to');
+    throw configError(
+      'the database has other tables and is not a mirror',
+      'name another database with --to',
+    );
   const number = Number((await readMeta(database))['schema']);
   if (number > SCHEMA_NUMBER) {
     const what = `the mirror has schema ${number}, and this version of fleet supports up to ${SCHEMA_NUMBER}`;
@@ -185,7 +202,10 @@ export async function readMeta(database: Database): Promise<Readonly<Record<stri
   return Object.fromEntries(rows.map(({ key, value }) => [key, String(value)]));
 }
 
-export async function writeMeta(database: Database, meta: Readonly<Record<string, string>>): Promise<void> {
+export async function writeMeta(
+  database: Database,
+  meta: Readonly<Record<string, string>>,
+): Promise<void> {
   await database.write('meta', ['key', 'value'], Object.entries(meta), ['key']);
 }
 
@@ -195,10 +215,15 @@ function partitionOf(utc: string): string {
 }
 
 /** Makes the partitions of this month and the next, and drops those that ended before a moment. What cannot be had now is tried the next time. */
-export async function turnPartitions(database: Database, nowMs: number, beforeMs = 0): Promise<void> {
+export async function turnPartitions(
+  database: Database,
+  nowMs: number,
+  beforeMs = 0,
+): Promise<void> {
   if (database.kind === 'sqlite') return;
   const now = new Date(nowMs);
-  const monthAt = (ahead: number) => utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
+  const monthAt = (ahead: number) =>
+    utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
   const turning = database.transaction(async () => {
     await database.all(ALONE);
     // Who reads for long keeps the others waiting for no longer.
@@ -218,7 +243,8 @@ export async function turnPartitions(database: Database, nowMs: number, beforeMs
     );
     // The first partition ends where the first of these begins.
     const over = months.length === 0 ? [] : ['changes_before', ...months.map(({ name }) => name)];
-    for (const name of over) if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);
+    for (const name of over)
+      if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);
   });
   await turning.catch(() => undefined);
 }

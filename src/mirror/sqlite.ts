@@ -9,7 +9,15 @@ import { pathToFileURL } from 'node:url';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/folder.js';
 import type { Answer, Database, Engine, Failures, OpenOptions, Rows, Value } from './database.js';
-import { CHUNK_ROWS, databaseOf, errorOfCode, MOST_VALUE_CHARACTERS, refusal, storable, tooLong } from './database.js';
+import {
+  CHUNK_ROWS,
+  databaseOf,
+  errorOfCode,
+  MOST_VALUE_CHARACTERS,
+  refusal,
+  storable,
+  tooLong,
+} from './database.js';
 
 type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 
@@ -78,7 +86,12 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
 }
 
 /** Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept. */
-function insertRows(prepare: (sql: string) => Statement, into: string, rows: Rows, conflict: string): void {
+function insertRows(
+  prepare: (sql: string) => Statement,
+  into: string,
+  rows: Rows,
+  conflict: string,
+): void {
   const width = rows[0]?.length ?? 1;
   const most = Math.max(1, Math.floor(MOST_PARAMETERS / width));
   const row = `(${Array(width).fill('?').join(', ')})`;
@@ -98,7 +111,8 @@ function watchFiles(path: string): () => void {
       const now = statSync(each, { throwIfNoEntry: false, bigint: true })?.ino;
       const what = `${each} was deleted or replaced while the mirror was written`;
       const hint = 'start again: fleet mirror run reads what is missing';
-      if ((known.get(each) ?? now) !== now) throw new FleetError('output', what, { hint, isLasting: true });
+      if ((known.get(each) ?? now) !== now)
+        throw new FleetError('output', what, { hint, isLasting: true });
       if (now !== undefined) known.set(each, now);
     }
   };
@@ -122,7 +136,10 @@ function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
     }
     if (chunk.length > 0) yield chunk;
   }
-  return { columns: statement.names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks: chunks() };
+  return {
+    columns: statement.names.map((name) => ({ name, isDecimal: false, isJson: false })),
+    chunks: chunks(),
+  };
 }
 
 /** Whole numbers must be bound as such: both drivers bind a number as a real one. */
@@ -150,22 +167,33 @@ async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   if (!(found instanceof Error)) {
     // Closing any file descriptor of it would let go of this process's locks (https://sqlite.org/howtocorrupt.html, 2.2).
     if (found.isFile()) return;
-    throw configError(`${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}, not a database`);
+    throw configError(
+      `${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}, not a database`,
+    );
   }
   if (isReadOnly && ['ENOENT', 'ENOTDIR'].includes(found.code ?? ''))
-    throw configError(`there is no mirror at ${path}`, 'start one: fleet mirror run, or fleet mirror once');
+    throw configError(
+      `there is no mirror at ${path}`,
+      'start one: fleet mirror run, or fleet mirror once',
+    );
   if (isReadOnly) throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
   try {
     await makeFolder(dirname(path), OWN_FOLDER_MODE);
     await (await open(path, 'a', OWN_FILE_MODE)).close();
   } catch (error) {
-    throw new FleetError('output', `${path} cannot be written: ${reasonOf(error)}`, { cause: error });
+    throw new FleetError('output', `${path} cannot be written: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
 function codeOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
-  const { errcode, rawCode, message } = error as { errcode?: unknown; rawCode?: unknown; message?: unknown };
+  const { errcode, rawCode, message } = error as {
+    errcode?: unknown;
+    rawCode?: unknown;
+    message?: unknown;
+  };
   // libsql names the code of a connection that failed at the end of its text alone.
   const last = /: (\d+)"\)$/.exec(String(message))?.[1];
   const code = [errcode, rawCode, last && Number(last)].find((each) => typeof each === 'number');
@@ -177,7 +205,12 @@ const READ_ONLY = 8;
 const TOO_LONG: readonly unknown[] = [7, 18];
 /** By the primary result code (https://sqlite.org/rescode.html): corrupt and no database; permission, read-only, I/O and full; busy and locked; cannot open. */
 const FAILURES: Failures = [
-  [/^(11|26)$/, 'config', 'is damaged or not a database', 'move it away, and start a new one: fleet mirror run'],
+  [
+    /^(11|26)$/,
+    'config',
+    'is damaged or not a database',
+    'move it away, and start a new one: fleet mirror run',
+  ],
   [/^(3|8|10|13)$/, 'output', 'cannot be written'],
   [/^(5|6)$/, 'output', 'is locked by another program'],
   [/^14$/, 'output', 'cannot be opened'],
@@ -185,7 +218,8 @@ const FAILURES: Failures = [
 
 function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown {
   const code = codeOf(error);
-  if (hasCode(error, 'ERR_STRING_TOO_LONG') || (isQuery && TOO_LONG.includes(code))) return tooLong();
+  if (hasCode(error, 'ERR_STRING_TOO_LONG') || (isQuery && TOO_LONG.includes(code)))
+    return tooLong();
   if (error instanceof FleetError || code === undefined) return error;
   const text = messageOf(error);
   if (isQuery && code === READ_ONLY) return usageError(`a query only reads: ${text}`);

@@ -18,10 +18,17 @@ function conditionOf(lease: Lease, now: string) {
   const isWritten = isAlive(lease, now);
   // The time before its first batch is recorded as a gap with that batch.
   const isStarting = isWritten && state?.owner !== owner;
-  const receivedMs = (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
+  const receivedMs =
+    (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
   // What was received then had happened as much earlier as the writer was behind, also when it ended.
-  return { ...lease, isWritten, isStarting, asOfMs: receivedMs - behindMs, behindMs: isWritten ? behindMs : 0 };
+  return {
+    ...lease,
+    isWritten,
+    isStarting,
+    asOfMs: receivedMs - behindMs,
+    behindMs: isWritten ? behindMs : 0,
+  };
 }
 
 export async function readStatus(database: Database) {
@@ -33,7 +40,11 @@ export async function readStatus(database: Database) {
   const isWhole = writers.length > 0 && states.every((state) => state?.isWhole === true);
   const isStarting = writers.some((each) => each.isStarting);
   const nowMs = readTime(now) ?? Number.NaN;
-  const moments = [nowMs, ...openGaps.map(({ started }) => Date.parse(started)), ...writers.map((each) => each.asOfMs)];
+  const moments = [
+    nowMs,
+    ...openGaps.map(({ started }) => Date.parse(started)),
+    ...writers.map((each) => each.asOfMs),
+  ];
   const asOfMs = writers.length === 0 ? undefined : known(Math.min(...moments));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
@@ -75,7 +86,10 @@ function known(figure: number): number | undefined {
 
 /** Gaps, with how many changes were found afterwards; `tail` is what stands behind the table: which, in which order, how many. */
 export async function readGaps(database: Database, tail: string, ...values: readonly Value[]) {
-  const rows = await database.all(`SELECT DISTINCT started, ended, reason, found FROM gaps ${tail}`, values);
+  const rows = await database.all(
+    `SELECT DISTINCT started, ended, reason, found FROM gaps ${tail}`,
+    values,
+  );
   return rows.map(({ started, ended, reason, found }) => ({
     ...{ started: String(started), reason: String(reason), found: Number(found) },
     /** Null while it is open. */

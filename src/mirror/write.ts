@@ -11,7 +11,15 @@ import type { Database, Value } from './database.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.js';
-import { type Lease, quoted, readLeases, type State, type Writer, writeAs, writeState } from './writers.js';
+import {
+  type Lease,
+  quoted,
+  readLeases,
+  type State,
+  type Writer,
+  writeAs,
+  writeState,
+} from './writers.js';
 
 /** What a writer finds at its start. */
 export type Found = Awaited<ReturnType<typeof resume>>;
@@ -114,11 +122,17 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
     for (const step of writes.steps) {
       if (!('reading' in step)) await store(database, writer, step);
       else if (step.type === 'mark-gone')
-        gone += await markGone(database, nowMs, missingOf(writer, step.reading), utcOfMs(step.reading.started.wallMs));
+        gone += await markGone(
+          database,
+          nowMs,
+          missingOf(writer, step.reading),
+          utcOfMs(step.reading.started.wallMs),
+        );
     }
     if (!isSameGap) {
       await database.all(`DELETE FROM gaps WHERE ${openGapsOf(writer)}`);
-      if (gap !== undefined) await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
+      if (gap !== undefined)
+        await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
     }
     await writeState(database, writer, state);
     return gone;
@@ -126,7 +140,11 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
 }
 
 /** A row an organization. */
-async function writeGap(database: Database, { organizations }: Writer, row: readonly Value[]): Promise<void> {
+async function writeGap(
+  database: Database,
+  { organizations }: Writer,
+  row: readonly Value[],
+): Promise<void> {
   const rows = organizations.map((each) => [...row, each]);
   await database.write('gaps', ['started', 'ended', 'reason', 'found', 'organization'], rows);
 }
@@ -134,11 +152,21 @@ async function writeGap(database: Database, { organizations }: Writer, row: read
 type Step = Exclude<WriteStep, { reading: ListPass }>;
 
 async function store(database: Database, writer: Writer, step: Step): Promise<unknown> {
-  if (step.type === 'clear-listed') return database.all(`DELETE FROM listed WHERE writer = ${keyOf(writer)}`);
+  if (step.type === 'clear-listed')
+    return database.all(`DELETE FROM listed WHERE writer = ${keyOf(writer)}`);
   if (step.type !== 'listed')
-    return writeGap(database, writer, [utcOfMs(step.startedMs), utcOfMs(step.endedMs), step.reason, step.found]);
+    return writeGap(database, writer, [
+      utcOfMs(step.startedMs),
+      utcOfMs(step.endedMs),
+      step.reason,
+      step.found,
+    ]);
   // A list may show a bicycle twice.
-  const rows = [...new Set(step.uuids)].map((uuid) => [uuid, writer.organizations[0] ?? '', step.pass]);
+  const rows = [...new Set(step.uuids)].map((uuid) => [
+    uuid,
+    writer.organizations[0] ?? '',
+    step.pass,
+  ]);
   return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
 }
 
@@ -152,7 +180,12 @@ function missingOf(writer: Writer, { seesAll }: ListPass): string {
   return seesAll ? unlisted : `${unlisted} AND NOT coalesce(${HIDDEN}, false)`;
 }
 
-async function markGone(database: Database, nowMs: number, condition: string, ...values: readonly Value[]) {
+async function markGone(
+  database: Database,
+  nowMs: number,
+  condition: string,
+  ...values: readonly Value[]
+) {
   const at = utcOfMs(nowMs);
   const sql = `UPDATE bicycles SET gone = cast(? AS ${database.dialect.utc}) WHERE ${condition} RETURNING uuid, concurrency_version`;
   const marked = await database.all(sql, [at, ...values]);
@@ -163,7 +196,11 @@ async function markGone(database: Database, nowMs: number, condition: string, ..
 }
 
 /** Holds a whole reading against the table. */
-export async function verify(database: Database, writer: Writer, reading: ListPass): Promise<Meeting> {
+export async function verify(
+  database: Database,
+  writer: Writer,
+  reading: ListPass,
+): Promise<Meeting> {
   const among = (condition: string) => `SELECT count(*) FROM bicycles WHERE ${condition}`;
   const [row = {}] = await database.all(
     `SELECT (SELECT count(*) FROM listed WHERE writer = ${keyOf(writer)} AND pass = ?) AS met, (${among(bicyclesOf(writer))}) AS known,
@@ -181,10 +218,16 @@ export async function verify(database: Database, writer: Writer, reading: ListPa
 export async function storeAlerts(
   database: Database,
   writer: Writer,
-  { organization, items, nowMs }: { organization: string; items: readonly Item<Alert>[]; nowMs: number },
+  {
+    organization,
+    items,
+    nowMs,
+  }: { organization: string; items: readonly Item<Alert>[]; nowMs: number },
 ) {
   const named = new Map(
-    items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
+    items.flatMap((item) =>
+      typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [],
+    ),
   );
   return writeAs(database, writer, async () => {
     const sql = `SELECT uuid, first_seen, last_seen, raw FROM alerts WHERE uuid IN (${database.dialect.texts})`;
@@ -206,18 +249,28 @@ export async function storeAlerts(
 
 /** Whether the alerts of an organization were read to the end, since which nothing was left unread. */
 export async function areAlertsRead(database: Database, organization: string): Promise<boolean> {
-  const [row] = await database.all('SELECT alerts FROM writers WHERE organization = ?', [organization]);
+  const [row] = await database.all('SELECT alerts FROM writers WHERE organization = ?', [
+    organization,
+  ]);
   return row?.['alerts'] === 'read';
 }
 
 /** All of them were read, or there are more: NULL until the first time. */
-export async function setAlertsRead(database: Database, organization: string, isRead: boolean): Promise<void> {
+export async function setAlertsRead(
+  database: Database,
+  organization: string,
+  isRead: boolean,
+): Promise<void> {
   const sql = `UPDATE writers SET alerts = ? WHERE organization = ? ${isRead ? '' : 'AND alerts IS NOT NULL'}`;
   await database.all(sql, [isRead ? 'read' : 'more', organization]);
 }
 
 /** Forgets history before a moment, a part each time: true when there may be more. */
-export async function prune(database: Database, writer: Writer, beforeMs: number): Promise<boolean> {
+export async function prune(
+  database: Database,
+  writer: Writer,
+  beforeMs: number,
+): Promise<boolean> {
   const before = utcOfMs(beforeMs);
   return writeAs(database, writer, async () => {
     const rows = await database.all(

@@ -56,13 +56,23 @@ export function quoted(names: readonly string[]): string {
 }
 
 /** The writers of these organizations, or of all; locked: nobody else changes them before the transaction ends. */
-export async function readLeases(database: Database, organizations?: readonly string[], isLocked = false) {
-  const where = organizations === undefined ? '' : `WHERE organization IN (${quoted(organizations)})`;
+export async function readLeases(
+  database: Database,
+  organizations?: readonly string[],
+  isLocked = false,
+) {
+  const where =
+    organizations === undefined ? '' : `WHERE organization IN (${quoted(organizations)})`;
   const rows = await database.all(
     `SELECT * FROM writers ${where} ORDER BY organization ${isLocked ? database.dialect.locked : ''}`,
   );
   return rows.map(({ organization, owner, host, pid, heartbeat, state, alerts }) => ({
-    ...{ organization: String(organization), owner: String(owner), host: String(host), pid: Number(pid) },
+    ...{
+      organization: String(organization),
+      owner: String(owner),
+      host: String(host),
+      pid: Number(pid),
+    },
     /** UTC by the database's own clock, null once the lease was let go. */
     heartbeat: heartbeat === null ? null : String(heartbeat),
     /** Undefined until something was written. */
@@ -76,7 +86,11 @@ function readState(text: string): State {
   try {
     return parseJson(text) as State;
   } catch (error) {
-    throw configError('the mirror is damaged: its table "writers"', 'name another database with --to', error);
+    throw configError(
+      'the mirror is damaged: its table "writers"',
+      'name another database with --to',
+      error,
+    );
   }
 }
 
@@ -86,12 +100,18 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
   return database.transaction(async () => {
     // Of two on a new database no row keeps the second waiting.
     if (database.kind === 'postgres') await database.all('SELECT pg_advisory_xact_lock(723512)');
-    const leases = await readLeases(database, database.kind === 'sqlite' ? undefined : organizations, true);
+    const leases = await readLeases(
+      database,
+      database.kind === 'sqlite' ? undefined : organizations,
+      true,
+    );
     const now = await databaseTime(database);
     const other = leases.find((lease) => lease.owner !== owner && isAlive(lease, now));
     const rows = organizations.map((each) => [each, owner, host, pid, now]);
     if (other === undefined)
-      await database.write('writers', ['organization', 'owner', 'host', 'pid', 'heartbeat'], rows, ['organization']);
+      await database.write('writers', ['organization', 'owner', 'host', 'pid', 'heartbeat'], rows, [
+        'organization',
+      ]);
     return other;
   });
 }
@@ -101,7 +121,9 @@ export class Replaced extends FleetError {
   constructor(other: Lease | undefined) {
     const name = other === undefined ? 'nobody' : writerName(other);
     const hint = 'this one has written nothing since; run only one writer per organization';
-    super('config', `this writer was silent for too long, and ${name} keeps the mirror now`, { hint });
+    super('config', `this writer was silent for too long, and ${name} keeps the mirror now`, {
+      hint,
+    });
   }
 }
 
@@ -123,7 +145,10 @@ export function writeAs<T>(
 }
 
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */
-export async function releaseLease(database: Database, { organizations, owner }: Writer): Promise<void> {
+export async function releaseLease(
+  database: Database,
+  { organizations, owner }: Writer,
+): Promise<void> {
   const own = `organization IN (${quoted(organizations)}) AND owner = ?`;
   await database.all(`UPDATE writers SET heartbeat = NULL WHERE ${own}`, [owner]);
 }

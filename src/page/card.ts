@@ -68,16 +68,28 @@ function cardOf(
   const nowMs = nowOf(state);
   const own = state.alerts.rows.filter((alert) => alert.bicycle === uuid);
   // They are in the card of their bicycle: there is nothing to press.
-  const alerts = own.map((alert) => h('li', null, alertItem({ ...alert, bicycle: null, bicycleName: null }, nowMs)));
+  const alerts = own.map((alert) =>
+    h('li', null, alertItem({ ...alert, bicycle: null, bicycleName: null }, nowMs)),
+  );
   const others = fields.filter(([name]) => !IN_HEAD.includes(name));
   const isUnset = (text: string | null) => text === null || text === '' || text === '[]';
   const unset = others.filter(([, text]) => isUnset(text)).map(([name]) => name);
   const set = others.filter(([, text]) => !isUnset(text));
   const isOnMap = typeof bicycle.position !== 'string';
   const locate = { type: 'button', disabled: !isOnMap, onClick: onLocate } as const;
-  const close = { type: 'button', class: 'icon', 'aria-label': 'Close the card', onClick: onClose } as const;
+  const close = {
+    type: 'button',
+    class: 'icon',
+    'aria-label': 'Close the card',
+    onClick: onClose,
+  } as const;
   const title = h('h2', { id: 'card-title' }, h('bdi', null, pageNameOf(bicycle)));
-  const look = h('p', { class: 'state' }, stateMark(bicycle.state), h('bdi', null, pageState(bicycle.state)));
+  const look = h(
+    'p',
+    { class: 'state' },
+    stateMark(bicycle.state),
+    h('bdi', null, pageState(bicycle.state)),
+  );
   return [
     h('header', null, h('div', null, title, look), h('button', close, '✕')),
     h(
@@ -87,8 +99,13 @@ function cardOf(
       entry('Seen', showAge(bicycle.seenMs, nowMs)),
       entry('Position', isOnMap ? [...bicycle.position].reverse().join(', ') : bicycle.position),
     ),
-    h('div', { class: 'actions' }, h('button', locate, isOnMap ? 'Show on the map' : 'Not on the map')),
-    alerts.length > 0 && h('h3', null, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
+    h(
+      'div',
+      { class: 'actions' },
+      h('button', locate, isOnMap ? 'Show on the map' : 'Not on the map'),
+    ),
+    alerts.length > 0 &&
+      h('h3', null, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
     h('ul', { class: 'card-alerts' }, alerts),
     h('h3', null, 'As the service sent it'),
     h(
@@ -98,7 +115,12 @@ function cardOf(
       set.map(([name, text]) => entry(h('bdi', null, name), fieldText(text ?? ''))),
     ),
     unset.length > 0 && h('p', { class: 'note' }, `Not set: ${unset.join(', ')}`),
-    h('p', { class: 'note' }, 'In the terminal: ', h('code', null, `fleet bicycles get ${uuid.slice(0, 8)}`)),
+    h(
+      'p',
+      { class: 'note' },
+      'In the terminal: ',
+      h('code', null, `fleet bicycles get ${uuid.slice(0, 8)}`),
+    ),
   ];
 }
 
@@ -108,6 +130,8 @@ function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {
 
 /** What a link leads to is named by its UUID, which other commands take, as on the terminal. */
 function fieldText(text: string): ComponentChild {
-  const [, uuid] = /^https?:.*\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i.exec(text) ?? [];
+  const [, uuid] =
+    /^https?:.*\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i.exec(text) ??
+    [];
   return uuid === undefined ? h('bdi', null, text) : h('bdi', { title: text }, uuid);
 }

@@ -56,7 +56,8 @@ function* groupsOf(bins: ReadonlyMap<number, PageBicycle[]>): Generator<PageBicy
       if (bin === undefined) continue;
       left.delete(key);
       group.push(bin);
-      for (const across of [-ROW, 0, ROW]) for (const down of [-1, 0, 1]) open.push(key + across + down);
+      for (const across of [-ROW, 0, ROW])
+        for (const down of [-1, 0, 1]) open.push(key + across + down);
     }
     yield group.flat();
   }

@@ -32,7 +32,8 @@ export function goLive(page: OpenPage, { sequence, pastFromMs }: Payload): void 
     onUpdate(news) {
       const { rows, gone } = news;
       update(state.fleet, rows, gone, performance.now());
-      if ([...gone, ...rows.map(({ uuid }) => uuid)].includes(state.chosen?.uuid ?? '')) rechoose(page);
+      if ([...gone, ...rows.map(({ uuid }) => uuid)].includes(state.chosen?.uuid ?? ''))
+        rechoose(page);
       takeNews(page, news);
       if (rows.length + gone.length > 0) page.drawGently();
     },

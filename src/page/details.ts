@@ -9,12 +9,16 @@ import type { PageState } from './state.js';
 type Columns = readonly (readonly [field: string, texts: readonly (string | null)[]])[];
 
 export async function unpackDetails(details: Details): Promise<Columns> {
-  return Promise.all(details.map(async ([field, packed]) => [field, await unpack(packed)] as const));
+  return Promise.all(
+    details.map(async ([field, packed]) => [field, await unpack(packed)] as const),
+  );
 }
 
 async function unpack(packed: string): Promise<(string | null)[]> {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).json();
+  return new Response(
+    new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')),
+  ).json();
 }
 
 /** The fields of the bicycle at a place of the columns. */
@@ -25,7 +29,10 @@ export function fieldsAt(columns: Columns, place: number): FieldTexts {
 /** The block of all fields follows the script, and is read when the first card is opened. */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
-export async function pageFields({ uuid, place }: PageBicycle, { isLive, link }: PageState): Promise<FieldTexts> {
+export async function pageFields(
+  { uuid, place }: PageBicycle,
+  { isLive, link }: PageState,
+): Promise<FieldTexts> {
   if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
   // Of the past the page knows what it draws.
   if (link !== null) return [];

@@ -64,7 +64,11 @@ export function showAge(atMs: number | null, nowMs: number): string {
   return atMs === null ? '–' : showElapsed(nowMs - atMs);
 }
 
-const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const TIME = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
 export function pageTime(atMs: number): string {

@@ -27,7 +27,9 @@ const ORDERS: Readonly<Record<Group, readonly string[]>> = {
 
 export function drawFacets(container: HTMLElement, state: PageState, options: FacetsOptions): void {
   const [states, charges, silences] = GROUPS.map((group) => bars(group, state, options));
-  const ticks = ['0', '20', '50', '80', '100'].map((text) => h('span', { style: { left: `${text}%` } }, text));
+  const ticks = ['0', '20', '50', '80', '100'].map((text) =>
+    h('span', { style: { left: `${text}%` } }, text),
+  );
   const uncharged = countBy(state.fleet.all, 'charge', 0).get(UNCHARGED) ?? 0;
   const children = [
     search(state, options),
@@ -78,11 +80,15 @@ function search(state: PageState, { onFilter, onEnter }: FacetsOptions): Compone
 /** A bar for each value that occurs or is pressed; in order, other words behind. Charge has all of its tens, side by side. */
 function bars(group: Group, state: PageState, { onFilter }: FacetsOptions): ComponentChild {
   const nowMs = nowOf(state);
-  const [counts, shown] = [countBy(state.fleet.all, group, nowMs), countBy(state.matching, group, nowMs)];
+  const [counts, shown] = [
+    countBy(state.fleet.all, group, nowMs),
+    countBy(state.matching, group, nowMs),
+  ];
   const pressed = state.filter.words[group] ?? new Set();
   const present = new Set([...counts.keys(), ...pressed]);
   const known = ORDERS[group].filter((word) => group === 'charge' || present.has(word));
-  const others = group === 'charge' ? [] : [...present].filter((word) => !ORDERS[group].includes(word));
+  const others =
+    group === 'charge' ? [] : [...present].filter((word) => !ORDERS[group].includes(word));
   const widest = Math.max(1, ...counts.values());
   const items = [...known, ...others].slice(0, MOST_BARS).map((word) => {
     const [whole, part] = [counts.get(word) ?? 0, shown.get(word) ?? 0];

@@ -27,22 +27,33 @@ export function isEverything({ words, text }: Filter): boolean {
 }
 
 /** All bicycles that pass at a moment, in the order in which they came. */
-export function filterFleet(bicycles: readonly PageBicycle[], filter: Filter, nowMs: number): PageBicycle[] {
+export function filterFleet(
+  bicycles: readonly PageBicycle[],
+  filter: Filter,
+  nowMs: number,
+): PageBicycle[] {
   const text = filter.text.trim().toLowerCase();
   const isPressed = (bicycle: PageBicycle, group: Group) =>
     filter.words[group]?.has(groupOf(bicycle, group, nowMs)) ?? true;
   return bicycles.filter(
-    (bicycle) => GROUPS.every((group) => isPressed(bicycle, group)) && bicycle.searchText.includes(text),
+    (bicycle) =>
+      GROUPS.every((group) => isPressed(bicycle, group)) && bicycle.searchText.includes(text),
   );
 }
 
 /** Of these, the ones inside a part of the world; `west` may be below 0 and `east` above 1, where the map shows the world again. */
-export function inView(bicycles: readonly PageBicycle[], { west, east, north, south }: Bounds): PageBicycle[] {
+export function inView(
+  bicycles: readonly PageBicycle[],
+  { west, east, north, south }: Bounds,
+): PageBicycle[] {
   return bicycles.filter(({ x, y }) => y >= north && y <= south && x + Math.ceil(west - x) <= east);
 }
 
 /** Sorted; what has no value comes last in either direction, and what is equal in the order in which it came. */
-export function sortBicycles(bicycles: readonly PageBicycle[], { field, isDescending }: PageSort): PageBicycle[] {
+export function sortBicycles(
+  bicycles: readonly PageBicycle[],
+  { field, isDescending }: PageSort,
+): PageBicycle[] {
   const turn = isDescending ? -1 : 1;
   const key = SORT_KEYS[field];
   return bicycles.toSorted((a, b) => {

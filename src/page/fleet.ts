@@ -51,15 +51,22 @@ const NUMBER_DIGITS = 12;
 
 /** What the page makes of a row. */
 function drawnOf({ uuid, name, codes, position }: PageRow, changedMs: number) {
-  const [x, y] = typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
+  const [x, y] =
+    typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
   const searchText = `${name ?? ''}\n${codes}\n${uuid}`.toLowerCase();
   const lower = name?.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  const nameKey = lower?.replaceAll(/\d+/g, (digits) => digits.padStart(NUMBER_DIGITS, '0')) ?? null;
+  const nameKey =
+    lower?.replaceAll(/\d+/g, (digits) => digits.padStart(NUMBER_DIGITS, '0')) ?? null;
   return { x, y, searchText, nameKey, changedMs };
 }
 
 /** Takes what is new of bicycles, known or not, and leaves out those that are gone. */
-export function update(fleet: PageFleet, rows: readonly PageRow[], gone: readonly string[], nowMs: number): void {
+export function update(
+  fleet: PageFleet,
+  rows: readonly PageRow[],
+  gone: readonly string[],
+  nowMs: number,
+): void {
   for (const row of rows) {
     const known = fleet.byUuid.get(row.uuid);
     if (known === undefined) add(fleet, row, nowMs);
@@ -78,7 +85,11 @@ export function groupOf({ state, percent, seenMs }: PageRow, group: Group, nowMs
 }
 
 /** How many bicycles are in each group that is not empty. */
-export function countBy(bicycles: Iterable<PageBicycle>, group: Group, nowMs: number): Map<string, number> {
+export function countBy(
+  bicycles: Iterable<PageBicycle>,
+  group: Group,
+  nowMs: number,
+): Map<string, number> {
   const counts = new Map<string, number>();
   for (const bicycle of bicycles) {
     const name = groupOf(bicycle, group, nowMs);

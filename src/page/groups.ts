@@ -14,7 +14,9 @@ const SILENCES = [
 export const NEVER_HEARD = 'never';
 
 /** The groups in their order. */
-export const CHARGE_GROUPS: readonly string[] = Array.from({ length: 10 }, (_, ten) => chargeGroup(ten * 10));
+export const CHARGE_GROUPS: readonly string[] = Array.from({ length: 10 }, (_, ten) =>
+  chargeGroup(ten * 10),
+);
 export const SILENCE_GROUPS: readonly string[] = [...SILENCES.map(([name]) => name), NEVER_HEARD];
 
 /** `50-59` for 57; the last ten ends at 100. */

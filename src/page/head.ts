@@ -12,7 +12,12 @@ export function drawHead(state: PageState): void {
   const count = h('strong', { id: 'total', 'data-count': total }, showNumber(total));
   const sums = h('span', { id: 'sums', class: 'sums', role: 'status' }, sumsOf(state));
   const children = [
-    h('div', { class: 'names' }, h('h1', { id: 'title' }, title), h('p', null, count, ' bicycles ', sums)),
+    h(
+      'div',
+      { class: 'names' },
+      h('h1', { id: 'title' }, title),
+      h('p', null, count, ' bicycles ', sums),
+    ),
     note !== null && h('p', { class: 'warning' }, note),
     h(
       'span',
@@ -30,7 +35,10 @@ function sumsOf({ filter, matching }: PageState): string {
   for (const { position } of matching)
     if (typeof position === 'string') reasons.set(position, (reasons.get(position) ?? 0) + 1);
   const unplaced = Array.from(reasons, ([reason, count]) => `${showNumber(count)} ${reason}`);
-  return [...(isEverything(filter) ? [] : [`${showNumber(matching.length)} match`]), ...unplaced].join(' · ');
+  return [
+    ...(isEverything(filter) ? [] : [`${showNumber(matching.length)} match`]),
+    ...unplaced,
+  ].join(' · ');
 }
 
 /** Whether fleet is connected to the service, and the page to fleet. */
@@ -38,10 +46,12 @@ function linkOf({ link, lostMs, fleet }: PageState): ComponentChild {
   if (link === null) return null;
   const { state, sinceMs, message, total } = link;
   const text = {
-    open: total === null ? 'live' : `reading ${showNumber(fleet.all.length)} of ${showNumber(total)}`,
+    open:
+      total === null ? 'live' : `reading ${showNumber(fleet.all.length)} of ${showNumber(total)}`,
     connecting: 'connecting',
     lost: `not connected since ${pageTime(sinceMs)}: ${message ?? ''}`,
   }[state];
-  const title = lostMs === undefined ? text : `not connected since ${pageTime(lostMs)}: fleet does not answer`;
+  const title =
+    lostMs === undefined ? text : `not connected since ${pageTime(lostMs)}: fleet does not answer`;
   return h('span', { class: `link is-${lostMs === undefined ? state : 'lost'}`, title }, title);
 }

@@ -11,7 +11,11 @@ import { readColour } from './state-marks.js';
 export function styleOf(tiles: Tiles | null): StyleSpecification {
   const world = readBlock<Topology<{ countries: GeometryCollection }>>('world');
   const polygons = feature(world, world.objects.countries).features.flatMap(({ geometry }) =>
-    geometry.type === 'MultiPolygon' ? geometry.coordinates : geometry.type === 'Polygon' ? [geometry.coordinates] : [],
+    geometry.type === 'MultiPolygon'
+      ? geometry.coordinates
+      : geometry.type === 'Polygon'
+        ? [geometry.coordinates]
+        : [],
   );
   // A feature a polygon: in one of many MapLibre takes those that turn the other way for holes.
   const features = polygons.map((rings): GeoJSON.Feature => {
@@ -34,24 +38,43 @@ function layersOf(tiles: Tiles | null): LayerSpecification[] {
   const source = 'countries';
   return [
     { id: 'water', type: 'background', paint: { 'background-color': readColour('water') } },
-    { id: 'land', type: 'fill', source, paint: { 'fill-color': readColour('land'), 'fill-antialias': false } },
+    {
+      id: 'land',
+      type: 'fill',
+      source,
+      paint: { 'fill-color': readColour('land'), 'fill-antialias': false },
+    },
     ...(tiles === null
       ? []
-      : [{ id: 'tiles', type: 'raster', source: 'tiles', paint: { 'raster-fade-duration': 0 } } as const]),
-    { id: 'borders', type: 'line', source, paint: { 'line-color': readColour('coast'), 'line-width': 1 } },
+      : [
+          {
+            id: 'tiles',
+            type: 'raster',
+            source: 'tiles',
+            paint: { 'raster-fade-duration': 0 },
+          } as const,
+        ]),
+    {
+      id: 'borders',
+      type: 'line',
+      source,
+      paint: { 'line-color': readColour('coast'), 'line-width': 1 },
+    },
   ];
 }
 
 export function paintLand(map: MapLibre, tiles: Tiles | null): void {
   for (const { id, paint } of layersOf(tiles)) {
-    for (const [name, value] of Object.entries(paint ?? {})) map.setPaintProperty(id, name as 'line-color', value);
+    for (const [name, value] of Object.entries(paint ?? {}))
+      map.setPaintProperty(id, name as 'line-color', value);
   }
 }
 
 /** A coast that runs around a pole is closed through it. */
 function throughPole(ring: GeoJSON.Position[]): GeoJSON.Position[] {
   const [first, last] = [ring[0], ring.at(-1)];
-  if (first === undefined || last === undefined || Math.abs((first[0] ?? 0) - (last[0] ?? 0)) < 180) return ring;
+  if (first === undefined || last === undefined || Math.abs((first[0] ?? 0) - (last[0] ?? 0)) < 180)
+    return ring;
   const pole = (first[1] ?? 0) < 0 ? -89 : 89;
   return [...ring, [last[0] ?? 0, pole], [first[0] ?? 0, pole], first];
 }

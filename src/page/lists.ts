@@ -16,9 +16,16 @@ export function drawAlerts(container: HTMLElement, state: PageState, onChoose: O
   const nowMs = nowOf(state);
   const older = rows.length - MOST_ALERTS;
   const types = byType.map(({ type, count }) =>
-    h('li', { 'data-type': type, 'data-count': count }, h('bdi', null, type), h('span', null, showNumber(count))),
+    h(
+      'li',
+      { 'data-type': type, 'data-count': count },
+      h('bdi', null, type),
+      h('span', null, showNumber(count)),
+    ),
   );
-  const items = rows.slice(0, MOST_ALERTS).map((row) => h('li', { key: row.uuid }, alertItem(row, nowMs, onChoose)));
+  const items = rows
+    .slice(0, MOST_ALERTS)
+    .map((row) => h('li', { key: row.uuid }, alertItem(row, nowMs, onChoose)));
   const children = [
     note !== null && h('p', { class: 'note warning' }, note),
     rows.length === 0 && note === null && h('p', { class: 'empty' }, 'No open alerts.'),
@@ -29,7 +36,11 @@ export function drawAlerts(container: HTMLElement, state: PageState, onChoose: O
   render(children, container);
 }
 
-export function alertItem(alert: PageAlert, nowMs: number, onChoose: OnChoose = () => {}): ComponentChild {
+export function alertItem(
+  alert: PageAlert,
+  nowMs: number,
+  onChoose: OnChoose = () => {},
+): ComponentChild {
   const { bicycle, bicycleName, type, state, message, createdMs } = alert;
   const look = `alert-state alert-${state === 'escalated' ? 'escalated' : 'new'}`;
   return listItem(bicycle, onChoose, [
@@ -45,19 +56,35 @@ export function alertItem(alert: PageAlert, nowMs: number, onChoose: OnChoose = 
 }
 
 /** What is of no bicycle cannot be pressed. */
-function listItem(uuid: string | null, onChoose: OnChoose, children: ComponentChildren): ComponentChild {
+function listItem(
+  uuid: string | null,
+  onChoose: OnChoose,
+  children: ComponentChildren,
+): ComponentChild {
   const onClick = () => uuid !== null && onChoose(uuid);
   return h('button', { type: 'button', class: 'item', disabled: uuid === null, onClick }, children);
 }
 
 /** Draws what happened, the newest first. */
-export function drawChanges(container: HTMLElement, events: readonly FeedEntry[], onChoose: OnChoose): void {
+export function drawChanges(
+  container: HTMLElement,
+  events: readonly FeedEntry[],
+  onChoose: OnChoose,
+): void {
   const items = events.map(({ kind, atMs, uuid, name, text }) => {
     const who = kind === 'gap' ? 'Gap' : (name ?? uuid?.slice(0, 8));
-    const head = h('span', { class: 'item-head' }, h('bdi', null, who), h('time', null, pageTime(atMs)));
+    const head = h(
+      'span',
+      { class: 'item-head' },
+      h('bdi', null, who),
+      h('time', null, pageTime(atMs)),
+    );
     const item = listItem(uuid, onChoose, [head, h('bdi', { class: 'item-text' }, text)]);
     return h('li', { class: `item-${kind}` }, item);
   });
   const list = h('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' }, items);
-  render([list, items.length === 0 && h('p', { class: 'empty' }, 'Nothing has changed yet.')], container);
+  render(
+    [list, items.length === 0 && h('p', { class: 'empty' }, 'Nothing has changed yet.')],
+    container,
+  );
 }

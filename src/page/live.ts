@@ -69,7 +69,10 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
 }
 
 /** What fleet answers below the address of the page. */
-export async function askFleet<Answer>(path: string, signal: AbortSignal | null = null): Promise<Answer> {
+export async function askFleet<Answer>(
+  path: string,
+  signal: AbortSignal | null = null,
+): Promise<Answer> {
   const answer = await fetch(path, { signal });
   if (!answer.ok) throw new Error(`fleet answered ${answer.status}`);
   return answer.json();

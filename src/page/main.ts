@@ -12,7 +12,10 @@ async function start(): Promise<void> {
   const payload = block.link === null ? block : await askFleet<Payload>('fleet');
   const { tiles, link } = payload;
   const page = openPage(payload);
-  const credits = ['Coastlines and towns: Natural Earth', ...(tiles === null ? [] : [tiles.attribution])];
+  const credits = [
+    'Coastlines and towns: Natural Earth',
+    ...(tiles === null ? [] : [tiles.attribution]),
+  ];
   byId('attribution').textContent = credits.join(' · ');
   takeNews(page, payload);
   page.draw();

@@ -12,7 +12,8 @@ export const OUTLINES: Readonly<Record<PageLook, string>> = {
   rented: 'M8 2.5L13.7 12.5H2.3z',
   reserved: 'M8 1.8L14.2 8L8 14.2L1.8 8z',
   in_maintenance: 'M3.5 3.5h9v9h-9z',
-  unrecoverable: 'M8 2.1L9.6 6.2L14.1 6.5L10.7 9.4L11.8 13.7L8 11.3L4.2 13.7L5.3 9.4L1.9 6.5L6.4 6.2z',
+  unrecoverable:
+    'M8 2.1L9.6 6.2L14.1 6.5L10.7 9.4L11.8 13.7L8 11.3L4.2 13.7L5.3 9.4L1.9 6.5L6.4 6.2z',
   lost: 'M4.6 2.5L8 5.9L11.4 2.5L13.5 4.6L10.1 8L13.5 11.4L11.4 13.5L8 10.1L4.6 13.5L2.5 11.4L5.9 8L2.5 4.6z',
 };
 

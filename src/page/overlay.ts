@@ -32,7 +32,11 @@ const SCALE_PIXELS = 110;
 /** What is farther from the map is not drawn. */
 const BEYOND_PIXELS = 60;
 
-export function drawOverlay(overlay: HTMLElement, state: PageMapState, onPress: (cluster: PageCluster) => void): void {
+export function drawOverlay(
+  overlay: HTMLElement,
+  state: PageMapState,
+  onPress: (cluster: PageCluster) => void,
+): void {
   const { map, bubbles, towns, hovered } = state;
   const { chosen } = state.page;
   const [view, extent] = [viewOf(map), extentOf(map)];
@@ -42,7 +46,8 @@ export function drawOverlay(overlay: HTMLElement, state: PageMapState, onPress: 
   };
   const isSeen = (point: Point) => {
     const [left, top] = toDots(view, extent, point);
-    const isNear = (at: number, length: number) => at > -BEYOND_PIXELS && at < length + BEYOND_PIXELS;
+    const isNear = (at: number, length: number) =>
+      at > -BEYOND_PIXELS && at < length + BEYOND_PIXELS;
     return isNear(left, extent.width) && isNear(top, extent.height);
   };
   const names = towns.map((town) => {
@@ -52,24 +57,48 @@ export function drawOverlay(overlay: HTMLElement, state: PageMapState, onPress: 
   // Bubbles stay where they are as long as there are as many, so that they can be pressed while bicycles move.
   const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
     const style = { background, '--size': size, transform: placed(cluster) };
-    const attributes = { key, type: 'button', class: 'bubble', title, 'aria-label': label, style } as const;
-    return isSeen(cluster) && h('button', { ...attributes, onClick: () => onPress(cluster) }, h('span', null, text));
+    const attributes = {
+      key,
+      type: 'button',
+      class: 'bubble',
+      title,
+      'aria-label': label,
+      style,
+    } as const;
+    return (
+      isSeen(cluster) &&
+      h('button', { ...attributes, onClick: () => onPress(cluster) }, h('span', null, text))
+    );
   });
   const { dots, label } = scaleBar(view, SCALE_PIXELS);
-  const scale = { class: 'scale', 'aria-hidden': 'true', style: { width: `${Math.round(dots)}px` } } as const;
+  const scale = {
+    class: 'scale',
+    'aria-hidden': 'true',
+    style: { width: `${Math.round(dots)}px` },
+  } as const;
   const children = [
     h('div', { 'aria-hidden': 'true' }, names),
     h('div', null, buttons),
-    chosen !== undefined && isPlaced(chosen) && ringOf(placed(chosen), pointPixels(map.getZoom()) + 12),
+    chosen !== undefined &&
+      isPlaced(chosen) &&
+      ringOf(placed(chosen), pointPixels(map.getZoom()) + 12),
     hovered !== undefined &&
-      h('div', { class: 'tip', role: 'status', style: { transform: placed(hovered) } }, tipOf(hovered)),
+      h(
+        'div',
+        { class: 'tip', role: 'status', style: { transform: placed(hovered) } },
+        tipOf(hovered),
+      ),
     h('div', scale, label),
   ];
   render(children, overlay);
 }
 
 function ringOf(transform: string, pixels: number): ComponentChild {
-  return h('div', { class: 'chosen', 'aria-hidden': 'true', style: { transform, '--size': `${pixels}px` } });
+  return h('div', {
+    class: 'chosen',
+    'aria-hidden': 'true',
+    style: { transform, '--size': `${pixels}px` },
+  });
 }
 
 /** A cluster as a button, made once and placed as the map moves: the count in a ring of its states, the most frequent first. */

@@ -64,7 +64,11 @@ function openMapOrSay(
 }
 
 /** `near`: the map moves to it, else only where it is out of sight. */
-function choose({ state, map, card, table }: OpenPage, bicycle: PageBicycle | undefined, near = false): void {
+function choose(
+  { state, map, card, table }: OpenPage,
+  bicycle: PageBicycle | undefined,
+  near = false,
+): void {
   state.chosen = bicycle;
   map?.choose(near);
   card.show();

@@ -49,7 +49,9 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     }
   };
   slider.addEventListener('input', () => {
-    void show(slider.value === slider.max ? undefined : Math.max(fromMs, Number(slider.value) * MINUTE_MS));
+    void show(
+      slider.value === slider.max ? undefined : Math.max(fromMs, Number(slider.value) * MINUTE_MS),
+    );
   });
   byId('past-live').addEventListener('click', () => void show(undefined));
   setInterval(span, MINUTE_MS);

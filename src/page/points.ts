@@ -135,7 +135,8 @@ function openDrawing(gl: WebGL2RenderingContext) {
     gl.attachShader(program, shader);
   }
   gl.linkProgram(program);
-  if (gl.getProgramParameter(program, gl.LINK_STATUS) !== true) throw new Error(gl.getProgramInfoLog(program) ?? '');
+  if (gl.getProgramParameter(program, gl.LINK_STATUS) !== true)
+    throw new Error(gl.getProgramInfoLog(program) ?? '');
   const [buffer, array, marks] = [gl.createBuffer(), gl.createVertexArray(), gl.createTexture()];
   gl.bindVertexArray(array);
   gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
@@ -180,7 +181,10 @@ function fillBuffer({ gl, buffer }: Drawing, shown: readonly PageBicycle[]): voi
   for (const [index, { x, y, changedMs, state }] of shown.entries()) {
     const [highX, highY] = [Math.fround(x), Math.fround(y)];
     const changed = Math.max(changedMs - START_MS, -HALO_MS);
-    data.set([highX, highY, x - highX, y - highY, changed, LOOKS.indexOf(pageLookOf(state))], index * VERTEX_FLOATS);
+    data.set(
+      [highX, highY, x - highX, y - highY, changed, LOOKS.indexOf(pageLookOf(state))],
+      index * VERTEX_FLOATS,
+    );
   }
   gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
   gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
@@ -196,7 +200,10 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
   gl.uniform2f(at('scale'), (worldDots / width) * 2, (worldDots / height) * 2);
   // Where there is room for it, a point is large enough to hit.
-  gl.uniform1f(at('size'), pointPixels(map.getZoom()) * map.getPixelRatio() * (count < ROOMY ? 1.2 : 1));
+  gl.uniform1f(
+    at('size'),
+    pointPixels(map.getZoom()) * map.getPixelRatio() * (count < ROOMY ? 1.2 : 1),
+  );
   gl.uniform1f(at('now'), isStill() ? Number.MAX_SAFE_INTEGER : performance.now() - START_MS);
   gl.bindTexture(gl.TEXTURE_2D, marks);
   gl.disable(gl.DEPTH_TEST);

@@ -73,7 +73,8 @@ function scrollTo(table: Table, index: number): void {
   const grid = gridOf(table);
   const top = index * ROW_PIXELS;
   if (top < grid.scrollTop) grid.scrollTop = top;
-  else if (top + ROW_PIXELS > grid.scrollTop + roomPixels(table)) grid.scrollTop = top + ROW_PIXELS - roomPixels(table);
+  else if (top + ROW_PIXELS > grid.scrollTop + roomPixels(table))
+    grid.scrollTop = top + ROW_PIXELS - roomPixels(table);
 }
 
 function takeKey(table: Table, event: KeyboardEvent): void {
@@ -94,7 +95,8 @@ function takeKey(table: Table, event: KeyboardEvent): void {
     table.active = Math.max(0, Math.min(listed.length - 1, active + step));
     scrollTo(table, table.active);
     drawTable(table);
-  } else if ((event.key === 'Enter' || event.key === ' ') && bicycle !== undefined) onChoose(bicycle);
+  } else if ((event.key === 'Enter' || event.key === ' ') && bicycle !== undefined)
+    onChoose(bicycle);
   else return;
   event.preventDefault();
 }
@@ -104,8 +106,13 @@ function drawTable(table: Table): void {
   const { listed } = state;
   const { scrollTop = 0, clientHeight = 0 } = container.firstElementChild ?? {};
   const first = Math.max(0, Math.floor(scrollTop / ROW_PIXELS) - SPARE_ROWS);
-  const last = Math.min(listed.length, Math.ceil((scrollTop + clientHeight) / ROW_PIXELS) + SPARE_ROWS);
-  const rows = listed.slice(first, last).map((bicycle, offset) => rowOf(table, bicycle, first + offset));
+  const last = Math.min(
+    listed.length,
+    Math.ceil((scrollTop + clientHeight) / ROW_PIXELS) + SPARE_ROWS,
+  );
+  const rows = listed
+    .slice(first, last)
+    .map((bicycle, offset) => rowOf(table, bicycle, first + offset));
   // Where the press was counts: the cells below it may have been drawn anew in between.
   const onClick = ({ clientY, currentTarget }: MouseEvent) => {
     const { top } = (currentTarget as HTMLElement).getBoundingClientRect();
@@ -144,13 +151,21 @@ function headOf(table: Table): ComponentChild {
       table.onSort();
     };
     const button = h('button', { type: 'button', class: 'sort', onClick }, title);
-    return h('div', { role: 'columnheader', class: `cell cell-${field}`, 'aria-sort': order }, button);
+    return h(
+      'div',
+      { role: 'columnheader', class: `cell cell-${field}`, 'aria-sort': order },
+      button,
+    );
   });
   return h('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, headers);
 }
 
 /** Rows stay where they are, so that they can be pressed while values move. */
-function rowOf({ state: page, active }: Table, bicycle: PageBicycle, index: number): ComponentChild {
+function rowOf(
+  { state: page, active }: Table,
+  bicycle: PageBicycle,
+  index: number,
+): ComponentChild {
   const { state, seenMs } = bicycle;
   const name = pageNameOf(bicycle);
   const cell = (field: SortField, ...children: ComponentChildren[]) =>

@@ -12,11 +12,18 @@ export const STREAM_MEDIA_TYPES = /text\/event-stream|application\/json|\*\/\*/i
  * Throws a 406 Problem when the header takes neither the media type nor any, or names a version but 1.0. Assumed: no header, and a header
  * without a version, mean 1.0, unless one is needed, as observed.
  */
-export function checkAccept(header: string | undefined, mediaTypes: RegExp, needsVersion: boolean): void {
-  const versions = [...(header ?? '').matchAll(/;\s*version\s*=\s*"?([^\s",;]*)/gi)].map(([, version]) => version);
+export function checkAccept(
+  header: string | undefined,
+  mediaTypes: RegExp,
+  needsVersion: boolean,
+): void {
+  const versions = [...(header ?? '').matchAll(/;\s*version\s*=\s*"?([^\s",;]*)/gi)].map(
+    ([, version]) => version,
+  );
   const refusal = (message: string) => refuse(406, message, 'not_acceptable');
   if (needsVersion && versions.length === 0) throw refusal('The "Accept" header names no version.');
   for (const version of versions)
     if (version !== API_VERSION) throw refusal(`Invalid version in "Accept" header: '${version}'.`);
-  if (header !== undefined && !mediaTypes.test(header)) throw refusal('Could not satisfy the request Accept header.');
+  if (header !== undefined && !mediaTypes.test(header))
+    throw refusal('Could not satisfy the request Accept header.');
 }

@@ -23,7 +23,10 @@ const ALERT_MESSAGES: { [alertType: string]: string } = {
 };
 
 /** What is chosen of an alert; the rest follows from its bicycle. */
-type AlertInput = Pick<ServedAlert, 'uuid' | 'alert_type' | 'state' | 'roles' | 'created' | 'modified'>;
+type AlertInput = Pick<
+  ServedAlert,
+  'uuid' | 'alert_type' | 'state' | 'roles' | 'created' | 'modified'
+>;
 
 /** What an alert is about. */
 type Subject = Pick<ServedAlert, 'user' | 'causality' | 'extra' | 'bicycle' | 'message'>;
@@ -38,7 +41,9 @@ export function makeAlert(
   const { organization } = row;
   const type = input.alert_type;
   const isOfZone = type.startsWith('zone.');
-  const zone = isOfZone ? fleet.zones.find((each) => each.organization === organization) : undefined;
+  const zone = isOfZone
+    ? fleet.zones.find((each) => each.organization === organization)
+    : undefined;
   const subject = zone === undefined ? bicycleSubject(fleet, row, type) : zoneSubject(fleet, zone);
   const body = {
     ...input,
@@ -47,7 +52,13 @@ export function makeAlert(
     organization: linkTo(fleet, 'organizations', organization),
     url: linkTo(fleet, 'alerts', input.uuid),
   };
-  return { ...place, organization, bicycle: zone === undefined ? row.body.uuid : undefined, body, json: undefined };
+  return {
+    ...place,
+    organization,
+    bicycle: zone === undefined ? row.body.uuid : undefined,
+    body,
+    json: undefined,
+  };
 }
 
 /** In the shape of section 2.4. */
@@ -74,7 +85,13 @@ function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string):
 /** Observed: an alert about a zone belongs to no bicycle. */
 function zoneSubject(fleet: ServedFleet, { uuid, name }: Zone): Subject {
   const extra = { zone_uuid: uuid, zone_name: name };
-  return { message: name, user: null, causality: linkTo(fleet, 'zones', uuid), extra, bicycle: null };
+  return {
+    message: name,
+    user: null,
+    causality: linkTo(fleet, 'zones', uuid),
+    extra,
+    bicycle: null,
+  };
 }
 
 /** Raises an alert about a bicycle now, in the state "new". */
@@ -105,13 +122,19 @@ export function changeAlert(fleet: ServedFleet, row: AlertRow, changes: Partial<
 function publishAlert(fleet: ServedFleet, row: AlertRow): void {
   // Assumed: "Topics for senders other than bicycle … not shown", so alerts have one of their own, by analogy. Observed: they are not pushed.
   if (!fleet.isObserved) {
-    fleet.publish({ sender: 'alert', topics: [`/${row.organization}/admin/alerts/*`], message: serialise(row) });
+    fleet.publish({
+      sender: 'alert',
+      topics: [`/${row.organization}/admin/alerts/*`],
+      message: serialise(row),
+    });
   }
   fleet.onAlert(row.body);
 }
 
 /** Observed: a silenced alert takes only stop, a resolved or stopped one nothing. */
-const ALERT_ACTION_TABLE: { [action in ServedAlertAction]: { from: readonly string[]; to: string } } = {
+const ALERT_ACTION_TABLE: {
+  [action in ServedAlertAction]: { from: readonly string[]; to: string };
+} = {
   resolve: { from: ['new', 'escalated'], to: 'resolved' },
   silence: { from: ['new', 'escalated'], to: 'silenced' },
   escalate: { from: ['new'], to: 'escalated' },
@@ -132,7 +155,8 @@ export function actOnAlert(
 ): boolean {
   if (!availableAlertActions(row.body.state).includes(action)) return false;
   const { severity, description } = fields;
-  const changes = action === 'escalate' ? { extra: { ...row.body.extra, severity, description } } : {};
+  const changes =
+    action === 'escalate' ? { extra: { ...row.body.extra, severity, description } } : {};
   changeAlert(fleet, row, { ...changes, state: ALERT_ACTION_TABLE[action].to });
   return true;
 }

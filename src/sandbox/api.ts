@@ -9,7 +9,15 @@ import { answerList, answerText, readObject } from './exchange.js';
 import { type AlertRow, serialise } from './fleet.js';
 import { createLists } from './lists.js';
 import type { ServedAnswer } from './problem.js';
-import { answerOf, htmlPage, refuseAction, refuseField, refuseMethod, refuseRole, refuseUnknown } from './problem.js';
+import {
+  answerOf,
+  htmlPage,
+  refuseAction,
+  refuseField,
+  refuseMethod,
+  refuseRole,
+  refuseUnknown,
+} from './problem.js';
 import { isAlertVisible, selectAlerts } from './selection.js';
 import { type Exchange, sendAnswer } from './server.js';
 import type { Viewer } from './token.js';
@@ -26,7 +34,11 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   const { isObserved } = fleet;
   const routes: Route[] = [];
   const route: AddRoute = (path, handlers, isOpen = false) => {
-    routes.push({ pattern: new RegExp(`^${prefix}${path.replace(':uuid', '([^/]+)')}$`), handlers, isOpen });
+    routes.push({
+      pattern: new RegExp(`^${prefix}${path.replace(':uuid', '([^/]+)')}$`),
+      handlers,
+      isOpen,
+    });
   };
   addBicycleRoutes(options, route);
   addAlertRoutes(options, route);
@@ -45,7 +57,10 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
     const handler = handlers[isRead ? 'GET' : (method as keyof Handlers)];
     if (handler === undefined) throw refuseMethod(method, methodsOf(handlers).join(', '));
     const uuid = (pattern.exec(path)?.[1] ?? '').toLowerCase();
-    return handler({ exchange, path: path.slice(prefix.length), query: new URLSearchParams(query), uuid }, viewer);
+    return handler(
+      { exchange, path: path.slice(prefix.length), query: new URLSearchParams(query), uuid },
+      viewer,
+    );
   }
 
   return (exchange) => {
@@ -71,7 +86,10 @@ function answerUnknownPath(routes: readonly Route[], { record }: Exchange): Serv
     return htmlPage(404, 'Not Found');
   }
   if (record.method === 'GET' || record.method === 'HEAD' || record.method === 'POST') {
-    return { status: 301, headers: { Location: `${path}/${query === undefined ? '' : `?${query}`}` } };
+    return {
+      status: 301,
+      headers: { Location: `${path}/${query === undefined ? '' : `?${query}`}` },
+    };
   }
   throw refuseUnknown(`Not found. The path must end with a slash: ${path}/`);
 }
@@ -93,13 +111,16 @@ function addAlertRoutes(options: ServedApiOptions, route: AddRoute): void {
     throw refuseUnknown('No Alert matches the given query.');
   }
 
-  route('/alerts/:uuid/', { GET: (request, viewer) => answerText(200, serialise(find(request, viewer))) });
+  route('/alerts/:uuid/', {
+    GET: (request, viewer) => answerText(200, serialise(find(request, viewer))),
+  });
   route('/alerts/:uuid/actions/', {
     POST: async (request, viewer) => {
       const row = find(request, viewer);
       if (viewer.role === 'renter') throw refuseRole();
       const body = await readObject(request);
-      if (body['type'] === undefined) throw refuseField('type', 'This field is required.', 'required');
+      if (body['type'] === undefined)
+        throw refuseField('type', 'This field is required.', 'required');
       const action = ALERT_ACTIONS.find((name) => name === body['type']);
       if (action === undefined) throw refuseUnknown();
       const { state } = row.body;

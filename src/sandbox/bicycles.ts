@@ -4,14 +4,33 @@ import { readEdit, readNewBicycle } from './bodies.js';
 import type { AddRoute, ApiRequest, Handler, ServedApiOptions } from './exchange.js';
 import { answerList, answerText, NOTHING, readObject } from './exchange.js';
 import type { BicycleRow, ServedFleet } from './fleet.js';
-import { changeBicycle, createBicycle, historyOf, removeBicycle, runTransition, serialise } from './fleet.js';
+import {
+  changeBicycle,
+  createBicycle,
+  historyOf,
+  removeBicycle,
+  runTransition,
+  serialise,
+} from './fleet.js';
 import { distanceToMiddle } from './geometry.js';
 import { createLists } from './lists.js';
-import { refuseAction, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';
+import {
+  refuseAction,
+  refuseField,
+  refuseRole,
+  refuseThrottled,
+  refuseUnknown,
+  refuseVersion,
+} from './problem.js';
 import { readBox, readPageSize } from './query.js';
 import { isVisible, selectBicycles } from './selection.js';
 import type { Viewer } from './token.js';
-import { allowsTransition, availableTransitions, type ServedTransition, TRANSITION_TABLE } from './transitions.js';
+import {
+  allowsTransition,
+  availableTransitions,
+  type ServedTransition,
+  TRANSITION_TABLE,
+} from './transitions.js';
 
 /** Adds the routes; those that interface.md does not name only when they are wanted. */
 export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): void {
@@ -25,10 +44,13 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       const isFirstOfSeveral =
         !query.has('page') && rows.length > readPageSize(query, options.pageSize, fleet.isObserved);
       // The rows are those of this answer; the next page is of the list without it.
-      if (isFirstOfSeveral && options.faults.has('shrink')) setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
+      if (isFirstOfSeveral && options.faults.has('shrink'))
+        setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
       const box = fleet.isObserved ? readBox(query, true) : undefined;
-      const distanceOf = ({ body }: BicycleRow) => box && distanceToMiddle(box, body.latitude, body.longitude);
-      const write = (row: BicycleRow) => `${serialise(row).slice(0, -1)},"distance":${distanceOf(row)}}`;
+      const distanceOf = ({ body }: BicycleRow) =>
+        box && distanceToMiddle(box, body.latitude, body.longitude);
+      const write = (row: BicycleRow) =>
+        `${serialise(row).slice(0, -1)},"distance":${distanceOf(row)}}`;
       return answerList(request, options, rows, box === undefined ? serialise : write);
     }),
     POST: async (request, viewer) => {
@@ -75,7 +97,11 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
     const row = findBicycle(fleet, request, viewer);
     if (viewer.role === 'renter') throw refuseRole();
     const { concurrency_version: version } = body;
-    if (version !== undefined && version !== null && Number(version) !== row.body.concurrency_version)
+    if (
+      version !== undefined &&
+      version !== null &&
+      Number(version) !== row.body.concurrency_version
+    )
       throw refuseVersion();
     const { organization, fields } = readEdit(fleet, row, body, { isWhole, viewer });
     row.organization = organization ?? row.organization;
@@ -148,12 +174,18 @@ function readTransition(body: { [field: string]: unknown }, isObserved: boolean)
   const { type } = body;
   if (type === undefined) throw refuseField('type', 'This field is required.', 'required');
   const transition = TRANSITIONS.find((name) => name === type);
-  if (transition !== undefined && (isObserved || !TRANSITION_TABLE[transition].isObserved)) return transition;
+  if (transition !== undefined && (isObserved || !TRANSITION_TABLE[transition].isObserved))
+    return transition;
   throw refuseUnknown();
 }
 
 /** Throws a 403 Problem when the viewer may not run the transition on this bicycle. */
-function checkPermission(fleet: ServedFleet, row: BicycleRow, transition: ServedTransition, viewer: Viewer): void {
+function checkPermission(
+  fleet: ServedFleet,
+  row: BicycleRow,
+  transition: ServedTransition,
+  viewer: Viewer,
+): void {
   const { by, isOwn } = TRANSITION_TABLE[transition];
   if (by === 'service') {
     throw refuseRole(`The action '${transition}' is automatic: the service runs it by itself.`);
@@ -163,7 +195,8 @@ function checkPermission(fleet: ServedFleet, row: BicycleRow, transition: Served
   if (viewer.role !== 'renter') return;
   if (by !== 'renter') throw refuseRole();
   // Assumed: what one renter has reserved is not for another one.
-  if (row.body.state === 'reserved' && isForeign) throw refuseRole('The bicycle is reserved by another user.');
+  if (row.body.state === 'reserved' && isForeign)
+    throw refuseRole('The bicycle is reserved by another user.');
 }
 
 /** Throws a 400 Problem when the transition does not start in the bicycle's state. */
@@ -175,7 +208,12 @@ function checkState(row: BicycleRow, transition: ServedTransition): void {
 }
 
 /** Observed: what a transition asks for beyond the state. Throws a 400 Problem. */
-function checkConditions(fleet: ServedFleet, row: BicycleRow, transition: ServedTransition, rider: string): void {
+function checkConditions(
+  fleet: ServedFleet,
+  row: BicycleRow,
+  transition: ServedTransition,
+  rider: string,
+): void {
   if (transition === 'retire' && typeof row.body.lock === 'string') {
     throw refuseAction('The lock has to be unpaired before the bicycle can be retired.');
   }
@@ -185,7 +223,11 @@ function checkConditions(fleet: ServedFleet, row: BicycleRow, transition: Served
   const isTaking = transition === 'rent' || transition === 'reserve';
   // Assumed: the limit is for those who ride; an operator tries things out on many bicycles at once.
   const isRenter = fleet.users.indexOf(rider) >= 2;
-  if (isTaking && isRenter && fleet.bicycles.some((other) => other !== row && other.rider === rider)) {
+  if (
+    isTaking &&
+    isRenter &&
+    fleet.bicycles.some((other) => other !== row && other.rider === rider)
+  ) {
     throw refuseAction('The user has a reservation or a rental session already.');
   }
 }

@@ -15,7 +15,12 @@ const TEXT_FIELDS = ['name', 'serial_number', 'description'];
 const REQUIRED_FIELDS = ['name', 'organization'];
 
 /** Reads the fields that creation and edit have in common, and what is wrong with them. Unknown fields are ignored (assumed). */
-function readFields(fleet: ServedFleet, body: Body, required: readonly string[], texts: readonly string[]) {
+function readFields(
+  fleet: ServedFleet,
+  body: Body,
+  required: readonly string[],
+  texts: readonly string[],
+) {
   const detail: Detail = {};
   const fields: { [field: string]: string | null } = {};
   const complain = (field: string, message: string, code: string): undefined => {
@@ -30,9 +35,12 @@ function readFields(fleet: ServedFleet, body: Body, required: readonly string[],
     if (!isGiven(field)) return undefined;
     const text = String(body[field]);
     const path = /^https?:/.test(text) && URL.canParse(text) ? new URL(text).pathname : '';
-    const uuid = new RegExp(`^${prefix}/${collection}/([0-9a-fA-F-]{36})/$`).exec(path)?.[1]?.toLowerCase();
+    const uuid = new RegExp(`^${prefix}/${collection}/([0-9a-fA-F-]{36})/$`)
+      .exec(path)?.[1]
+      ?.toLowerCase();
     if (uuid === undefined) return complain(field, 'Invalid hyperlink - No URL match.', 'no_match');
-    if (!isThere(uuid)) return complain(field, 'Invalid hyperlink - Object does not exist.', 'does_not_exist');
+    if (!isThere(uuid))
+      return complain(field, 'Invalid hyperlink - Object does not exist.', 'does_not_exist');
     return uuid;
   };
   for (const field of texts.filter(isGiven)) {
@@ -41,14 +49,23 @@ function readFields(fleet: ServedFleet, body: Body, required: readonly string[],
     else complain(field, 'Not a valid string.', 'invalid');
   }
   if ([...(fields['name'] ?? '')].length > LONGEST_NAME) {
-    complain('name', `Ensure this field has no more than ${LONGEST_NAME} characters.`, 'max_length');
+    complain(
+      'name',
+      `Ensure this field has no more than ${LONGEST_NAME} characters.`,
+      'max_length',
+    );
   }
-  const organization = readLink('organization', 'organizations', (uuid) => hasOrganization(fleet, uuid));
-  const model = readLink('model', 'bicycle_models', (uuid) => fleet.models.some((each) => each.uuid === uuid));
+  const organization = readLink('organization', 'organizations', (uuid) =>
+    hasOrganization(fleet, uuid),
+  );
+  const model = readLink('model', 'bicycle_models', (uuid) =>
+    fleet.models.some((each) => each.uuid === uuid),
+  );
   const lock = readLink('lock', 'locks', () => true);
   if (model !== undefined) fields['model'] = linkTo(fleet, 'bicycle_models', model);
   if (lock !== undefined) fields['lock'] = linkTo(fleet, 'locks', lock);
-  for (const field of required) if (!isGiven(field)) complain(field, 'This field is required.', 'required');
+  for (const field of required)
+    if (!isGiven(field)) complain(field, 'This field is required.', 'required');
   return { organization, fields, detail, complain };
 }
 
@@ -60,10 +77,16 @@ interface Claim {
 }
 
 /** Observed: a name is there once in an organization; the empty one does not count. Throws a 400 or 403 Problem. */
-function check(fleet: ServedFleet, viewer: Viewer, detail: Detail, { organization, name, own }: Claim): void {
+function check(
+  fleet: ServedFleet,
+  viewer: Viewer,
+  detail: Detail,
+  { organization, name, own }: Claim,
+): void {
   if (Object.keys(detail).length > 0) throw new Problem(400, detail);
   if (viewer.organization !== undefined && viewer.organization !== organization) throw refuseRole();
-  const isTaken = (row: BicycleRow) => row !== own && row.organization === organization && row.body.name === name;
+  const isTaken = (row: BicycleRow) =>
+    row !== own && row.organization === organization && row.body.name === name;
   if (!fleet.isObserved || !name || !fleet.bicycles.some(isTaken)) return;
   const message = 'The fields organization, name must make a unique set.';
   throw new Problem(400, { non_field_errors: [{ message, code: 'unique' }] });
@@ -75,7 +98,11 @@ export function readNewBicycle(
   body: Body,
   viewer: Viewer,
 ): { organization: string; fields: { name: string; [field: string]: string } } {
-  const { organization = '', fields, detail } = readFields(fleet, body, REQUIRED_FIELDS, TEXT_FIELDS);
+  const {
+    organization = '',
+    fields,
+    detail,
+  } = readFields(fleet, body, REQUIRED_FIELDS, TEXT_FIELDS);
   check(fleet, viewer, detail, { organization, name: fields['name'] });
   return { organization, fields: fields as { name: string; [field: string]: string } };
 }
@@ -84,9 +111,17 @@ export function readNewBicycle(
  * Observed: an edit, whole (PUT) or in part (PATCH). `state` and unknown fields are ignored, a lock changes only in the
  * workshop. Throws a 400 or 403 Problem.
  */
-export function readEdit(fleet: ServedFleet, row: BicycleRow, body: Body, input: { isWhole: boolean; viewer: Viewer }) {
+export function readEdit(
+  fleet: ServedFleet,
+  row: BicycleRow,
+  body: Body,
+  input: { isWhole: boolean; viewer: Viewer },
+) {
   const required = input.isWhole ? REQUIRED_FIELDS : [];
-  const { organization, fields, detail, complain } = readFields(fleet, body, required, [...TEXT_FIELDS, 'note']);
+  const { organization, fields, detail, complain } = readFields(fleet, body, required, [
+    ...TEXT_FIELDS,
+    'note',
+  ]);
   for (const field of ['model', 'lock']) if (body[field] === null) fields[field] = null;
   const isLockNew = fields['lock'] !== undefined && fields['lock'] !== (row.body.lock ?? null);
   if (isLockNew && !WORKSHOP_STATES.includes(row.body.state)) {

@@ -9,7 +9,11 @@ import type { Role, Viewer } from './token.js';
 const LOGIN_SECONDS = 30 * 60;
 
 /** Who logs in by which name; any password but an empty one, and "wrong", is right. */
-const LOGINS: { [name: string]: Role } = { admin: 'admin', operator: 'fleet_operator', renter: 'renter' };
+const LOGINS: { [name: string]: Role } = {
+  admin: 'admin',
+  operator: 'fleet_operator',
+  renter: 'renter',
+};
 
 type Item = { uuid: string; [field: string]: unknown };
 
@@ -39,7 +43,10 @@ export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): 
     GET: (_request, viewer) => {
       const own = listUsers(options.fleet).find(({ uuid }) => uuid === viewer.subject);
       const affs = viewer.affiliations;
-      return answerText(200, JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }));
+      return answerText(
+        200,
+        JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }),
+      );
     },
   });
   route('/jwt/login/', { POST: (request) => answerLogin(request, options) }, true);
@@ -88,7 +95,12 @@ function listLocks(fleet: ServedFleet, viewer: Viewer): Item[] {
   const own = fleet.bicycles.filter(({ organization }) => isOwn(viewer, organization));
   return own.flatMap(({ body: { lock: url, bleid, uuid } }) => {
     if (typeof url !== 'string') return [];
-    return { uuid: url.split('/').at(-2) ?? '', bleid, url, bicycle: linkTo(fleet, 'bicycles', uuid) };
+    return {
+      uuid: url.split('/').at(-2) ?? '',
+      bleid,
+      url,
+      bicycle: linkTo(fleet, 'bicycles', uuid),
+    };
   });
 }
 
@@ -103,18 +115,33 @@ function listUsers(fleet: ServedFleet): Item[] {
 async function answerLogin(request: ApiRequest, options: ServedApiOptions): Promise<ServedAnswer> {
   const { email, password } = await readObject(request);
   const role = LOGINS[String(email).split('@', 1)[0] ?? ''];
-  if (role === undefined || typeof password !== 'string' || password === '' || password === 'wrong') {
+  if (
+    role === undefined ||
+    typeof password !== 'string' ||
+    password === '' ||
+    password === 'wrong'
+  ) {
     throw refuse(400, 'Unable to log in with provided credentials.', 'invalid');
   }
   const token = await options.tokens.sign({ role, expiresInSeconds: LOGIN_SECONDS });
   return answerText(200, JSON.stringify({ token }));
 }
 
-async function answerRefresh(request: ApiRequest, options: ServedApiOptions): Promise<ServedAnswer> {
+async function answerRefresh(
+  request: ApiRequest,
+  options: ServedApiOptions,
+): Promise<ServedAnswer> {
   const { token } = await readObject(request);
-  const { role, subject, organization, affiliations } = await options.tokens.check(`JWT ${String(token)}`);
+  const { role, subject, organization, affiliations } = await options.tokens.check(
+    `JWT ${String(token)}`,
+  );
   const [roles = []] = Object.values(affiliations);
-  const claims = { role, subject, affiliations: roles, ...(organization === undefined ? {} : { organization }) };
+  const claims = {
+    role,
+    subject,
+    affiliations: roles,
+    ...(organization === undefined ? {} : { organization }),
+  };
   const renewed = await options.tokens.sign({ ...claims, expiresInSeconds: LOGIN_SECONDS });
   return answerText(200, JSON.stringify({ token: renewed }));
 }

@@ -71,9 +71,14 @@ export function answerList<Row>(
 /** The body of a request as an object. Throws a 415 or 400 Problem. */
 export async function readObject({ exchange }: ApiRequest): Promise<{ [field: string]: unknown }> {
   const { incoming, record } = exchange;
-  const mediaType = (incoming.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const mediaType =
+    (incoming.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (mediaType !== 'application/json') {
-    throw refuse(415, `Unsupported media type "${mediaType}" in request.`, 'unsupported_media_type');
+    throw refuse(
+      415,
+      `Unsupported media type "${mediaType}" in request.`,
+      'unsupported_media_type',
+    );
   }
   const text = await readText(incoming);
   record.body = text;
@@ -81,7 +86,11 @@ export async function readObject({ exchange }: ApiRequest): Promise<{ [field: st
   try {
     value = JSON.parse(text);
   } catch (thrown) {
-    throw refuse(400, `JSON parse error - ${thrown instanceof Error ? thrown.message : String(thrown)}`, 'parse_error');
+    throw refuse(
+      400,
+      `JSON parse error - ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      'parse_error',
+    );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw refuse(400, 'Invalid data. Expected a JSON object.', 'invalid');

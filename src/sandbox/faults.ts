@@ -56,14 +56,18 @@ const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_6
  */
 export function parseFault(text: string): Fault {
   const [kind = '', value = ''] = text.split(/=(.*)/s);
-  const [, status = '', amount = kind === 'error' ? '100%' : value] = /^([45]\d\d)(?::(.+))?$/.exec(value) ?? [];
+  const [, status = '', amount = kind === 'error' ? '100%' : value] =
+    /^([45]\d\d)(?::(.+))?$/.exec(value) ?? [];
   const [, time, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? [];
   const [, percent, times] = /^(?:(\d+(?:\.\d+)?)%|(\d+)x)$/.exec(amount) ?? [];
   const milliseconds = Number(time) * (UNITS_MS[unit] ?? 1);
-  const often = times === undefined ? { share: Number(percent) / 100 } : { share: 1, times: Number(times) };
+  const often =
+    times === undefined ? { share: Number(percent) / 100 } : { share: 1, times: Number(times) };
   if (HABITS.some((name) => name === text)) return { kind: text as Habit };
-  if (TIMED.some((name) => name === kind) && time !== undefined) return { kind: kind as 'drop', milliseconds };
-  if (kind === 'error' && status !== '' && often.share <= 1) return { kind, status: Number(status), ...often };
+  if (TIMED.some((name) => name === kind) && time !== undefined)
+    return { kind: kind as 'drop', milliseconds };
+  if (kind === 'error' && status !== '' && often.share <= 1)
+    return { kind, status: Number(status), ...often };
   if (kind === 'cut' && status === '' && often.share <= 1) return { kind, ...often };
   throw new Error(`cannot read the fault "${text}"; faults: ${FORMS}`);
 }
@@ -80,7 +84,10 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
     return current.filter((fault): fault is Extract<Fault, { kind: Kind }> => fault.kind === kind);
   }
 
-  function strikes(fault: { share: number; times?: number } & FaultScope, request: FaultTarget): boolean {
+  function strikes(
+    fault: { share: number; times?: number } & FaultScope,
+    request: FaultTarget,
+  ): boolean {
     if (fault.only?.(request) === false || fault.times === 0) return false;
     if (fault.share < 1 && random() >= fault.share) return false;
     if (fault.times !== undefined) fault.times -= 1;
@@ -97,11 +104,13 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
       return late.reduce((sum, { milliseconds }) => sum + milliseconds, 0);
     },
     /** The status that is answered instead of performing the request, if any. */
-    errorStatus: (request: FaultTarget) => ofKind('error').find((fault) => strikes(fault, request))?.status,
+    errorStatus: (request: FaultTarget) =>
+      ofKind('error').find((fault) => strikes(fault, request))?.status,
     /** Whether the socket dies instead of answering. */
     cuts: (request: FaultTarget) => ofKind('cut').some((fault) => strikes(fault, request)),
     has: (habit: Habit) => current.some(({ kind }) => kind === habit),
     /** The time of a fault in milliseconds, if there is one. */
-    durationMs: (kind: 'drop' | 'stall' | 'lag' | 'throttle' | 'expire') => ofKind(kind)[0]?.milliseconds,
+    durationMs: (kind: 'drop' | 'stall' | 'lag' | 'throttle' | 'expire') =>
+      ofKind(kind)[0]?.milliseconds,
   };
 }

@@ -2,7 +2,12 @@
 import type { Alert } from '../api/alert.js';
 import { BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
 import type { ServedBox } from './geometry.js';
-import { allowsTransition, type ServedTransition, TRANSITION_TABLE, usualTransitionInto } from './transitions.js';
+import {
+  allowsTransition,
+  type ServedTransition,
+  TRANSITION_TABLE,
+  usualTransitionInto,
+} from './transitions.js';
 
 export interface Organization {
   uuid: string;
@@ -139,7 +144,16 @@ export function hasOrganization({ organizations }: Surroundings, organization: s
 const HISTORY_ENTRIES = 200;
 
 /** Observed: pushed bicycles carry no hyperlink fields. */
-const LINK_FIELDS = ['model', 'lock', 'image_url', 'url', 'organization', 'devices', 'reservation', 'rental_session'];
+const LINK_FIELDS = [
+  'model',
+  'lock',
+  'image_url',
+  'url',
+  'organization',
+  'devices',
+  'reservation',
+  'rental_session',
+];
 
 /**
  * Runs a transition, pushes the new state and returns true; returns false and changes nothing when the state does not
@@ -173,7 +187,14 @@ export function runTransition(
 export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEntry[] {
   if (row.history !== undefined) return row.history;
   const { state } = row.body;
-  return [{ timestamp: timeText(fleet, row.stateSince), state, transition: usualTransitionInto(state), by: null }];
+  return [
+    {
+      timestamp: timeText(fleet, row.stateSince),
+      state,
+      transition: usualTransitionInto(state),
+      by: null,
+    },
+  ];
 }
 
 /** Changes fields of a bicycle, whatever the transitions say, and pushes it. */
@@ -206,11 +227,16 @@ function publishBicycle(fleet: ServedFleet, row: BicycleRow): void {
 
 /** The bicycle as it is pushed. */
 function pushedText(row: BicycleRow): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(row.body).filter(([field]) => !LINK_FIELDS.includes(field))));
+  return JSON.stringify(
+    Object.fromEntries(Object.entries(row.body).filter(([field]) => !LINK_FIELDS.includes(field))),
+  );
 }
 
 /** Section 6.1: the topics that a bicycle's messages go to. Observed: the envelope names the bicycle's own, and a parent organization has one more. */
-function addressOf(fleet: ServedFleet, row: BicycleRow): Pick<Publication, 'topics' | 'envelopeTopic'> {
+function addressOf(
+  fleet: ServedFleet,
+  row: BicycleRow,
+): Pick<Publication, 'topics' | 'envelopeTopic'> {
   const own = `/${row.organization}/admin/bicycles/${row.body.uuid}/`;
   const topics = [`/${row.organization}/admin/bicycles/*`, own];
   const parent = fleet.organizations.find(({ uuid }) => uuid === row.organization)?.parent;
@@ -230,7 +256,15 @@ export function makeRow(
   place: { index: number; organization: string; moment: number; rider?: string | undefined },
 ): BicycleRow {
   const { index, organization, moment, rider } = place;
-  return { index, organization, modifiedAt: moment, body, json: undefined, rider, stateSince: moment };
+  return {
+    index,
+    organization,
+    modifiedAt: moment,
+    body,
+    json: undefined,
+    rider,
+    stateSince: moment,
+  };
 }
 
 /** The place of a bicycle that is added now. */
@@ -256,7 +290,14 @@ export function createBicycle(
   const created = timeText(fleet, moment);
   const body: ServedBicycle = {
     ...Object.fromEntries(BICYCLE_FIELDS.map((field) => [field, null])),
-    ...{ uuid, created, description: '', serial_number: '', state: 'in_maintenance', modified: created },
+    ...{
+      uuid,
+      created,
+      description: '',
+      serial_number: '',
+      state: 'in_maintenance',
+      modified: created,
+    },
     ...fields,
   };
   const row = makeRow(body, { index: nextIndex(fleet), organization, moment });

@@ -22,7 +22,8 @@ export function parseBox(text: string, isAnyCorner = false): ServedBox | string 
     return 'Enter four comma-separated numbers: north-east longitude, north-east latitude, south-west longitude, south-west latitude.';
   }
   const [east = 0, north = 0, west = 0, south = 0] = parts.map(Number);
-  if (Math.abs(east) > 180 || Math.abs(west) > 180) return 'Longitudes must be between -180 and 180.';
+  if (Math.abs(east) > 180 || Math.abs(west) > 180)
+    return 'Longitudes must be between -180 and 180.';
   if (Math.abs(north) > 90 || Math.abs(south) > 90) return 'Latitudes must be between -90 and 90.';
   if (isAnyCorner) {
     return {
@@ -43,17 +44,24 @@ export function isInside(box: ServedBox, latitude: unknown, longitude: unknown):
   if (north === null || east === null) return false;
   if (north > box.north || north < box.south) return false;
   // Assumed: a box whose west edge is greater than its east edge is one across the antimeridian.
-  return box.west <= box.east ? east >= box.west && east <= box.east : east >= box.west || east <= box.east;
+  return box.west <= box.east
+    ? east >= box.west && east <= box.east
+    : east >= box.west || east <= box.east;
 }
 
 const METRES_A_DEGREE = 111_195;
 
 /** Observed: metres to the middle of a box, roughly, as if the earth were flat there; null without a position. */
-export function distanceToMiddle(box: ServedBox, latitude: unknown, longitude: unknown): number | null {
+export function distanceToMiddle(
+  box: ServedBox,
+  latitude: unknown,
+  longitude: unknown,
+): number | null {
   const [north, east] = [numberFrom(latitude), numberFrom(longitude)];
   if (north === null || east === null) return null;
   const up = (north - (box.north + box.south) / 2) * METRES_A_DEGREE;
-  const right = (east - (box.east + box.west) / 2) * METRES_A_DEGREE * Math.cos((north * Math.PI) / 180);
+  const right =
+    (east - (box.east + box.west) / 2) * METRES_A_DEGREE * Math.cos((north * Math.PI) / 180);
   return Math.round(Math.hypot(up, right) * 10) / 10;
 }
 

@@ -9,11 +9,19 @@ export function refusalOf(
   port: number,
 ): Problem | undefined {
   if (!isOwnHost(headers.host ?? '', port)) {
-    return refuse(421, `The sandbox answers to 127.0.0.1:${port} and localhost:${port} alone.`, 'misdirected_request');
+    return refuse(
+      421,
+      `The sandbox answers to 127.0.0.1:${port} and localhost:${port} alone.`,
+      'misdirected_request',
+    );
   }
   // Every browser names the page with requests to another origin, and the sandbox has no pages of its own.
   if (headers.origin !== undefined) {
-    return refuse(403, 'The sandbox answers no web page: the request has an Origin.', 'origin_not_allowed');
+    return refuse(
+      403,
+      'The sandbox answers no web page: the request has an Origin.',
+      'origin_not_allowed',
+    );
   }
   return undefined;
 }

@@ -107,7 +107,15 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const nextUuid = () => randomUuid(creation);
   const { pageSize = 20, replay = 1000, heartbeatMs = 15_000, onRequest } = options;
   const keepPushed = (line: PushLine) => keep(logs.pushLog, line, RECORDED_LINES);
-  const push = new PushChannel({ fleet, tokens, faults, replay, heartbeatMs, log: logs.pushLog, keep: keepPushed });
+  const push = new PushChannel({
+    fleet,
+    tokens,
+    faults,
+    replay,
+    heartbeatMs,
+    log: logs.pushLog,
+    keep: keepPushed,
+  });
   const handle = createApi({ fleet, tokens, faults, pageSize, prefix, nextUuid });
   const remember = (record: RecordedRequest) => keep(logs.requests, record, RECORDED_REQUESTS);
   const common = { fleet, faults, remember, onRequest };

@@ -1,7 +1,13 @@
 // What happens by itself: rentals, reservations, rides and alerts.
 import { ALERT_TYPES } from '../api/alert.js';
 import { changeAlert, raiseAlert } from './alerts.js';
-import { type BicycleRow, changeBicycle, runTransition, type ServedFleet, timeText } from './fleet.js';
+import {
+  type BicycleRow,
+  changeBicycle,
+  runTransition,
+  type ServedFleet,
+  timeText,
+} from './fleet.js';
 import { numberFrom, wrapLongitude } from './geometry.js';
 import { findFrom, pick, pickWeighted, type Random, randomUuid } from './random.js';
 import { ALERT_ROLES, findFitting } from './seed.js';
@@ -23,7 +29,10 @@ const RESERVED_SHARE = 0.03;
 /** The condition behind an alert stays for so long at least, so that there are always some to look at. */
 const ALERT_STAYS_MS = 10 * 60 * 1000;
 
-const EVENT_WEIGHTS: readonly [['ride', number], ...['ride' | 'trip' | 'reservation' | 'alert' | 'stop', number][]] = [
+const EVENT_WEIGHTS: readonly [
+  ['ride', number],
+  ...['ride' | 'trip' | 'reservation' | 'alert' | 'stop', number][],
+] = [
   ['ride', 60],
   ['trip', 20],
   ['reservation', 10],
@@ -54,7 +63,8 @@ export function startLife(fleet: ServedFleet, random: Random, rate: number): () 
 /** Lets one thing happen; when there is no bicycle for it, nothing does. */
 export function liveOnce(fleet: ServedFleet, random: Random): void {
   const event = pickWeighted(random, EVENT_WEIGHTS);
-  const find = (state: SandboxState) => findFrom(fleet.bicycles, random, (row) => row.body.state === state);
+  const find = (state: SandboxState) =>
+    findFrom(fleet.bicycles, random, (row) => row.body.state === state);
   const rider = fleet.users[3 + Math.floor(random() * (fleet.users.length - 3))];
   const run = (row: BicycleRow, transition: ServedTransition) =>
     runTransition(fleet, row, transition, 'service', rider);
@@ -66,7 +76,11 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
     begin: (row: BicycleRow) => void,
   ) => {
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
-      const row = findFrom(fleet.bicycles, random, ({ body }) => body.state === state || body.state === 'available');
+      const row = findFrom(
+        fleet.bicycles,
+        random,
+        ({ body }) => body.state === state || body.state === 'available',
+      );
       if (row === undefined) return;
       if (row.body.state === state) return end(row);
       if (random() < share) return begin(row);
@@ -77,19 +91,25 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
     const end = (row: BicycleRow) => run(row, random() < 0.9 ? 'return' : 'expire_rental_session');
     turn('rented', RENTED_SHARE, end, (row) => run(row, 'rent'));
   } else if (event === 'reservation') {
-    const end = (row: BicycleRow) => run(row, random() < 0.4 ? 'cancel_reservation' : 'expire_reservation');
+    const end = (row: BicycleRow) =>
+      run(row, random() < 0.4 ? 'cancel_reservation' : 'expire_reservation');
     turn('reserved', RESERVED_SHARE, end, (row) => run(row, 'reserve'));
   } else if (event === 'alert') {
     const alertType = pick(random, ALERT_TYPES);
     const row = findFitting(fleet, random, alertType);
-    const input = { uuid: randomUuid(random), alert_type: alertType, roles: pick(random, ALERT_ROLES) };
+    const input = {
+      uuid: randomUuid(random),
+      alert_type: alertType,
+      roles: pick(random, ALERT_ROLES),
+    };
     if (row !== undefined) raiseAlert(fleet, row, input);
   } else {
     // Section 3.2: stopped is reached "automatically only", when "the condition that raised the alert is gone".
     const alert = findFrom(
       fleet.alerts,
       random,
-      ({ body }) => body.state === 'new' && Date.parse(body.created ?? '') < fleet.now() - ALERT_STAYS_MS,
+      ({ body }) =>
+        body.state === 'new' && Date.parse(body.created ?? '') < fleet.now() - ALERT_STAYS_MS,
     );
     if (alert !== undefined) changeAlert(fleet, alert, { state: 'stopped' });
   }
@@ -104,7 +124,8 @@ function ride(fleet: ServedFleet, random: Random, row: BicycleRow | undefined): 
   const move = () => (random() - 0.5) * 2 * RIDE_DEGREES;
   const left = numberFrom(charge);
   const seenAt = timeText(fleet, fleet.now() * 1000);
-  const charged = left === null ? null : Number(Math.max(0, left - random() * RIDE_CHARGE).toFixed(1));
+  const charged =
+    left === null ? null : Number(Math.max(0, left - random() * RIDE_CHARGE).toFixed(1));
   changeBicycle(fleet, row, {
     latitude: Number((north + move()).toFixed(6)),
     longitude: Number(wrapLongitude(east + move()).toFixed(6)),

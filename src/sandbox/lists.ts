@@ -26,7 +26,10 @@ export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 const REMEMBERED_LISTS = 32;
 
 /** Makes a memory of sorted and filtered lists that are made anew when the fleet has changed. */
-export function createLists<Row extends { index: number }>(fleet: ServedFleet, all: readonly Row[]): SelectRows<Row> {
+export function createLists<Row extends { index: number }>(
+  fleet: ServedFleet,
+  all: readonly Row[],
+): SelectRows<Row> {
   const memory = new Map<string, readonly Row[]>();
   let version = fleet.version;
   const recall = (key: string, make: () => readonly Row[]): readonly Row[] => {
@@ -37,7 +40,9 @@ export function createLists<Row extends { index: number }>(fleet: ServedFleet, a
     return rows;
   };
   return ({ orderings, accepts, acceptsName }) => {
-    const key = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`).join(',');
+    const key = orderings
+      .map(({ name, descending }) => `${descending ? '-' : ''}${name}`)
+      .join(',');
     const sort = () => [...all].sort(comparison(orderings));
     return recall(`${key} ${acceptsName}`, () => recall(key, sort).filter(accepts));
   };

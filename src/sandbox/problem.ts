@@ -36,10 +36,15 @@ export interface ServedAnswer {
  * "not shown", so the shape is the one that was observed: `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is a bare array.
  */
 export function answerOf(thrown: unknown): ServedAnswer {
-  const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
+  const problem =
+    thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
   const { status, detail, headers } = problem;
   if (status === 500) return htmlPage(status, 'Server Error (500)');
-  return { status, body: JSON.stringify({ detail: (detail as Detail)['non_field_errors'] ?? detail }), headers };
+  return {
+    status,
+    body: JSON.stringify({ detail: (detail as Detail)['non_field_errors'] ?? detail }),
+    headers,
+  };
 }
 
 /** A page as a proxy or a framework sends it. Observed: for unknown addresses and for 500. */
@@ -69,7 +74,9 @@ export function refuseUnknown(message = 'Not found.'): Problem {
 }
 
 /** 403: the token is good, but its role or organization may not do this. */
-export function refuseRole(message = 'You do not have permission to perform this action.'): Problem {
+export function refuseRole(
+  message = 'You do not have permission to perform this action.',
+): Problem {
   return refuse(403, message, 'permission_denied');
 }
 

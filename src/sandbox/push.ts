@@ -63,7 +63,8 @@ export class PushChannel {
     const line = { id: this.#lastId + 1, ...publication };
     this.#options.keep(line);
     for (const connection of this.#connections) {
-      if (line.topics.includes(connection.asked.topic)) write(connection, eventText(line, connection.asked));
+      if (line.topics.includes(connection.asked.topic))
+        write(connection, eventText(line, connection.asked));
     }
     return line.id;
   };
@@ -91,7 +92,8 @@ export class PushChannel {
     const { incoming } = exchange;
     const { fleet, tokens } = this.#options;
     const topic = topicOfPath((incoming.url ?? '').split('?', 1)[0] ?? '');
-    if (topic === undefined) throw refuseUnknown('Not found. Subscribe at /subscribe/<encoded topic>/.');
+    if (topic === undefined)
+      throw refuseUnknown('Not found. Subscribe at /subscribe/<encoded topic>/.');
     checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES, fleet.isObserved);
     const viewer = await tokens.check(incoming.headers.authorization);
     if (incoming.method !== 'GET') throw refuseMethod(incoming.method ?? '', 'GET');
@@ -101,7 +103,8 @@ export class PushChannel {
     if (viewer.role === 'renter') throw refuseRole();
     const roles = viewer.affiliations[organization];
     if (roles !== undefined && !roles.includes(asked.role)) throw refuseRole();
-    if (viewer.organization !== undefined && viewer.organization !== organization) throw refuseRole();
+    if (viewer.organization !== undefined && viewer.organization !== organization)
+      throw refuseRole();
     if (exchange.cut) sendAnswer(exchange, { status: 0 });
     else if (!exchange.outgoing.destroyed) this.#open(exchange, asked, viewer);
   }
@@ -127,7 +130,12 @@ export class PushChannel {
   /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
   #missedEvents(asked: Topic, lastEventId: string | string[] | undefined): string {
     const { faults, replay, log } = this.#options;
-    if (faults.has('noreplay') || typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
+    if (
+      faults.has('noreplay') ||
+      typeof lastEventId !== 'string' ||
+      !/^\d{1,15}$/.test(lastEventId)
+    )
+      return '';
     const oldest = this.#lastId - Math.min(replay, log.length);
     const seen = faults.has('resend') ? oldest : Number(lastEventId);
     if (seen >= this.#lastId || seen < oldest) return '';
@@ -197,7 +205,10 @@ function topicOfPath(rawPath: string): string | undefined {
 
 /** Each byte but letters, digits and `_ . - ~` as `%` and two upper-case digits. */
 function encodeTopic(topic: string): string {
-  return encodeURIComponent(topic).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(topic).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /** A topic below `admin`, and the role that it was asked for as. */
@@ -217,9 +228,14 @@ function roleOfTopic(topic: string): Topic {
 function organizationOfTopic(fleet: ServedFleet, topic: string): string | undefined {
   const [, parent = ''] = /^\/([^/]+)\/\*\/admin\/bicycles\/\*$/.exec(topic) ?? [];
   if (hasOrganization(fleet, parent)) return parent;
-  const [, organization = '', kind = '', rest = ''] = /^\/([^/]+)\/admin\/(bicycles|alerts)\/(.+)$/.exec(topic) ?? [];
-  if (!hasOrganization(fleet, organization) || (fleet.isObserved && kind === 'alerts')) return undefined;
+  const [, organization = '', kind = '', rest = ''] =
+    /^\/([^/]+)\/admin\/(bicycles|alerts)\/(.+)$/.exec(topic) ?? [];
+  if (!hasOrganization(fleet, organization) || (fleet.isObserved && kind === 'alerts'))
+    return undefined;
   if (rest === '*') return organization;
-  const row = kind === 'bicycles' && rest.endsWith('/') ? fleet.bicyclesByUuid.get(rest.slice(0, -1)) : undefined;
+  const row =
+    kind === 'bicycles' && rest.endsWith('/')
+      ? fleet.bicyclesByUuid.get(rest.slice(0, -1))
+      : undefined;
   return row?.organization === organization ? organization : undefined;
 }

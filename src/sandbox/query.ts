@@ -15,7 +15,8 @@ export function lastOf(query: URLSearchParams, name: string): string | undefined
 /** A uuid in lower case, or undefined when the parameter is absent. Throws a 400 Problem when it is malformed. */
 export function readUuid(query: URLSearchParams, name: string): string | undefined {
   const text = lastOf(query, name)?.toLowerCase();
-  if (text !== undefined && !UUID.test(text)) throw refuseField(name, 'Enter a valid UUID.', 'invalid');
+  if (text !== undefined && !UUID.test(text))
+    throw refuseField(name, 'Enter a valid UUID.', 'invalid');
   return text;
 }
 
@@ -42,7 +43,15 @@ export function readBox(query: URLSearchParams, isObserved: boolean): ServedBox 
 }
 
 /** Observed: what the service fails at. */
-const BROKEN_ORDERINGS = ['bleid', 'device_type', 'query', 'bbox', 'zone', 'has_lock', 'created_after'];
+const BROKEN_ORDERINGS = [
+  'bleid',
+  'device_type',
+  'query',
+  'bbox',
+  'zone',
+  'has_lock',
+  'created_after',
+];
 
 /** "Sort field; a leading - means descending." Observed: several with commas. Throws a 400 Problem when there is no such field. */
 export function readOrderings(
@@ -61,7 +70,11 @@ export function readOrderings(
 }
 
 /** The values of a parameter that may be repeated, none meaning all. Throws a 400 Problem for an unknown value. */
-export function readChoices(query: URLSearchParams, name: string, choices: readonly string[]): string[] {
+export function readChoices(
+  query: URLSearchParams,
+  name: string,
+  choices: readonly string[],
+): string[] {
   const values = query.getAll(name);
   const unknown = values.find((value) => !choices.includes(value));
   if (unknown !== undefined) throw refuseChoice(name, unknown);
@@ -77,5 +90,9 @@ export function readQueryWords(query: URLSearchParams, name: string): string[] {
 }
 
 function refuseChoice(name: string, value: string): Problem {
-  return refuseField(name, `Select a valid choice. ${value} is not one of the available choices.`, 'invalid_choice');
+  return refuseField(
+    name,
+    `Select a valid choice. ${value} is not one of the available choices.`,
+    'invalid_choice',
+  );
 }

@@ -30,7 +30,10 @@ export function pick<Item>(random: Random, items: readonly Item[]): Item {
 }
 
 /** One of the items, each as likely as its weight says. */
-export function pickWeighted<Item>(random: Random, items: readonly [[Item, number], ...[Item, number][]]): Item {
+export function pickWeighted<Item>(
+  random: Random,
+  items: readonly [[Item, number], ...[Item, number][]],
+): Item {
   let rest = random() * items.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [item, weight] of items) {
     rest -= weight;
@@ -58,7 +61,11 @@ export function randomUuid(random: Random): string {
 }
 
 /** The first row that fits, looking from a random place on and around. */
-export function findFrom<Row>(rows: readonly Row[], random: Random, fits: (row: Row) => boolean): Row | undefined {
+export function findFrom<Row>(
+  rows: readonly Row[],
+  random: Random,
+  fits: (row: Row) => boolean,
+): Row | undefined {
   const start = Math.floor(random() * rows.length);
   for (let step = 0; step < rows.length; step += 1) {
     const row = rows[(start + step) % rows.length];

@@ -38,9 +38,11 @@ export function createPlayback(fleet: ServedFleet, recordedAt: string) {
     /** Changes a bicycle, its links led here; nothing happens where it is not there. */
     playChanges(uuid: string, changes: Partial<Bicycle>): void {
       const row = fleet.bicyclesByUuid.get(uuid);
-      if (row !== undefined) changeBicycle(fleet, row, leadHere(changes, recordedAt, fleet.baseUrl));
+      if (row !== undefined)
+        changeBicycle(fleet, row, leadHere(changes, recordedAt, fleet.baseUrl));
     },
-    playArrival: (arrival: RecordedBicycle) => changeBicycle(fleet, addRecordedBicycle(fleet, arrival, recordedAt), {}),
+    playArrival: (arrival: RecordedBicycle) =>
+      changeBicycle(fleet, addRecordedBicycle(fleet, arrival, recordedAt), {}),
     /** Takes a bicycle out of the lists. */
     playDeparture(uuid: string): void {
       const row = fleet.bicyclesByUuid.get(uuid);
@@ -80,7 +82,9 @@ function addRecordedBicycle(
     modified,
     ...(fleet.isObserved ? { concurrency_version: moment } : {}),
   } as ServedBicycle;
-  const known = hasOrganization(fleet, organization) ? organization : (fleet.organizations[0]?.uuid ?? '');
+  const known = hasOrganization(fleet, organization)
+    ? organization
+    : (fleet.organizations[0]?.uuid ?? '');
   const row = makeRow(body, { index: nextIndex(fleet), organization: known, moment });
   const before = fleet.bicyclesByUuid.get(body.uuid);
   if (before !== undefined) removeBicycle(fleet, before);

@@ -18,7 +18,14 @@ import {
 } from './fleet.js';
 import { numberFrom, wrapLongitude } from './geometry.js';
 import type { City } from './names.js';
-import { CITIES, DESCRIPTIONS, GIVEN_NAMES, MODEL_NAMES, ORGANIZATION_NAMES, UNUSUAL_NAMES } from './names.js';
+import {
+  CITIES,
+  DESCRIPTIONS,
+  GIVEN_NAMES,
+  MODEL_NAMES,
+  ORGANIZATION_NAMES,
+  UNUSUAL_NAMES,
+} from './names.js';
 import {
   createRandom,
   findFrom,
@@ -75,7 +82,10 @@ export const ALERT_ROLES: readonly string[][] = [
 ];
 
 /** Makes the fleet. Times lie before `now()` (milliseconds since the epoch) by amounts that follow from the seed. */
-export function seedFleet({ seed, bicycles }: { seed: number; bicycles: number }, service: FleetService): ServedFleet {
+export function seedFleet(
+  { seed, bicycles }: { seed: number; bicycles: number },
+  service: FleetService,
+): ServedFleet {
   const random = createRandom(seed);
   const organizations: Organization[] = [];
   for (const name of ORGANIZATION_NAMES)
@@ -105,7 +115,8 @@ export function seedFleet({ seed, bicycles }: { seed: number; bicycles: number }
   }
   if (bicycles > 0) {
     const alerts = Math.min(Math.max(LEAST_ALERTS, Math.round(bicycles * 0.2)), MOST_ALERTS);
-    for (let index = 0; index < alerts; index += 1) fleet.alerts.push(seedAlert(random, fleet, index, start));
+    for (let index = 0; index < alerts; index += 1)
+      fleet.alerts.push(seedAlert(random, fleet, index, start));
   }
   return fleet;
 }
@@ -135,9 +146,13 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
   const deviceType = random() < 0.6 ? 'lock' : 'tracker';
   const createdAt = start - randomInteger(random, 2 * DAY_MICROSECONDS, 700 * DAY_MICROSECONDS);
   const modifiedAt = start - randomInteger(random, 1, 2 * DAY_MICROSECONDS - 1);
-  const silentFor = state === 'lost' ? randomInteger(random, DAY_MICROSECONDS, 30 * DAY_MICROSECONDS) : 0;
+  const silentFor =
+    state === 'lost' ? randomInteger(random, DAY_MICROSECONDS, 30 * DAY_MICROSECONDS) : 0;
   const seenAt =
-    start - silentFor - Math.floor(random() ** 3 * 600) * MINUTE_MICROSECONDS - randomInteger(random, 0, 59e6);
+    start -
+    silentFor -
+    Math.floor(random() ** 3 * 600) * MINUTE_MICROSECONDS -
+    randomInteger(random, 0, 59e6);
   // Some have never sent a position: lost ones often, others rarely; number 10 always.
   const hasPosition = random() >= (state === 'lost' ? 0.4 : 0.03) && index !== 10;
   const hasCharge = random() >= 0.04 && index !== 11;
@@ -148,7 +163,11 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     latitude: round(randomAround(random, city.latitude, CITY_RADIUS_DEGREES), 6),
     longitude: round(
       wrapLongitude(
-        randomAround(random, city.longitude, CITY_RADIUS_DEGREES / Math.cos((city.latitude * Math.PI) / 180)),
+        randomAround(
+          random,
+          city.longitude,
+          CITY_RADIUS_DEGREES / Math.cos((city.latitude * Math.PI) / 180),
+        ),
       ),
       6,
     ),
@@ -167,17 +186,25 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     modified: timeText(fleet, modifiedAt),
   };
   if (!hasPosition) {
-    Object.assign(body, { latitude: null, longitude: null, latest_gps_accuracy: null, latest_gps_timestamp: null });
+    Object.assign(body, {
+      latitude: null,
+      longitude: null,
+      latest_gps_accuracy: null,
+      latest_gps_timestamp: null,
+    });
   }
   if (!hasCharge) body.state_of_charge = null;
   // "decimal number" may come as text too: one in fifty does here.
   else if (index % 50 === 17) body.state_of_charge = Number(body.state_of_charge).toFixed(2);
-  const rider = state === 'rented' || state === 'reserved' ? riderOf(random, fleet, index) : undefined;
+  const rider =
+    state === 'rented' || state === 'reserved' ? riderOf(random, fleet, index) : undefined;
   const organization = fleet.organizations[owner]?.uuid ?? '';
   return makeRow(body, { index, organization, moment: modifiedAt, rider });
 }
 
-const [MAIN_CITIES, SECOND_CITIES] = [0, 1].map((owner) => CITIES.filter(({ organization }) => organization === owner));
+const [MAIN_CITIES, SECOND_CITIES] = [0, 1].map((owner) =>
+  CITIES.filter(({ organization }) => organization === owner),
+);
 
 /** The first rented bicycle and the first reserved one are the default renter's (see `token`). */
 function riderOf(random: Random, fleet: ServedFleet, index: number): string {
@@ -204,7 +231,11 @@ const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
 };
 
 /** A bicycle that an alert of this type may be about: one that fits, if there is any. */
-export function findFitting(fleet: ServedFleet, random: Random, alertType: string): BicycleRow | undefined {
+export function findFitting(
+  fleet: ServedFleet,
+  random: Random,
+  alertType: string,
+): BicycleRow | undefined {
   const fits = FITTING[alertType];
   const fitting = fits && findFrom(fleet.bicycles, random, fits);
   return fitting ?? findFrom(fleet.bicycles, random, () => true);
@@ -215,12 +246,16 @@ const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
 
 function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {
   const isInTurn = index < LEAST_ALERTS;
-  const alertType = (isInTurn ? ALERT_TYPES[index % ALERT_TYPES.length] : pick(random, ALERT_TYPES)) ?? '';
-  const state = isInTurn ? ALERT_STATES[Math.floor(index / ALERT_TYPES.length)] : pick(random, ALERT_STATES);
+  const alertType =
+    (isInTurn ? ALERT_TYPES[index % ALERT_TYPES.length] : pick(random, ALERT_TYPES)) ?? '';
+  const state = isInTurn
+    ? ALERT_STATES[Math.floor(index / ALERT_TYPES.length)]
+    : pick(random, ALERT_STATES);
   const row = findFitting(fleet, random, alertType);
   if (row === undefined) throw new Error('an alert needs a bicycle');
   const createdAt = start - randomInteger(random, DAY_MICROSECONDS, 60 * DAY_MICROSECONDS);
-  const modifiedAt = state === 'new' ? createdAt : start - randomInteger(random, 1, DAY_MICROSECONDS);
+  const modifiedAt =
+    state === 'new' ? createdAt : start - randomInteger(random, 1, DAY_MICROSECONDS);
   const input = {
     uuid: randomUuid(random),
     alert_type: alertType,

@@ -11,7 +11,12 @@ import type { Viewer } from './token.js';
 /** What `ordering` takes from alerts as interface.md says: roles and extra are no values that one could sort by. */
 const SORTED_ALERT_FIELDS = ALERT_FIELDS.filter((field) => field !== 'roles' && field !== 'extra');
 
-const NUMBER_FIELDS: readonly string[] = ['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge'];
+const NUMBER_FIELDS: readonly string[] = [
+  'latitude',
+  'longitude',
+  'latest_gps_accuracy',
+  'state_of_charge',
+];
 
 /** Observed: what comes first when nobody asks for an order. */
 const NEWEST_FIRST = [{ name: 'created', descending: true }];
@@ -38,13 +43,18 @@ export function selectBicycles(
   const box = readBox(query, fleet.isObserved);
   const orderings = orderingsOf(fleet, query, BICYCLE_FIELDS, BICYCLE_ORDERINGS);
   // Assumed: an organization that the viewer may not see, or that is not there, has no bicycles.
-  const isForeign = viewer.organization !== undefined && wanted !== undefined && wanted !== viewer.organization;
+  const isForeign =
+    viewer.organization !== undefined && wanted !== undefined && wanted !== viewer.organization;
   if (isForeign || zone === 'unknown') return [];
   const organization = wanted ?? zone?.organization ?? viewer.organization;
   const boxes = [zone?.box, box].filter((each) => each !== undefined);
   const further = fleet.isObserved ? readFurtherFilters(query) : () => true;
   return select({
-    orderings: orderings.map(({ name, descending }) => ({ name, descending, sortValue: bicycleValue(name) })),
+    orderings: orderings.map(({ name, descending }) => ({
+      name,
+      descending,
+      sortValue: bicycleValue(name),
+    })),
     accepts: (row) =>
       (organization === undefined || row.organization === organization) &&
       boxes.every((each) => isInside(each, row.body.latitude, row.body.longitude)) &&
@@ -65,7 +75,8 @@ export function isVisible(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): 
 /** Observed: "operators see all of their organization; mechanics and renters the available ones and their own". */
 function seesAll(fleet: ServedFleet, viewer: Viewer, organization: string): boolean {
   const roles = viewer.affiliations[organization] ?? Object.values(viewer.affiliations).flat();
-  const isMechanic = fleet.isObserved && roles.includes('mechanic') && !SEE_ALL.some((role) => roles.includes(role));
+  const isMechanic =
+    fleet.isObserved && roles.includes('mechanic') && !SEE_ALL.some((role) => roles.includes(role));
   return viewer.role !== 'renter' && !isMechanic;
 }
 
@@ -96,13 +107,23 @@ function readFurtherFilters(query: URLSearchParams): (row: BicycleRow) => boolea
   return ({ body }) =>
     (states.length === 0 || states.includes(body.state)) &&
     body.name.toLowerCase().includes(part) &&
-    [body.name, body.serial_number, body.bleid].some((value) => withoutAccents(value ?? '').includes(text));
+    [body.name, body.serial_number, body.bleid].some((value) =>
+      withoutAccents(value ?? '').includes(text),
+    );
 }
 
 /** The same name always means the same filters: all that is asked but for the page. */
 function nameOf(query: URLSearchParams, viewer: Viewer): string {
-  const asked = [...query].filter(([name]) => name !== 'page' && name !== 'page_size' && name !== 'fields');
-  return JSON.stringify([viewer.role, viewer.organization, viewer.subject, viewer.affiliations, asked]);
+  const asked = [...query].filter(
+    ([name]) => name !== 'page' && name !== 'page_size' && name !== 'fields',
+  );
+  return JSON.stringify([
+    viewer.role,
+    viewer.organization,
+    viewer.subject,
+    viewer.affiliations,
+    asked,
+  ]);
 }
 
 function bicycleValue(field: string): Ordering<BicycleRow>['sortValue'] {
@@ -132,7 +153,11 @@ export function selectAlerts(
   const types = readChoices(query, 'alert_type', ALERT_TYPES);
   const orderings = orderingsOf(fleet, query, SORTED_ALERT_FIELDS, ALERT_ORDERINGS);
   return select({
-    orderings: orderings.map(({ name, descending }) => ({ name, descending, sortValue: alertValue(name) })),
+    orderings: orderings.map(({ name, descending }) => ({
+      name,
+      descending,
+      sortValue: alertValue(name),
+    })),
     accepts: (row) =>
       isAlertVisible(row, viewer) &&
       (organization === undefined || row.organization === organization) &&

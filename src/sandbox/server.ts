@@ -71,13 +71,20 @@ export function serve(server: Server, options: ServerOptions): void {
     const exchange = openExchange(options, incoming, outgoing);
     const refusal = refusalOf(incoming.headers, incoming.socket.localPort ?? 0);
     if (refusal !== undefined) return sendAnswer(exchange, answerOf(refusal));
-    const target: FaultTarget = { server: options.name, method: exchange.record.method, path: exchange.record.url };
+    const target: FaultTarget = {
+      server: options.name,
+      method: exchange.record.method,
+      path: exchange.record.url,
+    };
     const latencyMs = options.faults.latencyMs(target);
     const perform = () => {
       const status = options.faults.errorStatus(target);
       exchange.cut = status === undefined && options.faults.cuts(target);
       if (status === undefined) return options.handle(exchange);
-      const problem = status === 429 ? refuseThrottled(1) : refuse(status, `Fault on request: ${status}.`, 'fault');
+      const problem =
+        status === 429
+          ? refuseThrottled(1)
+          : refuse(status, `Fault on request: ${status}.`, 'fault');
       sendAnswer(exchange, answerOf(problem));
     };
     if (latencyMs <= 0) return perform();
@@ -92,7 +99,11 @@ export function serve(server: Server, options: ServerOptions): void {
   });
 }
 
-function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
+function openExchange(
+  options: ServerOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Exchange {
   const trace = traceHeaders(options);
   for (const [header, value] of Object.entries(trace)) outgoing.setHeader(header, value);
   outgoing.sendDate = !options.faults.has('nodate');

@@ -18,7 +18,8 @@ export function createSteering(
     bicycle: (uuid: string) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
     /** Copies of all bicycles, or those of one organization, in the order of an unordered list. */
     bicycles(organization?: string): ServedBicycle[] {
-      const isWanted = (row: BicycleRow) => organization === undefined || row.organization === organization;
+      const isWanted = (row: BicycleRow) =>
+        organization === undefined || row.organization === organization;
       return copiesInListOrder(fleet, fleet.bicycles.filter(isWanted));
     },
     /** A copy of an alert as it is served now. */
@@ -68,7 +69,11 @@ function copiesInListOrder<Body extends { created?: string | null }>(
   const created = ({ body }: { body: Body }) => body.created ?? '';
   if (fleet.isObserved) {
     inOrder.sort((left, right) =>
-      created(left) === created(right) ? right.index - left.index : created(left) < created(right) ? 1 : -1,
+      created(left) === created(right)
+        ? right.index - left.index
+        : created(left) < created(right)
+          ? 1
+          : -1,
     );
   }
   return inOrder.map(({ body }) => structuredClone(body));

@@ -62,7 +62,9 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
     const lifetimeMs = Math.min((token.expiresInSeconds ?? LIFETIME_SECONDS) * 1000, limitMs);
     const now = fleet.now();
     const { organizations, users, isObserved } = fleet;
-    const own = organizations.filter(({ uuid }) => organization === undefined || uuid === organization);
+    const own = organizations.filter(
+      ({ uuid }) => organization === undefined || uuid === organization,
+    );
     const affs = Object.fromEntries(own.map(({ uuid }) => [uuid, roles]));
     issued += 1;
     return new SignJWT({ role, organization, affs: isObserved ? affs : undefined })
@@ -89,7 +91,8 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
       return claims;
     } catch (thrown) {
       if (thrown instanceof errors.JWTExpired) throw refuseExpired();
-      if (thrown instanceof errors.JOSEError) throw refuseToken('Invalid token.', 'authentication_failed');
+      if (thrown instanceof errors.JOSEError)
+        throw refuseToken('Invalid token.', 'authentication_failed');
       throw thrown;
     }
   }
@@ -102,7 +105,10 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
     // Section 5: "the scheme word JWT followed by a space and the token".
     const token = /^JWT (\S+)$/.exec(authorization)?.[1];
     if (token === undefined) {
-      throw refuseToken('The Authorization header must be "JWT <ACCESS_TOKEN>".', 'authentication_failed');
+      throw refuseToken(
+        'The Authorization header must be "JWT <ACCESS_TOKEN>".',
+        'authentication_failed',
+      );
     }
     const viewer = await read(token);
     if (fleet.now() >= endOf(viewer)) throw refuseExpired();
@@ -113,18 +119,28 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
   function endOf(viewer: Viewer): number {
     const limitMs = faults.durationMs('expire');
     // iat is cut to whole seconds, so a second is added: no token dies before its time.
-    return limitMs === undefined ? viewer.expiresAt : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);
+    return limitMs === undefined
+      ? viewer.expiresAt
+      : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);
   }
 
   return { sign, check, endOf };
 }
 
 /** What our own tokens say beside what every token does. */
-type Claims = JWTPayload & Pick<Viewer, 'role' | 'organization'> & { affs?: Viewer['affiliations'] };
+type Claims = JWTPayload &
+  Pick<Viewer, 'role' | 'organization'> & { affs?: Viewer['affiliations'] };
 
 /** Whom one of our own tokens names. */
 function viewerOf({ sub = '', iat = 0, exp = 0, role, organization, affs = {} }: Claims): Viewer {
-  return { role, subject: sub, organization, affiliations: affs, issuedAt: iat * 1000, expiresAt: exp * 1000 };
+  return {
+    role,
+    subject: sub,
+    organization,
+    affiliations: affs,
+    issuedAt: iat * 1000,
+    expiresAt: exp * 1000,
+  };
 }
 
 export type TokenService = ReturnType<typeof createTokens>;

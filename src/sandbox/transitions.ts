@@ -6,7 +6,12 @@ export type SandboxState = (typeof BICYCLE_STATES)[number];
 
 export type ServedTransition = (typeof TRANSITIONS)[number];
 
-const ANY_TO_MAINTENANCE: readonly SandboxState[] = ['available', 'lost', 'in_maintenance', 'unrecoverable'];
+const ANY_TO_MAINTENANCE: readonly SandboxState[] = [
+  'available',
+  'lost',
+  'in_maintenance',
+  'unrecoverable',
+];
 
 export interface TransitionRule {
   from: readonly SandboxState[];
@@ -55,7 +60,9 @@ export function allowsTransition(state: string, transition: ServedTransition): b
 
 /** The transitions that may start in a state, those left out that run by themselves. */
 export function availableTransitions(state: string): ServedTransition[] {
-  return NAMES.filter((name) => TRANSITION_TABLE[name].by !== 'service' && allowsTransition(state, name));
+  return NAMES.filter(
+    (name) => TRANSITION_TABLE[name].by !== 'service' && allowsTransition(state, name),
+  );
 }
 
 /** The transition that usually leads into a state, for the history of a bicycle that began in it. */

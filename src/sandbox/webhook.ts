@@ -22,7 +22,9 @@ export function parseWebhookUrl(text: string): URL {
   if (url === undefined || url.protocol !== 'http:')
     throw new Error(`the webhook needs an http address, not "${text}"`);
   if (!LOOPBACK_NAMES.includes(url.hostname)) {
-    throw new Error(`the webhook stays on this machine: 127.0.0.1, localhost or [::1], not "${url.hostname}"`);
+    throw new Error(
+      `the webhook stays on this machine: 127.0.0.1, localhost or [::1], not "${url.hostname}"`,
+    );
   }
   return url;
 }

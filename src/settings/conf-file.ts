@@ -16,13 +16,22 @@ export async function writeWithConf(target: string, make: () => object): Promise
   const draft = join(folder, name);
   // Also those of runs that were killed, under the names that conf gives them while it writes.
   const removeDrafts = () => {
-    for (const found of readdirSync(folder)) if (found.startsWith(name)) rmSync(join(folder, found), { force: true });
+    for (const found of readdirSync(folder))
+      if (found.startsWith(name)) rmSync(join(folder, found), { force: true });
   };
   try {
     removeDrafts();
-    const options = { cwd: folder, configName: name, fileExtension: '', configFileMode: OWN_FILE_MODE };
-    new Conf({ ...options, accessPropertiesByDotNotation: false, serialize: () => text }).store = { ...content };
-    if (statSync(draft).size !== Buffer.byteLength(text)) throw new Error('no space left on the device');
+    const options = {
+      cwd: folder,
+      configName: name,
+      fileExtension: '',
+      configFileMode: OWN_FILE_MODE,
+    };
+    new Conf({ ...options, accessPropertiesByDotNotation: false, serialize: () => text }).store = {
+      ...content,
+    };
+    if (statSync(draft).size !== Buffer.byteLength(text))
+      throw new Error('no space left on the device');
     moveFile(draft, target);
   } finally {
     removeDrafts();
@@ -33,11 +42,16 @@ export async function writeWithConf(target: string, make: () => object): Promise
 async function loadConf() {
   const before = new Set(signalListeners().map(([, listener]) => listener));
   const library = await import('conf');
-  for (const [signal, listener] of signalListeners()) if (!before.has(listener)) process.off(signal, listener);
+  for (const [signal, listener] of signalListeners())
+    if (!before.has(listener)) process.off(signal, listener);
   return library;
 }
 
 function signalListeners() {
-  const signals = process.eventNames().filter((name) => String(name).startsWith('SIG')) as NodeJS.Signals[];
-  return signals.flatMap((signal) => process.listeners(signal).map((listener) => [signal, listener] as const));
+  const signals = process
+    .eventNames()
+    .filter((name) => String(name).startsWith('SIG')) as NodeJS.Signals[];
+  return signals.flatMap((signal) =>
+    process.listeners(signal).map((listener) => [signal, listener] as const),
+  );
 }

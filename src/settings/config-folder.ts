@@ -20,8 +20,13 @@ export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
   const { FLEET_CONFIG_DIR: chosen, HOME: home } = env;
   const folder = chosen === undefined ? folderOfPlatform(env, 'config') : absolute(chosen);
   if (folder !== undefined)
-    return { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
-  const [variable, path] = chosen === undefined ? ['HOME', home ?? ''] : ['FLEET_CONFIG_DIR', chosen];
+    return {
+      folder,
+      configPath: join(folder, 'config.json'),
+      credentialsPath: join(folder, 'credentials.json'),
+    };
+  const [variable, path] =
+    chosen === undefined ? ['HOME', home ?? ''] : ['FLEET_CONFIG_DIR', chosen];
   throw configError(
     `there is no folder for the settings: ${variable} is "${path}", which is not an absolute path`,
     'set HOME or FLEET_CONFIG_DIR to an absolute path',
@@ -34,21 +39,30 @@ export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
  */
 export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
   const { XDG_STATE_HOME: state, FLEET_CONFIG_DIR: chosen } = env;
-  if (absolute(state) === undefined && chosen !== undefined) return below(absolute(chosen), 'state');
+  if (absolute(state) === undefined && chosen !== undefined)
+    return below(absolute(chosen), 'state');
   return below(absolute(state), 'fleet') ?? folderOfPlatform(env, 'state');
 }
 
 /** The names that each platform has for these folders: the variable of Windows, its folders, and those below HOME elsewhere. */
 const PLATFORM = {
   config: { windows: ['APPDATA', 'Roaming', 'Config'], mac: 'Preferences', linux: '.config' },
-  state: { windows: ['LOCALAPPDATA', 'Local', 'State'], mac: 'Application Support', linux: '.local/state' },
+  state: {
+    windows: ['LOCALAPPDATA', 'Local', 'State'],
+    mac: 'Application Support',
+    linux: '.local/state',
+  },
 } as const;
 
 function folderOfPlatform(env: NodeJS.ProcessEnv, what: keyof typeof PLATFORM): string | undefined {
   const { windows, mac, linux } = PLATFORM[what];
   if (process.platform === 'win32') {
     const [variable, data, name] = windows;
-    return below(absolute(env[variable]) ?? below(absolute(env['USERPROFILE']), 'AppData', data), 'fleet', name);
+    return below(
+      absolute(env[variable]) ?? below(absolute(env['USERPROFILE']), 'AppData', data),
+      'fleet',
+      name,
+    );
   }
   const home = homeOfUser(env);
   if (process.platform === 'darwin') return below(home, 'Library', mac, 'fleet');

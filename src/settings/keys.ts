@@ -7,7 +7,9 @@ import { looksLikeToken } from '../system/secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
 
 /** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */
-export type SettingFlags = { [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string } & {
+export type SettingFlags = {
+  [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string;
+} & {
   /** Seconds, and tries. */
   [Flag in 'timeout' | 'retries']?: number | string;
 };
@@ -31,7 +33,11 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
 }
 
 /** What several keys hold. */
-type Kind<T, Fallback> = { parse: SettingKey<T>['parse']; store?: SettingKey<T>['store']; fallback?: Fallback };
+type Kind<T, Fallback> = {
+  parse: SettingKey<T>['parse'];
+  store?: SettingKey<T>['store'];
+  fallback?: Fallback;
+};
 
 function key<T, Fallback extends T | undefined = undefined>(
   { parse, store = String, fallback }: Kind<T, Fallback>,
@@ -53,7 +59,11 @@ const PASTED = {
 };
 
 /** A parser that says why there is no value, and quotes what was written. */
-function checked<T>(parse: (text: string) => T | undefined, what: string, hint: string): (text: string) => Parsed<T> {
+function checked<T>(
+  parse: (text: string) => T | undefined,
+  what: string,
+  hint: string,
+): (text: string) => Parsed<T> {
   return (text) => {
     const value = parse(text);
     return value === undefined ? { reason: `"${text}" ${what}`, hint } : { value };
@@ -72,9 +82,11 @@ export function parseAddress(text: string): Parsed<URL> {
   const trimmed = text.trim();
   // A user name with a password is a secret, and so may be what stands behind a question mark.
   if (/@/.test(trimmed)) return { reason: 'an address must not contain a user name or password' };
-  if (/[?#]/.test(trimmed)) return { reason: 'an address must end before the query (?) and the fragment (#)' };
+  if (/[?#]/.test(trimmed))
+    return { reason: 'an address must end before the query (?) and the fragment (#)' };
   // new URL() would leave white space and control characters out without a word.
-  if (/[\s\x00-\x1f\x7f]/.test(trimmed)) return { reason: 'an address must not contain white space' };
+  if (/[\s\x00-\x1f\x7f]/.test(trimmed))
+    return { reason: 'an address must not contain white space' };
   if (/^https?:\/\//i.test(trimmed) && URL.canParse(trimmed)) return { value: new URL(trimmed) };
   const guess = `${/^(localhost|127\.|\[::1\])/i.test(trimmed) ? 'http' : 'https'}://${trimmed}`;
   const isHostAlone = /^[\w.-]+(:\d+)?(\/.*)?$/.test(trimmed) && URL.canParse(guess);
@@ -131,7 +143,10 @@ const FORMAT: Kind<Format, Format> = {
   parse(text) {
     const format = FORMATS.find((known) => known === text.toLowerCase());
     return format === undefined
-      ? { reason: `"${text}" is not a format`, hint: unknownWord('format', text.toLowerCase(), FORMATS).hint ?? '' }
+      ? {
+          reason: `"${text}" is not a format`,
+          hint: unknownWord('format', text.toLowerCase(), FORMATS).hint ?? '',
+        }
       : { value: format };
   },
 };
@@ -164,11 +179,19 @@ const COMMAND: Kind<string, undefined> = {
   parse: checked(matching(/^[^\0]+$/), 'is not a command', 'write a command that prints a token'),
 };
 
-const MIRROR: Kind<MirrorAddress, undefined> = { parse: (text) => parseMirrorAddress(text), store: showMirrorAddress };
+const MIRROR: Kind<MirrorAddress, undefined> = {
+  parse: (text) => parseMirrorAddress(text),
+  store: showMirrorAddress,
+};
 
 /** Every key by its name, in the order in which they are listed: what it holds, its flag, its variable, what it is. */
 export const KEYS = {
-  base_url: key(ADDRESS, 'baseUrl', 'FLEET_BASE_URL', 'address of the service, prefix such as /api included'),
+  base_url: key(
+    ADDRESS,
+    'baseUrl',
+    'FLEET_BASE_URL',
+    'address of the service, prefix such as /api included',
+  ),
   sse_url: key(ADDRESS, 'sseUrl', 'FLEET_SSE_URL', 'address of the push channel, for fleet watch'),
   organization: key(
     ORGANIZATION,
@@ -180,7 +203,12 @@ export const KEYS = {
   output: key(FORMAT, 'output', 'FLEET_OUTPUT', 'output format'),
   timeout: key(SECONDS, 'timeout', undefined, 'seconds without data before a request fails'),
   retries: key(RETRIES, 'retries', undefined, 'retries of a safe request'),
-  token_command: key(COMMAND, undefined, 'FLEET_TOKEN_COMMAND', 'shell command that prints an access token'),
+  token_command: key(
+    COMMAND,
+    undefined,
+    'FLEET_TOKEN_COMMAND',
+    'shell command that prints an access token',
+  ),
   allow_http: key(BOOLEAN, undefined, undefined, 'allow plain http beyond this machine'),
   protected: key(BOOLEAN, undefined, undefined, 'ask before every change, or require --yes'),
   mirror: key(MIRROR, undefined, undefined, 'database of the mirror: sqlite:PATH or postgres://…'),

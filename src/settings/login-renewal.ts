@@ -4,7 +4,12 @@ import { postForToken } from '../api/login.js';
 import { FleetError, messageOf } from '../errors.js';
 import { readExpiry, readToken } from './parse-token.js';
 import { renewToken, type StoredToken } from './store.js';
-import { TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace, type TokenReader } from './token-place.js';
+import {
+  TOKEN_LIMIT_BYTES,
+  type TokenInput,
+  type TokenPlace,
+  type TokenReader,
+} from './token-place.js';
 
 /** How long a token is good that had ended by this machine's clock when it came. */
 const LEAST_LIFE_MS = 60_000;
@@ -34,7 +39,8 @@ export function openRenewal(
       const hasEnded = (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= clock.wallMs();
       const message = `the token of profile "${profile}"${hasEnded ? ' has ended and' : ''} could not be renewed: ${messageOf(thrown)}`;
       // A refusal is final; a service that is down comes back.
-      const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
+      const isLasting =
+        thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
       throw new FleetError('auth', message, { hint: refusalHint, isLasting, cause: thrown });
     }
   }
@@ -49,8 +55,14 @@ export function openRenewal(
       // Nothing renews it, so nothing is locked: the folder may be one that cannot be written.
       if (login === undefined) return token;
       // Another run may have renewed it meanwhile.
-      const isDue = (found: StoredToken) => found.token === refused || dueMs(found) <= clock.wallMs();
-      await renewToken(stored, profile, async (found) => (isDue(found) ? renew(found) : undefined), signal);
+      const isDue = (found: StoredToken) =>
+        found.token === refused || dueMs(found) <= clock.wallMs();
+      await renewToken(
+        stored,
+        profile,
+        async (found) => (isDue(found) ? renew(found) : undefined),
+        signal,
+      );
       return (await load()).token;
     },
   };
@@ -66,6 +78,8 @@ function dueMs({ token, login }: StoredToken): number {
 
 /** Throws where a renewal would take a good token away: for one that ends sooner, or for what is none. */
 function refuseWorse(token: string, old: string): void {
-  if (token.length > TOKEN_LIMIT_BYTES) throw new Error('the renewed token is longer than any token');
-  if ((readExpiry(token) ?? 0) < (readExpiry(old) ?? 0)) throw new Error('the renewed token ends before the old one');
+  if (token.length > TOKEN_LIMIT_BYTES)
+    throw new Error('the renewed token is longer than any token');
+  if ((readExpiry(token) ?? 0) < (readExpiry(old) ?? 0))
+    throw new Error('the renewed token ends before the old one');
 }

@@ -17,14 +17,21 @@ export function parseToken(text: string): { value: string } | { reason: string }
   const token = text.trim().replace(/^(?:authorization:\s*)?(?:jwt|bearer|token)\s+(?=\S)/i, '');
   if (token === '') return { reason: 'is empty' };
   if (/[\r\n]/.test(token)) return { reason: 'has more than one line' };
-  if (/^(["']).*\1$/.test(token)) return { reason: 'is in quotes (jq prints without them with -r)' };
+  if (/^(["']).*\1$/.test(token))
+    return { reason: 'is in quotes (jq prints without them with -r)' };
   if (!/^[\x21-\x7e]+$/.test(token))
     return { reason: 'has characters that no token has (white space, or beyond ASCII)' };
   return { value: token };
 }
 
 /** The token in the text, registered as a secret. Throws a FleetError of kind `config` that says what is wrong with it. */
-export function readToken(text: string, what: string, hint: string, secrets: Secrets, failure = configError): string {
+export function readToken(
+  text: string,
+  what: string,
+  hint: string,
+  secrets: Secrets,
+  failure = configError,
+): string {
   const parsed = parseToken(text);
   if ('reason' in parsed) throw failure(`${what} ${parsed.reason}`, hint);
   secrets.add(parsed.value);
@@ -51,7 +58,8 @@ export function affiliationsOf(token: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const [name, roles] of Object.entries(isObject(affiliations) ? affiliations : {})) {
     const organization = wholeUuid(name);
-    if (organization !== undefined) found.set(organization, Array.isArray(roles) ? roles.map(String) : []);
+    if (organization !== undefined)
+      found.set(organization, Array.isArray(roles) ? roles.map(String) : []);
   }
   return found;
 }

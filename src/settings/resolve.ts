@@ -3,7 +3,15 @@
 import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/loopback.js';
-import { isTrue, KEY_NAMES, KEYS, type KeyName, type Parsed, type SettingFlags, type SettingKey } from './keys.js';
+import {
+  isTrue,
+  KEY_NAMES,
+  KEYS,
+  type KeyName,
+  type Parsed,
+  type SettingFlags,
+  type SettingKey,
+} from './keys.js';
 import { DEFAULT_PROFILE, type Stored } from './store.js';
 
 /** One setting, whether it is refused or not. */
@@ -21,7 +29,9 @@ export interface Setting<T = unknown> {
 }
 
 /** The names of the keys as code has them: `baseUrl`. */
-type CodeName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Tail>}` : Name;
+type CodeName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Tail>}`
+  : Name;
 
 type ValueOf<Key> = Key extends SettingKey<infer T, infer Fallback> ? T | Fallback : never;
 
@@ -55,7 +65,10 @@ export function findProfile({ flags, env, stored }: SettingSources): Setting<str
   if (stored.profiles.has(value) || value === DEFAULT_PROFILE) return found;
   return {
     ...found,
-    problem: configError(`there is no profile "${value}" (${source.from})`, hintProfiles(value, stored)),
+    problem: configError(
+      `there is no profile "${value}" (${source.from})`,
+      hintProfiles(value, stored),
+    ),
   };
 }
 
@@ -71,7 +84,9 @@ type Source = Pick<Setting, 'origin' | 'from'> & { text: unknown };
 
 /** The first that gives something; an empty flag is something, an empty variable is not. */
 function firstOf(sources: readonly Source[]): Source | undefined {
-  return sources.find(({ origin, text }) => text !== undefined && text !== null && (text !== '' || origin === 'flag'));
+  return sources.find(
+    ({ origin, text }) => text !== undefined && text !== null && (text !== '' || origin === 'flag'),
+  );
 }
 
 /**
@@ -84,7 +99,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
   const explained = explainSettings(sources);
   const { organization } = explained;
   for (const { problem, key } of Object.values(explained))
-    if (problem !== undefined && key !== 'organization' && !(mayBeNew && key === 'profile')) throw problem;
+    if (problem !== undefined && key !== 'organization' && !(mayBeNew && key === 'profile'))
+      throw problem;
   return {
     ...explained,
     // Refused where it is used: a command whose own flag names another one need not fail for it.
@@ -97,7 +113,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
 
 /** Every setting with its origin. A value that is refused comes with its problem instead of hiding the others. */
 export function explainSettings(sources: SettingSources): Settings {
-  const nameInCode = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  const nameInCode = (name: string) =>
+    name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   const settings = KEY_NAMES.map((name) => [nameInCode(name), explainSetting(name, sources)]);
   return { profile: findProfile(sources), ...Object.fromEntries(settings) };
 }
@@ -128,9 +145,17 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
   }
 }
 
-function parseSource(name: KeyName, { origin, from, text }: Source, stored: Stored, profile: string): unknown {
+function parseSource(
+  name: KeyName,
+  { origin, from, text }: Source,
+  stored: Stored,
+  profile: string,
+): unknown {
   if (typeof text === 'object')
-    throw configError(`${name} of ${from} is neither text nor a number nor true or false`, `fix ${stored.configPath}`);
+    throw configError(
+      `${name} of ${from} is neither text nor a number nor true or false`,
+      `fix ${stored.configPath}`,
+    );
   const parsed: Parsed<unknown> = KEYS[name].parse(String(text));
   if ('value' in parsed) {
     if (parsed.value instanceof URL) refusePlainHttp(parsed.value, from, stored, profile);
@@ -147,8 +172,14 @@ function parseSource(name: KeyName, { origin, from, text }: Source, stored: Stor
  * cli.md section 4: "Plain http is refused beyond loopback unless the profile allows it". `from` is the flag, variable
  * or profile that gave the address.
  */
-export function refusePlainHttp(url: URL, from: string, { profiles }: Stored, profile: string): void {
-  if (url.protocol !== 'http:' || isLoopback(url) || isTrue(profiles.get(profile)?.['allow_http'])) return;
+export function refusePlainHttp(
+  url: URL,
+  from: string,
+  { profiles }: Stored,
+  profile: string,
+): void {
+  if (url.protocol !== 'http:' || isLoopback(url) || isTrue(profiles.get(profile)?.['allow_http']))
+    return;
   throw configError(
     `${from}: plain http to ${url.host} would send the token unencrypted`,
     `use https, or allow it for this profile with: fleet config set allow_http true${profileFlag(profile)}`,

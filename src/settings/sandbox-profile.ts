@@ -9,7 +9,10 @@ import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './stor
 export const SANDBOX_PROFILE = 'sandbox';
 
 /** Whether the profile is the sandbox's own: it has that name, and no address beyond this machine. */
-export function isSandboxProfile(name: string, values: Readonly<Record<string, unknown>> | undefined): boolean {
+export function isSandboxProfile(
+  name: string,
+  values: Readonly<Record<string, unknown>> | undefined,
+): boolean {
   const address = String(values?.['base_url'] ?? 'http://localhost');
   return name === SANDBOX_PROFILE && URL.canParse(address) && isLoopback(new URL(address));
 }
@@ -18,16 +21,26 @@ export function isSandboxProfile(name: string, values: Readonly<Record<string, u
  * Saves the addresses, the organization and the token of a running sandbox. Throws a FleetError of kind `config`, and changes
  * nothing, when a profile of the operator's own has its name.
  */
-export async function saveSandboxProfile(place: SettingsFolder, values: ProfileValues, token: string): Promise<void> {
+export async function saveSandboxProfile(
+  place: SettingsFolder,
+  values: ProfileValues,
+  token: string,
+): Promise<void> {
   const found = (await loadProfiles(place)).get(SANDBOX_PROFILE);
   if (!isSandboxProfile(SANDBOX_PROFILE, found))
-    throw configError(`it holds another service, ${String(found?.['base_url'])}, and is left as it is`);
+    throw configError(
+      `it holds another service, ${String(found?.['base_url'])}, and is left as it is`,
+    );
   await saveProfile(place, SANDBOX_PROFILE, values);
   await saveToken(place, SANDBOX_PROFILE, token);
 }
 
 /** Saves a newer token of a running sandbox, unless the profile holds another address by now. Says whether it was saved. */
-export async function renewSandboxToken(place: SettingsFolder, baseUrl: string, token: string): Promise<boolean> {
+export async function renewSandboxToken(
+  place: SettingsFolder,
+  baseUrl: string,
+  token: string,
+): Promise<boolean> {
   const found = (await loadProfiles(place)).get(SANDBOX_PROFILE);
   if (found?.['base_url'] !== baseUrl) return false;
   await saveToken(place, SANDBOX_PROFILE, token);

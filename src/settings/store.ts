@@ -88,14 +88,18 @@ function profilesOf(config: Content): Profiles {
     ([name, values]) => [name, asObject(values, `the profile "${name}"`)] as const,
   );
   const active = config['profile'];
-  return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles: new Map(profiles) };
+  return {
+    active: typeof active === 'string' && active !== '' ? active : undefined,
+    profiles: new Map(profiles),
+  };
 }
 
 function tokensOf(credentials: Content): Map<string, StoredToken> {
   const logins = partOf(credentials, 'logins');
   const tokens = new Map<string, StoredToken>();
   for (const [name, token] of Object.entries(partOf(credentials, 'tokens')))
-    if (typeof token === 'string' && token !== '') tokens.set(name, { token, login: readLogin(logins[name]) });
+    if (typeof token === 'string' && token !== '')
+      tokens.set(name, { token, login: readLogin(logins[name]) });
   return tokens;
 }
 
@@ -113,11 +117,18 @@ export function checkProfileName(name: string): void {
 }
 
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
-export async function saveProfile(place: SettingsFolder, name: string, values: ProfileValues): Promise<void> {
+export async function saveProfile(
+  place: SettingsFolder,
+  name: string,
+  values: ProfileValues,
+): Promise<void> {
   checkProfileName(name);
   await change(place, 'configPath', (config) => {
     const profiles = partOf(config, 'profiles');
-    return { ...config, profiles: { ...profiles, [name]: { ...partOf(profiles, name), ...values } } };
+    return {
+      ...config,
+      profiles: { ...profiles, [name]: { ...partOf(profiles, name), ...values } },
+    };
   });
 }
 
@@ -137,9 +148,16 @@ export async function deleteProfile(place: SettingsFolder, name: string): Promis
 }
 
 /** Stores the token of a profile, which the caller has checked with `parseToken`, and how it was got. */
-export async function saveToken(place: SettingsFolder, name: string, token: string, login?: Login): Promise<void> {
+export async function saveToken(
+  place: SettingsFolder,
+  name: string,
+  token: string,
+  login?: Login,
+): Promise<void> {
   checkProfileName(name);
-  await change(place, 'credentialsPath', (credentials) => withToken(credentials, name, { token, login }));
+  await change(place, 'credentialsPath', (credentials) =>
+    withToken(credentials, name, { token, login }),
+  );
 }
 
 /** Stores what `renew` makes of the token of a profile, unless that is undefined; one run of this user at a time renews a token. */
@@ -176,7 +194,11 @@ function withToken(credentials: Content, name: string, stored: StoredToken | und
 }
 
 /** Reads and parses a file. Throws a FleetError of kind `config` where it cannot be read or parsed. */
-function readFile<Value>(place: SettingsFolder, file: File, understand: (content: Content) => Value): Value {
+function readFile<Value>(
+  place: SettingsFolder,
+  file: File,
+  understand: (content: Content) => Value,
+): Value {
   const path = place[file];
   const text = readSettingsFile(path);
   try {
@@ -210,11 +232,19 @@ function partOf(content: Content, name: string): Content {
 /** The text of a file of the settings, JSON or not; undefined when it is not there. Throws as loadStored does. */
 export function readSettingsFile(path: string): string | undefined {
   refuseForeignFolders(path);
-  return readOwnFile(path, LIMIT_BYTES, 'check the path and its permissions, or set FLEET_CONFIG_DIR');
+  return readOwnFile(
+    path,
+    LIMIT_BYTES,
+    'check the path and its permissions, or set FLEET_CONFIG_DIR',
+  );
 }
 
 /** Changes the content of a file; what is `undefined` in it is taken out. Throws where it cannot be parsed. */
-function change(place: SettingsFolder, file: File, update: (content: Content) => Content): Promise<void> {
+function change(
+  place: SettingsFolder,
+  file: File,
+  update: (content: Content) => Content,
+): Promise<void> {
   const understand = { configPath: profilesOf, credentialsPath: tokensOf }[file];
   const make = (content: Content) => {
     understand(content);

@@ -4,7 +4,12 @@ import { configError, lastingError } from '../errors.js';
 import { hideJwts } from '../system/secrets.js';
 import { describeEnd, readShellLines, runShell } from '../system/shell.js';
 import { readExpiry, readToken } from './parse-token.js';
-import { TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace, type TokenReader } from './token-place.js';
+import {
+  TOKEN_LIMIT_BYTES,
+  type TokenInput,
+  type TokenPlace,
+  type TokenReader,
+} from './token-place.js';
 
 /** A line of its stderr that is longer is passed on in parts. */
 const LINE_LIMIT_CHARACTERS = 10_000;
@@ -49,7 +54,8 @@ async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<st
   const refuse = (what: string, failure = configError): never => {
     throw failure(`the token command (${place.origin}) ${what}`, place.refusalHint);
   };
-  if (env[INSIDE_VARIABLE] === place.text) refuse('runs fleet, which would run the same command again', lastingError);
+  if (env[INSIDE_VARIABLE] === place.text)
+    refuse('runs fleet, which would run the same command again', lastingError);
   signal.throwIfAborted();
   let output = '';
   let lastLine = '';

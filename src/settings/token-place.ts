@@ -63,16 +63,31 @@ export async function findTokenPlace(
   const { FLEET_TOKEN: token = '', FLEET_TOKEN_FILE: path = '' } = env;
   if (token.trim() !== '') {
     const refusalHint = `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`;
-    return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', refusalHint, text: token };
+    return {
+      kind: 'variable',
+      level: 'environment',
+      origin: 'FLEET_TOKEN',
+      refusalHint,
+      text: token,
+    };
   }
   if (path !== '') {
     const refusalHint = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
-    return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, refusalHint, text: path };
+    return {
+      kind: 'file',
+      level: 'environment',
+      origin: `file ${path} (FLEET_TOKEN_FILE)`,
+      refusalHint,
+      text: path,
+    };
   }
   const { value: text, from, origin: setBy } = tokenCommand;
   if (text !== undefined) {
     const level = setBy === 'environment' ? setBy : 'profile';
-    const show = level === 'profile' ? `; this shows it: fleet config get token_command${profileFlag(profile)}` : '';
+    const show =
+      level === 'profile'
+        ? `; this shows it: fleet config get token_command${profileFlag(profile)}`
+        : '';
     const refusalHint = `try the command of ${from} by hand${show}`;
     const origin = level === 'environment' ? from : `command of ${from}`;
     return { kind: 'command', level, origin, refusalHint, text };

@@ -10,7 +10,13 @@ import { loadProfiles, loadTokens, type Stored, type StoredToken } from './store
 import type { TokenInput, TokenPlace, TokenReader } from './token-place.js';
 import { findTokenPlace, missingToken, TOKEN_LIMIT_BYTES } from './token-place.js';
 
-export { affiliationsOf, organizationsOf, parseToken, readClaims, readExpiry } from './parse-token.js';
+export {
+  affiliationsOf,
+  organizationsOf,
+  parseToken,
+  readClaims,
+  readExpiry,
+} from './parse-token.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
 export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
@@ -30,11 +36,17 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   if (place === undefined) throw missingToken(profile);
   const { kind, login, origin, refusalHint } = place;
   // `fleet sandbox` renews the token of its own profile.
-  const isRenewable = kind === 'stored' ? login !== undefined || profile === SANDBOX_PROFILE : kind !== 'variable';
+  const isRenewable =
+    kind === 'stored' ? login !== undefined || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);
   // A stream can live for weeks on one connection, and asks for no token meanwhile.
   if (login !== undefined)
-    every(input.clock, CHECK_EVERY_MS, input.signal, async () => void (await tokens.get().catch(() => {})));
+    every(
+      input.clock,
+      CHECK_EVERY_MS,
+      input.signal,
+      async () => void (await tokens.get().catch(() => {})),
+    );
   return { ...tokens, origin, refusalHint, isRenewable };
 }
 
@@ -70,7 +82,10 @@ function keepFresh({ read, fetch }: TokenReader, { clock, signal, notice }: Toke
         pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
         const { message, hint } = asFleetError(thrown);
         const ends = new Date(endsAtMs).toISOString();
-        if (!isReported) await notice(`warning: ${message}; the old token is used until it ends at ${ends}; ${hint}`);
+        if (!isReported)
+          await notice(
+            `warning: ${message}; the old token is used until it ends at ${ends}; ${hint}`,
+          );
         isReported = true;
         return token;
       }
@@ -90,12 +105,16 @@ async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenRe
   if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
   if (kind === 'stored') return openRenewal(storedReader(place, input), place, input);
   // A variable stays as it is for as long as the program runs.
-  const readVariable = async () => readToken(text, origin, refusalHint, input.secrets, lastingError);
+  const readVariable = async () =>
+    readToken(text, origin, refusalHint, input.secrets, lastingError);
   const read = kind === 'file' ? fileReader(place, input) : readVariable;
   return { read: async () => ({ token: await read(), dueMs: Number.POSITIVE_INFINITY }) };
 }
 
-function fileReader({ text: path, refusalHint }: TokenPlace, input: TokenInput): () => Promise<string> {
+function fileReader(
+  { text: path, refusalHint }: TokenPlace,
+  input: TokenInput,
+): () => Promise<string> {
   let kept: string | undefined;
   return async () => {
     if (kept !== undefined) return kept;
@@ -111,12 +130,20 @@ async function readTokenFile(path: string, { clock, signal, settings }: TokenInp
   const { openNamedFile } = await import('../system/named-file.js');
   const { readAll } = await import('../terminal/stdin.js');
   try {
-    const { isRegular, chunks } = await openNamedFile(path, { clock, signal, silenceMs: settings.timeout.value });
-    return { isRegular, bytes: await readAll(chunks, TOKEN_LIMIT_BYTES, 'it holds more than a token') };
+    const { isRegular, chunks } = await openNamedFile(path, {
+      clock,
+      signal,
+      silenceMs: settings.timeout.value,
+    });
+    return {
+      isRegular,
+      bytes: await readAll(chunks, TOKEN_LIMIT_BYTES, 'it holds more than a token'),
+    };
   } catch (error) {
     signal.throwIfAborted();
     // What the file system refuses, such as one that is not there, stays as it is.
-    const failure = (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
+    const failure =
+      (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
     const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
     throw failure(message, 'check the path in FLEET_TOKEN_FILE', error);
   }

@@ -1,6 +1,15 @@
 // Reads files that only the operator can write, which is checked as ssh does it.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { configError, FleetError, reasonOf } from '../errors.js';
 import { hasCode, untilFree } from '../system/folder.js';
@@ -21,7 +30,9 @@ function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   const what = isOthers
     ? `belongs to another user (uid ${found.uid})`
     : `can be written by others (mode ${(found.mode & 0o777).toString(8).padStart(4, '0')})`;
-  const command = isOthers ? `sudo chown ${quoteForShell(nameOfUser() ?? String(own))}` : 'chmod go-w';
+  const command = isOthers
+    ? `sudo chown ${quoteForShell(nameOfUser() ?? String(own))}`
+    : 'chmod go-w';
   const hint = `look at it first; if it is right, run: ${command} ${quoteForShell(path)}`;
   throw configError(`${path} ${what}, and is not used`, hint);
 }

@@ -108,7 +108,12 @@ export function openTimer(clock: Clock, action: () => void) {
 }
 
 /** Does the work again and again, after a pause each time, until the signal is aborted. */
-export function every(clock: Clock, pauseMs: number, signal: AbortSignal, work: () => Promise<void> | void): void {
+export function every(
+  clock: Clock,
+  pauseMs: number,
+  signal: AbortSignal,
+  work: () => Promise<void> | void,
+): void {
   void sleep(clock, pauseMs, signal).then(
     async () => {
       await work();

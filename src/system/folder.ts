@@ -44,7 +44,8 @@ export function untilFree<Value>(work: () => Value, platform = process.platform)
     try {
       return work();
     } catch (error) {
-      const isBusy = platform === 'win32' && ['EPERM', 'EACCES', 'EBUSY'].some((code) => hasCode(error, code));
+      const isBusy =
+        platform === 'win32' && ['EPERM', 'EACCES', 'EBUSY'].some((code) => hasCode(error, code));
       if (!isBusy || tries === BUSY_TRIES) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
     }
@@ -59,7 +60,8 @@ export function isWholePath(path: string, platform = process.platform): boolean 
 /** Whether Windows takes the name for a device, in any folder and with any ending: `NUL`, `con.txt`. */
 export function isDeviceName(path: string, platform = process.platform): boolean {
   return (
-    platform === 'win32' && /^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)\s*(?:[.:]|$)/i.test(win32.basename(path))
+    platform === 'win32' &&
+    /^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)\s*(?:[.:]|$)/i.test(win32.basename(path))
   );
 }
 

@@ -64,7 +64,10 @@ function notListening(error: NodeJS.ErrnoException, { host, port, flag }: OwnSer
     return usageError(`port ${port} of ${host} is in use`, hint);
   }
   if (error.code === 'EACCES')
-    return usageError(`port ${port} of ${host} may not be listened to by this user`, `give a ${flag} from 1024 on`);
+    return usageError(
+      `port ${port} of ${host} may not be listened to by this user`,
+      `give a ${flag} from 1024 on`,
+    );
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return usageError(`${host} is not an address of this machine`, 'give --host 127.0.0.1');
   return asFleetError(error);

@@ -10,7 +10,11 @@ const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;
 
 /** Does the work while no other run holds the lock, an empty file; the signal ends the wait for it. One that a killed run left behind is removed. */
-export async function alone<Value>(lock: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+export async function alone<Value>(
+  lock: string,
+  signal: AbortSignal,
+  work: () => Promise<Value>,
+): Promise<Value> {
   const clock = systemClock();
   const over = new AbortController();
   let touched: bigint | undefined;
@@ -21,7 +25,9 @@ export async function alone<Value>(lock: string, signal: AbortSignal, work: () =
     else if (clock.monotonicMs() - sinceMs > LOCK_LIFE_MS) rmSync(lock, { force: true });
     await sleep(clock, LOCK_PAUSE_MS, signal);
   }
-  every(clock, LOCK_BEAT_MS, over.signal, () => files.utimes(lock, new Date(), new Date()).catch(() => {}));
+  every(clock, LOCK_BEAT_MS, over.signal, () =>
+    files.utimes(lock, new Date(), new Date()).catch(() => {}),
+  );
   try {
     return await work();
   } finally {

@@ -37,7 +37,8 @@ async function* chunksOf(
   { signal, silenceMs, clock }: NamedFileOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
   const onAbort = () => void stream.destroy(signal.reason);
-  const onSilence = () => void stream.destroy(new Error(`nothing came from it for ${silenceMs / 1000} s (--timeout)`));
+  const onSilence = () =>
+    void stream.destroy(new Error(`nothing came from it for ${silenceMs / 1000} s (--timeout)`));
   const wait = () => (silenceMs === 0 ? () => {} : clock.after(silenceMs, onSilence));
   let cancel = wait();
   signal.addEventListener('abort', onAbort);

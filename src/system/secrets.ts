@@ -22,7 +22,9 @@ const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.')
 
 /** The text without the words that look like a JWT, which may be a token that nobody has told us of. */
 export function hideJwts(text: string): string {
-  return text.includes('eyJ') ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? HIDDEN : word)) : text;
+  return text.includes('eyJ')
+    ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? HIDDEN : word))
+    : text;
 }
 
 /** Whether a text that was typed where no token belongs may be one: a JWT, or 32 letters and digits in a row. */
@@ -54,8 +56,15 @@ export function openSecrets(): Secrets {
 function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const whole = Math.floor((bytes.length * 8) / 6);
-  const base64 = (['base64', 'base64url'] as const).map((encoding) => bytes.toString(encoding).slice(0, whole));
+  const base64 = (['base64', 'base64url'] as const).map((encoding) =>
+    bytes.toString(encoding).slice(0, whole),
+  );
   // Names of headers come in lower case.
-  const plain = [secret, secret.toLowerCase(), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+  const plain = [
+    secret,
+    secret.toLowerCase(),
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+  ];
   return [...plain, ...base64];
 }

@@ -7,7 +7,10 @@ export function quoteForShell(word: string, platform = process.platform): string
 }
 
 /** The line that sets variables of the environment for the commands after it. */
-export function setVariables(values: Readonly<Record<string, string>>, platform = process.platform): string {
+export function setVariables(
+  values: Readonly<Record<string, string>>,
+  platform = process.platform,
+): string {
   const entries = Object.entries(values);
   if (platform === 'win32')
     return entries.map(([name, value]) => `$env:${name} = ${quote(value, platform)}`).join('; ');
@@ -21,5 +24,7 @@ export function unsetVariable(name: string, platform = process.platform): string
 
 /** PowerShell takes curly quotes for straight ones. */
 function quote(word: string, platform: NodeJS.Platform): string {
-  return platform === 'win32' ? `'${word.replace(/['‘’‚‛]/g, '$&$&')}'` : `'${word.replaceAll("'", "'\\''")}'`;
+  return platform === 'win32'
+    ? `'${word.replace(/['‘’‚‛]/g, '$&$&')}'`
+    : `'${word.replaceAll("'", "'\\''")}'`;
 }

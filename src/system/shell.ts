@@ -131,7 +131,11 @@ export function describeEnd({ code, killedBy }: ShellEnd, failed: string): strin
 }
 
 /** Calls with each non-empty line of a stream; one that is longer than the limit comes in parts. */
-export function readShellLines(stream: Readable, limitCharacters: number, take: (line: string) => void): void {
+export function readShellLines(
+  stream: Readable,
+  limitCharacters: number,
+  take: (line: string) => void,
+): void {
   let pending = '';
   const flush = (lines: readonly string[]) => {
     for (const line of lines) if (line.trim() !== '') take(line);

@@ -16,7 +16,10 @@ export function* inBatches<T>(
   let characters = 0;
   for (const [index, item] of items.entries()) {
     const length = lengthOf(item);
-    if (index > start && (characters + length > limits.characters || index - start === limits.items)) {
+    if (
+      index > start &&
+      (characters + length > limits.characters || index - start === limits.items)
+    ) {
       yield items.slice(start, index);
       start = index;
       characters = 0;

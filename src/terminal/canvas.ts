@@ -4,7 +4,13 @@ import { graphemesOf, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';
 
 /** Colour and style of a cell, such as `red` or `bold inverse`; '' is neither. */
-export type Ink = '' | Color | Style | `${Style} ${Color}` | `${Style} ${Style}` | `${Style} ${Style} ${Color}`;
+export type Ink =
+  | ''
+  | Color
+  | Style
+  | `${Style} ${Color}`
+  | `${Style} ${Style}`
+  | `${Style} ${Style} ${Color}`;
 
 export interface Canvas {
   readonly width: number;
@@ -16,11 +22,22 @@ export interface Canvas {
 
 export function openCanvas(width: number, height: number): Canvas {
   const size = Math.max(0, width) * Math.max(0, height);
-  return { width, height, texts: new Array<string>(size).fill(' '), inks: new Array<Ink>(size).fill('') };
+  return {
+    width,
+    height,
+    texts: new Array<string>(size).fill(' '),
+    inks: new Array<Ink>(size).fill(''),
+  };
 }
 
 /** Puts text at a cell; what lies outside of the canvas is left out. The text has been cleaned and is short. */
-export function put(canvas: Canvas, column: number, row: number, text: string, ink: Ink = ''): void {
+export function put(
+  canvas: Canvas,
+  column: number,
+  row: number,
+  text: string,
+  ink: Ink = '',
+): void {
   if (row < 0 || row >= canvas.height) return;
   let at = column;
   for (const cluster of graphemesOf(text)) {
@@ -33,7 +50,8 @@ export function put(canvas: Canvas, column: number, row: number, text: string, i
       }
       // Of a character of two columns that is covered by half, the other half goes, too.
       if (canvas.texts[cell] === '') canvas.texts[cell - 1] = ' ';
-      if (at + width < canvas.width && canvas.texts[cell + width] === '') canvas.texts[cell + width] = ' ';
+      if (at + width < canvas.width && canvas.texts[cell + width] === '')
+        canvas.texts[cell + width] = ' ';
       canvas.texts.fill('', cell, cell + width);
       canvas.inks.fill(ink, cell, cell + width);
       canvas.texts[cell] = cluster;
@@ -47,7 +65,8 @@ export function canvasLines(canvas: Canvas, paint: Paint): string[] {
   return Array.from({ length: canvas.height }, (_, row) => {
     let end = canvas.width;
     const start = row * canvas.width;
-    while (end > 0 && canvas.texts[start + end - 1] === ' ' && canvas.inks[start + end - 1] === '') end -= 1;
+    while (end > 0 && canvas.texts[start + end - 1] === ' ' && canvas.inks[start + end - 1] === '')
+      end -= 1;
     return paintCells(canvas, start, start + end, paint);
   });
 }

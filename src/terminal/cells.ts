@@ -42,7 +42,8 @@ export function graphemesOf(text: string): Iterable<string> {
 function clusterWidth(cluster: string): number {
   const start = cluster.search(VISIBLE());
   if (start === -1) return 0;
-  if (cluster.length > 1 && cluster.length <= LONGEST_EMOJI_UNITS && EMOJI_MAKER().test(cluster)) return 2;
+  if (cluster.length > 1 && cluster.length <= LONGEST_EMOJI_UNITS && EMOJI_MAKER().test(cluster))
+    return 2;
   let width = 0;
   for (const character of cluster.slice(start)) {
     // The first visible character has its own width; of what follows in the cluster only spacing marks take room.
@@ -84,7 +85,9 @@ export function cut(text: string, width: number): string {
 
 /** The text in lines of at most `width` columns; `indent` stands before every line but the first. A wider word stays whole, to be pasted. */
 export function wrap(text: string, width: number | undefined, indent = ''): string[] {
-  return width === undefined || widthOf(text) <= width ? [text] : wrapWords(text, width, indent, widthOf);
+  return width === undefined || widthOf(text) <= width
+    ? [text]
+    : wrapWords(text, width, indent, widthOf);
 }
 
 /** The text filled with spaces to `width` columns; wider text is returned as it is. */

@@ -61,12 +61,17 @@ function isAsciiWithoutDelete(text: string): boolean {
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
   if (isAsciiWithoutDelete(text)) return text;
-  return text.replace(HIDDEN(), (character) => (character < ' ' ? character : replacement(character)));
+  return text.replace(HIDDEN(), (character) =>
+    character < ' ' ? character : replacement(character),
+  );
 }
 
 /** The escapes of a character in JSON: one for each UTF-16 unit, so that a tag character becomes a surrogate pair. */
 function jsonEscapes(character: string): string {
-  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return character.replace(
+    /[\s\S]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /**

@@ -26,11 +26,16 @@ export type ColorLevel = 0 | 1 | 2 | 3;
  * Decides colour once, for one output: `--no-color` and NO_COLOR (any value but the empty one) turn it off, FORCE_COLOR turns it
  * on (0 or false: off), else a terminal that is not `TERM=dumb` has it. Sources: no-color.org, force-color.org.
  */
-export function colorLevel(isTerminal: boolean, env: NodeJS.ProcessEnv, noColorFlag: boolean): ColorLevel {
+export function colorLevel(
+  isTerminal: boolean,
+  env: NodeJS.ProcessEnv,
+  noColorFlag: boolean,
+): ColorLevel {
   if (noColorFlag || (env['NO_COLOR'] ?? '') !== '') return 0;
   const forced = env['FORCE_COLOR'];
   if (forced === 'false') return 0;
-  if (forced !== undefined && forced !== '') return ([0, 2, 3] as const).find((level) => forced === `${level}`) ?? 1;
+  if (forced !== undefined && forced !== '')
+    return ([0, 2, 3] as const).find((level) => forced === `${level}`) ?? 1;
   if (!isTerminal || env['TERM'] === 'dumb') return 0;
   if (env['COLORTERM'] === 'truecolor' || env['COLORTERM'] === '24bit') return 3;
   return /-256(color)?$/.test(env['TERM'] ?? '') ? 2 : 1;

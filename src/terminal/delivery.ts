@@ -44,7 +44,8 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
 
   function fail(error: Error): void {
     failure ??= error;
-    if (failure instanceof ReaderStopped) for (const bytes of waiting.values()) undelivered += bytes;
+    if (failure instanceof ReaderStopped)
+      for (const bytes of waiting.values()) undelivered += bytes;
     cancelLimit?.();
     for (const settle of waiting.keys()) settle();
     waiting.clear();
@@ -52,7 +53,9 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
   function limitWait(): void {
     cancelLimit?.();
     const isLimited = isEnding && waiting.size > 0;
-    cancelLimit = isLimited ? clock.after(END_LIMIT_MS, () => fail(new ReaderStopped())) : undefined;
+    cancelLimit = isLimited
+      ? clock.after(END_LIMIT_MS, () => fail(new ReaderStopped()))
+      : undefined;
   }
 
   // Without a listener an EPIPE would end the process with a stack trace.
@@ -91,6 +94,9 @@ function toOutputError(error: NodeJS.ErrnoException): Error {
   if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new ReaderLeft();
   return new FleetError('output', `stdout could not be written: ${reasonOf(error)}`, {
     cause: error,
-    hint: error.code === 'ENOSPC' ? 'free some space and run the command again' : 'check where the output goes',
+    hint:
+      error.code === 'ENOSPC'
+        ? 'free some space and run the command again'
+        : 'check where the output goes',
   });
 }

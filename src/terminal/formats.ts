@@ -6,7 +6,17 @@ import type { Renderer, RendererOptions, RendererTools, Shape } from './formats/
 
 export type { ListedItem, Renderer, RendererOptions, Shape } from './formats/renderer.js';
 
-export const FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'geojson', 'uuid', 'xlsx'] as const;
+export const FORMATS = [
+  'table',
+  'json',
+  'jsonl',
+  'csv',
+  'tsv',
+  'yaml',
+  'geojson',
+  'uuid',
+  'xlsx',
+] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** What `-o` of a command that draws can be besides. */
@@ -22,8 +32,17 @@ const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv', 'xlsx'];
  * Makes the renderer of a format. Refuses, as a usage error, columns for a format that has none and GeoJSON for what has no
  * position; a column that does not exist is refused at the first batch, when it is known what the service sends.
  */
-export async function openRenderer<T>(format: Format, shape: Shape<T>, options: RendererOptions): Promise<Renderer<T>> {
-  const flag = options.columns !== undefined ? '--columns' : options.hasHeader === false ? '--no-headers' : undefined;
+export async function openRenderer<T>(
+  format: Format,
+  shape: Shape<T>,
+  options: RendererOptions,
+): Promise<Renderer<T>> {
+  const flag =
+    options.columns !== undefined
+      ? '--columns'
+      : options.hasHeader === false
+        ? '--no-headers'
+        : undefined;
   if (flag !== undefined && !FORMATS_WITH_COLUMNS.includes(format))
     throw usageError(`${flag} goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
   const tools = {

@@ -14,8 +14,16 @@ import type { Pager } from './pager.js';
 /** The streams of a process: real ones in `bin/fleet.js`, streams in memory in tests. */
 export interface Streams {
   stdin: Readable & { isTTY?: boolean | undefined };
-  stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined; rows?: number | undefined };
-  stderr: Writable & { isTTY?: boolean | undefined; columns?: number | undefined; rows?: number | undefined };
+  stdout: Writable & {
+    isTTY?: boolean | undefined;
+    columns?: number | undefined;
+    rows?: number | undefined;
+  };
+  stderr: Writable & {
+    isTTY?: boolean | undefined;
+    columns?: number | undefined;
+    rows?: number | undefined;
+  };
   env: NodeJS.ProcessEnv;
 }
 
@@ -77,7 +85,11 @@ function showsUnicode(env: NodeJS.ProcessEnv): boolean {
 
 type EndableOutput = Output & Delivery;
 
-function openOutput(streams: Streams, name: 'stdout' | 'stderr', { noColor, clock }: IoOptions): EndableOutput {
+function openOutput(
+  streams: Streams,
+  name: 'stdout' | 'stderr',
+  { noColor, clock }: IoOptions,
+): EndableOutput {
   const { env } = streams;
   const { isTerminal, target } = findTarget(streams, name, clock);
   return {
@@ -108,7 +120,8 @@ function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
     const fd = name === 'stdout' ? 1 : 2;
     return { isTerminal: isatty(fd), target: writeInBackground(fd, clock) };
   }
-  const target: Streams['stdout'] & { _handle?: { setBlocking?(isBlocking: boolean): unknown } } = streams[name];
+  const target: Streams['stdout'] & { _handle?: { setBlocking?(isBlocking: boolean): unknown } } =
+    streams[name];
   const isTerminal = target.isTTY === true;
   if (isTerminal) target._handle?.setBlocking?.(false);
   return { isTerminal, target };
@@ -229,7 +242,12 @@ export function openIo(streams: Streams, options: IoOptions): Io {
 }
 
 /** The way of stdout through the operator's pager. */
-function openPaging(stdout: EndableOutput, env: NodeJS.ProcessEnv, clock: Clock, holdStatus: () => void) {
+function openPaging(
+  stdout: EndableOutput,
+  env: NodeJS.ProcessEnv,
+  clock: Clock,
+  holdStatus: () => void,
+) {
   let opening: Promise<Pager | undefined> | undefined;
   const paging = {
     /** What stderr was given while the terminal is the pager's. */

@@ -38,7 +38,8 @@ export function readKeys(input: string): Key[] {
   const keys: Key[] = [];
   for (const [text] of input.slice(0, 1_000).matchAll(KEY)) {
     const key = SEQUENCES.get(text) ?? (text.startsWith('\x1b') ? undefined : text);
-    if (key !== undefined && keys.length < 100 && (key >= ' ' || SIGNAL_KEYS.has(key))) keys.push(key);
+    if (key !== undefined && keys.length < 100 && (key >= ' ' || SIGNAL_KEYS.has(key)))
+      keys.push(key);
   }
   return keys;
 }

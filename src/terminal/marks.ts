@@ -12,7 +12,11 @@ const SIGNS: { readonly [mark in StateMark]: { sign: string; ascii: string; colo
 };
 
 /** The mark in its colour, for a terminal. */
-export function drawMark(mark: StateMark, { hasUnicode }: Pick<Output, 'hasUnicode'>, paint: Paint): string {
+export function drawMark(
+  mark: StateMark,
+  { hasUnicode }: Pick<Output, 'hasUnicode'>,
+  paint: Paint,
+): string {
   const { sign, ascii, color } = SIGNS[mark];
   return paint[color](hasUnicode ? sign : ascii);
 }
@@ -36,5 +40,7 @@ const UNICODE_SIGN = new RegExp(`[${UNICODE}]`, 'g');
 
 /** A screen as the output can show it: without the signs of ours that are no ASCII, where it has no Unicode. */
 export function forScreen(text: string, { hasUnicode }: Pick<Output, 'hasUnicode'>): string {
-  return hasUnicode ? text : text.replace(UNICODE_SIGN, (sign) => ASCII[UNICODE.indexOf(sign)] ?? sign);
+  return hasUnicode
+    ? text
+    : text.replace(UNICODE_SIGN, (sign) => ASCII[UNICODE.indexOf(sign)] ?? sign);
 }

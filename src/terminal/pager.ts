@@ -29,7 +29,10 @@ export async function openPager(
   env: NodeJS.ProcessEnv,
   clock: Clock,
 ): Promise<Pager> {
-  const child = spawn(name, options, { stdio: ['pipe', 'inherit', 'inherit'], env: { ...DEFAULTS, ...env } });
+  const child = spawn(name, options, {
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { ...DEFAULTS, ...env },
+  });
   await once(child, 'spawn');
   // The terminal is the pager's until it ends, and Ctrl-C goes to both: what fleet does then is main's affair, but it must not end first.
   const stay = () => {};
@@ -38,7 +41,11 @@ export async function openPager(
     child.kill(signal);
     cancelKill = clock.after(KILL_AFTER_MS, () => child.kill('SIGKILL'));
   };
-  const listeners = [['SIGINT', stay] as const, ['SIGTERM', end] as const, ['SIGHUP', end] as const];
+  const listeners = [
+    ['SIGINT', stay] as const,
+    ['SIGTERM', end] as const,
+    ['SIGHUP', end] as const,
+  ];
   for (const [signal, listener] of listeners) process.on(signal, listener);
   const ended = once(child, 'exit').then(() => {
     cancelKill();

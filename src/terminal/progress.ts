@@ -14,7 +14,11 @@ const DRAWN_EVERY_MS = 100;
 /** What a progress line needs of the context. */
 export interface Showing {
   readonly io: Pick<Io, 'stderr' | 'isJson'>;
-  readonly flags: { readonly quiet?: boolean; readonly verbose?: boolean; readonly trace?: boolean };
+  readonly flags: {
+    readonly quiet?: boolean;
+    readonly verbose?: boolean;
+    readonly trace?: boolean;
+  };
 }
 
 export interface ProgressOptions {
@@ -37,7 +41,10 @@ const PLAIN_WIDTH_COLUMNS = 120;
  * elsewhere nothing, or a line every `lineEveryMs`. Nothing at all with `--quiet`, and on a terminal nothing with `--verbose` and
  * `--trace`, whose lines would run through it.
  */
-export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: ProgressOptions): Progress {
+export function openProgress(
+  { io, flags }: Showing,
+  { draw, lineEveryMs }: ProgressOptions,
+): Progress {
   const { stderr } = io;
   const width = stderr.width();
   const isDrawn = stderr.isTerminal && flags.verbose !== true && flags.trace !== true;

@@ -10,7 +10,10 @@ const CHARS = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''
 /** Rows of cells as aligned lines, each ended by a newline. A cell may have several lines, painted or not, and has been cleaned. */
 export function drawRows(rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
-  const table = new CliTable({ chars: CHARS, style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] } });
+  const table = new CliTable({
+    chars: CHARS,
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  });
   // An empty cell has no line of its own otherwise, and the row would vanish.
   table.push(...rows.map((row) => row.map((cell) => (cell === '' ? ' ' : cell))));
   const lines = table.toString().split('\n');

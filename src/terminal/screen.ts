@@ -90,7 +90,9 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
 
 function drawChanges(lines: readonly string[], before: readonly string[]): string {
   // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
-  const changed = lines.map((line, row) => (line === before[row] ? '' : `${ESCAPE}[${row + 1};1H${ESCAPE}[2K${line}`));
+  const changed = lines.map((line, row) =>
+    line === before[row] ? '' : `${ESCAPE}[${row + 1};1H${ESCAPE}[2K${line}`,
+  );
   const text = changed.join('');
   return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
 }

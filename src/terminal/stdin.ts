@@ -43,7 +43,11 @@ export function readInput(context: InputOptions, path: string): Promise<Buffer> 
 }
 
 /** All of it. Throws a FleetError of kind `usage` in those words for more than the limit. */
-export async function readAll(chunks: AsyncIterable<Uint8Array>, limitBytes: number, tooMuch: string): Promise<Buffer> {
+export async function readAll(
+  chunks: AsyncIterable<Uint8Array>,
+  limitBytes: number,
+  tooMuch: string,
+): Promise<Buffer> {
   const gathered: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -58,7 +62,10 @@ export async function readAll(chunks: AsyncIterable<Uint8Array>, limitBytes: num
  * The lines of an input file, or of stdin for `-`, as they come, without their ends (LF or CRLF) and without a byte order mark. Throws as
  * readInput does, and for a line of more than a megabyte and what is not UTF-8.
  */
-export async function* readLines(context: InputOptions, path: string): AsyncGenerator<string, void, undefined> {
+export async function* readLines(
+  context: InputOptions,
+  path: string,
+): AsyncGenerator<string, void, undefined> {
   const source = path === '-' ? 'stdin' : path;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (chunk?: Uint8Array) => {
@@ -80,7 +87,10 @@ export async function* readLines(context: InputOptions, path: string): AsyncGene
   if (rest !== '') yield rest.replace(/\r$/, '');
 }
 
-async function* chunksOf(context: InputOptions, path: string): AsyncGenerator<Uint8Array, void, undefined> {
+async function* chunksOf(
+  context: InputOptions,
+  path: string,
+): AsyncGenerator<Uint8Array, void, undefined> {
   if (path === '-') return yield* stdinChunks(context);
   const { signal, clock } = context;
   const silenceMs = (await context.settings()).timeout.value;
@@ -93,7 +103,10 @@ async function* chunksOf(context: InputOptions, path: string): AsyncGenerator<Ui
   }
 }
 
-async function* stdinChunks({ io: { stdin }, signal }: StdinOptions): AsyncGenerator<Uint8Array, void, undefined> {
+async function* stdinChunks({
+  io: { stdin },
+  signal,
+}: StdinOptions): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     for await (const chunk of addAbortSignal(signal, stdin))
       yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;

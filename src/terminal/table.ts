@@ -83,9 +83,14 @@ export function layOut<T>(
   }: { width: number | undefined; isWhole?: boolean; terminal: boolean; gap?: number },
 ): Laid<T>[] {
   const laid = columns.map((column, index) => {
-    let widest = Math.max(widthOf(headerOf(column, terminal)), column.minimum ?? 0, column.room ?? 0);
+    let widest = Math.max(
+      widthOf(headerOf(column, terminal)),
+      column.minimum ?? 0,
+      column.room ?? 0,
+    );
     for (const row of cells) widest = Math.max(widest, widthOf(row[index]?.text ?? ''));
-    const most = isWhole || width === undefined ? WIDEST_COLUMNS : Math.min(width, column.maximum ?? width);
+    const most =
+      isWhole || width === undefined ? WIDEST_COLUMNS : Math.min(width, column.maximum ?? width);
     return { column, width: Math.min(widest, most) };
   });
   if (width === undefined) return laid;
@@ -93,9 +98,11 @@ export function layOut<T>(
   // By how much a line with these columns and the gaps between is too long.
   const excess = (roomOf: (one: Laid<T>) => number) =>
     Math.max(0, byUse.reduce((sum, one) => sum + roomOf(one) + gap, -gap) - width);
-  while (byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true && excess(floorOf) > 0) byUse.pop();
+  while (byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true && excess(floorOf) > 0)
+    byUse.pop();
   if (!isWhole)
-    for (const one of byUse.toReversed()) one.width = Math.max(floorOf(one), one.width - excess((each) => each.width));
+    for (const one of byUse.toReversed())
+      one.width = Math.max(floorOf(one), one.width - excess((each) => each.width));
   return laid.filter((one) => byUse.includes(one));
 }
 

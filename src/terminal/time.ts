@@ -43,7 +43,10 @@ export function parseDuration(text: string, what = 'a duration'): number {
   const unit = match?.[2] as keyof typeof UNITS_MS | undefined;
   const milliseconds = unit === undefined ? Number.NaN : Number(match?.[1]) * UNITS_MS[unit];
   if (Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
-  throw usageError(`${what} takes a number with a unit, not "${text}"`, 'for example 200ms, 90s, 5m, 2h, 1d');
+  throw usageError(
+    `${what} takes a number with a unit, not "${text}"`,
+    'for example 200ms, 90s, 5m, 2h, 1d',
+  );
 }
 
 /** Milliseconds as people say them, two units at most: `200 ms`, `42 s`, `3 min 5 s`, `2 h 5 min`, `1 d 3 h`. */
@@ -68,6 +71,10 @@ export function showDuration(milliseconds: number): string {
 export function readSince(text: string, wallMs: number): number {
   const at = readTime(text);
   if (at !== undefined) return at;
-  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return wallMs - parseDuration(text.replace('-', ''));
-  throw usageError(`--since takes a time or an age, not "${text}"`, 'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d');
+  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text))
+    return wallMs - parseDuration(text.replace('-', ''));
+  throw usageError(
+    `--since takes a time or an age, not "${text}"`,
+    'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d',
+  );
 }

@@ -20,7 +20,12 @@ export function textOf(value: unknown): string | undefined {
 /** A finite number, from a number or a number written as a string (cli.md section 4, promise 4); undefined for anything else. */
 export function numberOf(value: unknown): number | undefined {
   const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
-  const number = typeof value === 'number' ? value : text === undefined || text === '' ? Number.NaN : Number(text);
+  const number =
+    typeof value === 'number'
+      ? value
+      : text === undefined || text === ''
+        ? Number.NaN
+        : Number(text);
   return Number.isFinite(number) ? number : undefined;
 }
 
@@ -30,7 +35,8 @@ export function pointOf(
   latitude: unknown,
 ): readonly [longitude: number, latitude: number] | undefined {
   const [east, north] = [numberOf(longitude), numberOf(latitude)];
-  if (east === undefined || north === undefined || Math.abs(east) > 180 || Math.abs(north) > 90) return undefined;
+  if (east === undefined || north === undefined || Math.abs(east) > 180 || Math.abs(north) > 90)
+    return undefined;
   return [east, north];
 }
 
@@ -42,12 +48,14 @@ const LONGEST_PATH_CHARACTERS = 1000;
  * has a dot in it is found as well.
  */
 export function readPath(value: unknown, path: string): unknown {
-  if (typeof value !== 'object' || value === null || writtenNumber(value) !== undefined) return undefined;
+  if (typeof value !== 'object' || value === null || writtenNumber(value) !== undefined)
+    return undefined;
   if (Object.hasOwn(value, path)) return (value as { [key: string]: unknown })[path];
   if (path.length > LONGEST_PATH_CHARACTERS) return undefined;
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
     const first = path.slice(0, dot);
-    if (Object.hasOwn(value, first)) return readPath((value as { [key: string]: unknown })[first], path.slice(dot + 1));
+    if (Object.hasOwn(value, first))
+      return readPath((value as { [key: string]: unknown })[first], path.slice(dot + 1));
   }
   return undefined;
 }

@@ -22,7 +22,8 @@ export async function* withoutWorkbook(
     else if (size > LIMIT_BYTES) throw tooLarge(source);
     else workbook.push(chunk);
   }
-  if (workbook !== undefined) yield Buffer.from(csvOf(await readSheet(Buffer.concat(workbook), source)));
+  if (workbook !== undefined)
+    yield Buffer.from(csvOf(await readSheet(Buffer.concat(workbook), source)));
 }
 
 function tooLarge(source: string): FleetError {
@@ -69,7 +70,10 @@ async function readSheet(bytes: Buffer, source: string): Promise<readonly (reado
     return sheet?.data ?? [];
   } catch (error) {
     if (error instanceof FleetError || !(error instanceof Error)) throw error;
-    throw usageError(`${source} is no workbook that can be read: ${error.message}`, 'save it as .xlsx or as CSV');
+    throw usageError(
+      `${source} is no workbook that can be read: ${error.message}`,
+      'save it as .xlsx or as CSV',
+    );
   }
 }
 

@@ -25,9 +25,18 @@ export function showAlertState(state: unknown): Cell {
 const NAME_AT_END = /: ([^:]{1,60})$/;
 
 /** The bicycle's name: where the alert carries it (section 2.4), that of the mirror, what the message ends in; else the digits of its link. */
-export function showAlertBicycle({ bicycle, extra, message }: Alert, at: CellContext, known?: string): Cell {
+export function showAlertBicycle(
+  { bicycle, extra, message }: Alert,
+  at: CellContext,
+  known?: string,
+): Cell {
   const inMessage = NAME_AT_END.exec((textOf(message) ?? '').slice(-70))?.[1]?.trim();
-  const names = [textOf(readPath(extra, 'bicycle_name')), known, textOf(readPath(extra, 'zone_name')), inMessage];
+  const names = [
+    textOf(readPath(extra, 'bicycle_name')),
+    known,
+    textOf(readPath(extra, 'zone_name')),
+    inMessage,
+  ];
   const name = names.find((one) => one !== undefined && one !== '');
   if (name !== undefined) return showText(name);
   return showId(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle) : bicycle, at);
@@ -42,7 +51,14 @@ export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shap
       { ...timeColumn('AGE', 'created', 4), programHeader: 'CREATED', minimum: 10 },
       // Most types are no longer; `bicycle.outside_operational_period` of section 2.3 is.
       { header: 'TYPE', field: 'alert_type', keep: 6, minimum: 22, maximum: 40 },
-      { header: 'STATE', field: 'state', keep: 5, minimum: 9, maximum: 24, cell: ({ state }) => showAlertState(state) },
+      {
+        header: 'STATE',
+        field: 'state',
+        keep: 5,
+        minimum: 9,
+        maximum: 24,
+        cell: ({ state }) => showAlertState(state),
+      },
       {
         header: 'BICYCLE',
         field: 'bicycle_name',
@@ -52,12 +68,21 @@ export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shap
         cell: (alert, at) => showAlertBicycle(alert, at, nameOf(alert.bicycle)),
       },
       { header: 'MESSAGE', field: 'message', keep: 2, minimum: 16, room: 40 },
-      { header: 'ID', field: 'id', keep: 1, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
+      {
+        header: 'ID',
+        field: 'id',
+        keep: 1,
+        minimum: ID_DIGITS,
+        cell: ({ uuid }, at) => showId(uuid, at),
+      },
     ],
     /** Section 2.4: `extra.location` is a GeoJSON point, longitude first, "when applicable". */
     position({ extra }) {
       if (readPath(extra, 'location.type') !== 'Point') return undefined;
-      return pointOf(readPath(extra, 'location.coordinates.0'), readPath(extra, 'location.coordinates.1'));
+      return pointOf(
+        readPath(extra, 'location.coordinates.0'),
+        readPath(extra, 'location.coordinates.1'),
+      );
     },
   };
 }

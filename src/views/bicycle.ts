@@ -52,13 +52,19 @@ export function showText(value: unknown, mostCharacters = Number.POSITIVE_INFINI
 export function showCharge(charge: unknown, at: CellContext): Cell {
   const percent = numberOf(charge);
   if (percent === undefined) return showText(charge);
-  const color = percent < CHARGE_EMPTY_PERCENT ? 'red' : percent < CHARGE_LOW_PERCENT ? 'yellow' : undefined;
+  const color =
+    percent < CHARGE_EMPTY_PERCENT ? 'red' : percent < CHARGE_LOW_PERCENT ? 'yellow' : undefined;
   const sent = showText(charge).text;
   return { text: at.terminal ? `${at.isWhole ? sent : Math.round(percent)} %` : sent, color };
 }
 
 /** Latitude, then longitude, in degrees: five decimals (a metre), or so many, for people, the numbers as they were sent for programs. */
-export function showPosition(latitude: unknown, longitude: unknown, at: CellContext, decimals = 5): Cell {
+export function showPosition(
+  latitude: unknown,
+  longitude: unknown,
+  at: CellContext,
+  decimals = 5,
+): Cell {
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   if (north === undefined || east === undefined) return { text: MISSING };
   const isRounded = at.terminal && !at.isWhole;
@@ -74,7 +80,9 @@ export const ID_DIGITS = 8;
 /** A UUID: its first digits for people, unless they want whole values; whole for programs. What is no UUID stays as it is. */
 export function showId(uuid: unknown, at: CellContext): Cell {
   return showText(
-    at.terminal && !at.isWhole && typeof uuid === 'string' && isUuid(uuid) ? uuid.slice(0, ID_DIGITS) : uuid,
+    at.terminal && !at.isWhole && typeof uuid === 'string' && isUuid(uuid)
+      ? uuid.slice(0, ID_DIGITS)
+      : uuid,
   );
 }
 
@@ -97,7 +105,14 @@ export const BICYCLES: Shape<Bicycle> = {
   fields: BICYCLE_FIELDS,
   columns: [
     { header: 'NAME', field: 'name', keep: 6, minimum: 16, room: 24, maximum: 48 },
-    { header: 'STATE', field: 'state', keep: 5, minimum: 14, maximum: 24, cell: ({ state }) => showState(state) },
+    {
+      header: 'STATE',
+      field: 'state',
+      keep: 5,
+      minimum: 14,
+      maximum: 24,
+      cell: ({ state }) => showState(state),
+    },
     {
       header: 'CHARGE',
       field: 'state_of_charge',
@@ -108,7 +123,13 @@ export const BICYCLES: Shape<Bicycle> = {
       cell: ({ state_of_charge }, at) => showCharge(state_of_charge, at),
     },
     { ...timeColumn('SEEN', 'latest_gps_timestamp', 3), minimum: 10 },
-    { header: 'ID', field: 'id', keep: 2, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
+    {
+      header: 'ID',
+      field: 'id',
+      keep: 2,
+      minimum: ID_DIGITS,
+      cell: ({ uuid }, at) => showId(uuid, at),
+    },
     {
       header: 'POSITION',
       field: 'position',

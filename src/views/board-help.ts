@@ -45,11 +45,17 @@ export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
 
 /** As many of the keys as there is room for, the first in any case. */
 export function keyHints([first = '', ...others]: readonly string[], width: number): string {
-  return others.reduce((line, hint) => (widthOf(line) + 2 + widthOf(hint) <= width ? `${line}  ${hint}` : line), first);
+  return others.reduce(
+    (line, hint) => (widthOf(line) + 2 + widthOf(hint) <= width ? `${line}  ${hint}` : line),
+    first,
+  );
 }
 
 /** What each key does. */
-export function helpLines(keys: typeof KEYS, { width, paint }: { width: number; paint: Paint }): string[] {
+export function helpLines(
+  keys: typeof KEYS,
+  { width, paint }: { width: number; paint: Paint },
+): string[] {
   const lines = drawList(keys, width).split('\n');
   return [paint.bold('KEYS'), ...lines].map((line) => cut(line, width));
 }
@@ -69,9 +75,12 @@ export function connectionText(
     return { text: `● connected${many} for ${showSince(sinceMs)}`, color: 'green' };
   }
   const how = size > 1 ? `${open.length} of ${size} topics connected; ` : '';
-  if (odd.state === 'connecting') return { text: `○ ${how}connecting for ${showSince(odd.sinceMs)}`, color: 'yellow' };
+  if (odd.state === 'connecting')
+    return { text: `○ ${how}connecting for ${showSince(odd.sinceMs)}`, color: 'yellow' };
   const again =
-    odd.retryAtMs === undefined ? '' : `, again in ${showDuration(Math.max(0, odd.retryAtMs - monotonicMs))}`;
+    odd.retryAtMs === undefined
+      ? ''
+      : `, again in ${showDuration(Math.max(0, odd.retryAtMs - monotonicMs))}`;
   const message = clean((odd.message ?? '').slice(0, 500));
   return { text: `○ ${how}lost for ${showSince(odd.sinceMs)}${again}: ${message}`, color: 'red' };
 }

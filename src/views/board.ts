@@ -12,7 +12,14 @@ import { showDuration } from '../terminal/time.js';
 import { numberOf, textOf } from '../terminal/values.js';
 import { ALERTS } from './alert.js';
 import { BICYCLES, lookOf } from './bicycle.js';
-import { type BoardConnection, connectionText, helpLines, KEYS, keyHints, MAP_KEYS } from './board-help.js';
+import {
+  type BoardConnection,
+  connectionText,
+  helpLines,
+  KEYS,
+  keyHints,
+  MAP_KEYS,
+} from './board-help.js';
 import { drawCard } from './card.js';
 import type { WatchCounts } from './connection.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
@@ -107,7 +114,10 @@ export function bicycleRows(height: number): number {
 /** Rows of the block with states and bicycles, its heading included. */
 function topRows(height: number): number {
   const left = height - 4;
-  return Math.min(Math.max(BICYCLE_STATES.length + 2, Math.floor(left * 0.4)), Math.floor(left * 0.55));
+  return Math.min(
+    Math.max(BICYCLE_STATES.length + 2, Math.floor(left * 0.4)),
+    Math.floor(left * 0.55),
+  );
 }
 
 /** The lines of the board: exactly as many as the height, none wider than the width. */
@@ -141,7 +151,11 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   const changeLines = changes.map(({ entry, atMs }) => changeLine(entry, atMs, line));
   lines.push(...fill(changeLines, changeRows));
   if (alertRows === 0) return lines;
-  const alerts = drawTable(ALERTS, input.alerts.slice(0, alertRows - 1), { width, paint, now: input.nowMs });
+  const alerts = drawTable(ALERTS, input.alerts.slice(0, alertRows - 1), {
+    width,
+    paint,
+    now: input.nowMs,
+  });
   return [...lines, '', paint.bold(cut('ALERTS', width)), ...alerts];
 }
 
@@ -152,28 +166,45 @@ function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number)
   const bold = (text: string) => paint.bold(pad(cut(text, each), each));
   const states = [bold(statesHeading(fleet)), ...stateRows(fleet, each, paint)];
   const bicycles = [bold(bicyclesHeading(input)), ...listRows(input, each, paint)];
-  const lines = Array.from({ length: rows }, (_, row) => [states[row] ?? ' '.repeat(each), bicycles[row] ?? '']);
+  const lines = Array.from({ length: rows }, (_, row) => [
+    states[row] ?? ' '.repeat(each),
+    bicycles[row] ?? '',
+  ]);
   return lines.map((halves) => halves.join(GUTTER).trimEnd());
 }
 
-function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }: BoardPlace): string {
+function titleLine(
+  { title, nowMs, offsetMinutes }: BoardInput,
+  { width, paint }: BoardPlace,
+): string {
   const clock = `${showClock(nowMs, offsetMinutes)} `;
   const name = { text: ` fleet watch ${clean(title)}`, width: width - clock.length - 1 };
   return paint.inverse(cut(drawRow([name, { text: clock }], NO_PAINT), width));
 }
 
-function trafficLine({ traffic, connections, monotonicMs }: BoardInput, { width }: BoardPlace): string {
+function trafficLine(
+  { traffic, connections, monotonicMs }: BoardInput,
+  { width }: BoardPlace,
+): string {
   const { perSecond, messages, lastMessageMs, gapCount, downMs } = traffic;
-  const isDown = [...connections.values()].some(({ state, hasStood }) => state === 'lost' && hasStood !== false);
-  const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
+  const isDown = [...connections.values()].some(
+    ({ state, hasStood }) => state === 'lost' && hasStood !== false,
+  );
+  const last =
+    lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
   const over = gapCount === 0 ? [] : [`${count(gapCount, 'gap')}, down ${showDuration(downMs)}`];
   const gaps = [...over, ...(isDown ? ['a gap is open'] : [])].join(', ') || 'no gaps';
-  return cut(`${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s, ${messages} messages${last}; ${gaps}`, width);
+  return cut(
+    `${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s, ${messages} messages${last}; ${gaps}`,
+    width,
+  );
 }
 
 function statesHeading({ known, total, isWhole }: BoardFleet): string {
   if (isWhole) return `STATES of ${known}`;
-  return total === undefined || total <= known ? `STATES of ${known} known` : `STATES of ${known} known of ${total}`;
+  return total === undefined || total <= known
+    ? `STATES of ${known} known`
+    : `STATES of ${known} known of ${total}`;
 }
 
 /** The documented states first, then whatever else came. While some bicycles are not known, no count is the last word. */
@@ -195,33 +226,51 @@ function stateRows({ counts, isWhole }: BoardFleet, width: number, paint: Paint)
   });
 }
 
-function bicyclesHeading({ view, fleet: { matching, known, isWhole, filterProblem } }: BoardInput): string {
+function bicyclesHeading({
+  view,
+  fleet: { matching, known, isWhole, filterProblem },
+}: BoardInput): string {
   if (filterProblem !== undefined) return `BICYCLES: ${clean(filterProblem)}`;
   const filter = view.filter === '' ? '' : `: ${matching} of ${known} with "${clean(view.filter)}"`;
   return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
 }
 
 /** The columns of lists, in half the width: the name gives way first. */
-const LIST_COLUMNS = { state_of_charge: {}, name: { keep: 4.5, minimum: 8 }, state: { minimum: 8 } };
+const LIST_COLUMNS = {
+  state_of_charge: {},
+  name: { keep: 4.5, minimum: 8 },
+  state: { minimum: 8 },
+};
 const LIST: Shape<Bicycle> = {
   ...BICYCLES,
   columns: Object.entries(LIST_COLUMNS).flatMap(([field, fit]) =>
-    BICYCLES.columns.filter((column) => column.field === field).map((column) => ({ ...column, ...fit })),
+    BICYCLES.columns
+      .filter((column) => column.field === field)
+      .map((column) => ({ ...column, ...fit })),
   ),
 };
 
 function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Paint): string[] {
   const rows = drawTable(LIST, fleet.rows, { width: width - 2, paint, now: nowMs });
-  return rows.map((row, index) => (view.scroll + index === view.selected ? paint.inverse(`> ${row}`) : `  ${row}`));
+  return rows.map((row, index) =>
+    view.scroll + index === view.selected ? paint.inverse(`> ${row}`) : `  ${row}`,
+  );
 }
 
 /** Every field that is known of one bicycle, below its name. */
-function cardLines({ fleet: { card }, nowMs }: BoardInput, scroll: number, { width, paint }: BoardPlace): string[] {
+function cardLines(
+  { fleet: { card }, nowMs }: BoardInput,
+  scroll: number,
+  { width, paint }: BoardPlace,
+): string[] {
   if (card === undefined) return [cut('nothing is known of this bicycle any more', width)];
   const text = drawCard(card, { alerts: undefined, changes: [] }, { width, paint, now: nowMs });
   const [name = '', ...rows] = text.trimEnd().split('\n');
   // A long word stays whole in a card, and a screen ends; painted lines were wrapped.
-  return [name, ...rows.slice(scroll).map((row) => (row.includes('\u001b') ? row : cut(row, width)))];
+  return [
+    name,
+    ...rows.slice(scroll).map((row) => (row.includes('\u001b') ? row : cut(row, width))),
+  ];
 }
 
 /** The keys in as many words as there is room for, and the state of the connection. */
@@ -247,10 +296,16 @@ export function pickRows(
   from: number,
   count: number,
 ): { rows: Bicycle[]; matching: number } {
-  const found = Array.from(bicycles, (bicycle, index) => ({ bicycle, key: keyOf(bicycle, sort, index) }));
+  const found = Array.from(bicycles, (bicycle, index) => ({
+    bicycle,
+    key: keyOf(bicycle, sort, index),
+  }));
   const kept = found.filter(({ bicycle }) => keep(bicycle));
   kept.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  return { rows: kept.slice(from, from + count).map(({ bicycle }) => bicycle), matching: kept.length };
+  return {
+    rows: kept.slice(from, from + count).map(({ bicycle }) => bicycle),
+    matching: kept.length,
+  };
 }
 
 function keyOf(bicycle: Bicycle, sort: Sort, index: number): number | string {

@@ -35,7 +35,11 @@ const CARD_ALERTS: Shape<Alert> = {
 const CARD_CHANGES: Shape<CardChange> = { ...HISTORY, columns: HISTORY.columns.slice(0, 4) };
 
 /** Draws the card; every line ends in a newline and is at most `width` columns wide. */
-export function drawCard(bicycle: Bicycle, { alerts, changes }: CardContent, options: RowsOptions): string {
+export function drawCard(
+  bicycle: Bicycle,
+  { alerts, changes }: CardContent,
+  options: RowsOptions,
+): string {
   const { paint, width, isWhole } = options;
   const { set, unset } = fieldsOfCard(bicycle, options);
   const state = showState(bicycle.state);
@@ -50,7 +54,8 @@ export function drawCard(bicycle: Bicycle, { alerts, changes }: CardContent, opt
   if (alerts?.length === 0) lines.push('', paint.dim('No alerts.'));
   else if (alerts !== undefined)
     lines.push('', paint.bold('Newest alerts'), ...drawTable(CARD_ALERTS, alerts, options));
-  if (changes.length > 0) lines.push('', paint.bold('Last changes'), ...drawTable(CARD_CHANGES, changes, options));
+  if (changes.length > 0)
+    lines.push('', paint.bold('Last changes'), ...drawTable(CARD_CHANGES, changes, options));
   return lines.map((line) => `${line}\n`).join('');
 }
 
@@ -65,7 +70,8 @@ function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
     else set.push([field, showField(name, value, options)]);
   }
   const [latitude, longitude] = [numberOf(bicycle.latitude), numberOf(bicycle.longitude)];
-  if (latitude !== undefined && longitude !== undefined) set.push(['position', `geo:${latitude},${longitude}`]);
+  if (latitude !== undefined && longitude !== undefined)
+    set.push(['position', `geo:${latitude},${longitude}`]);
   return { set, unset };
 }
 
@@ -73,10 +79,14 @@ function showField(field: string, value: unknown, { now, isWhole }: RowsOptions)
   const text = textOf(value) ?? '';
   if (isWhole === true) return clean(text);
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
-  if (typeof value === 'string' && readTime(value) !== undefined) return `${age(value, now)} (${clean(value)})`;
+  if (typeof value === 'string' && readTime(value) !== undefined)
+    return `${age(value, now)} (${clean(value)})`;
   // What a link leads to is named by its UUID, which other commands take; the bicycle's own is there to be copied.
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));
-  if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined)) return uuids.join(', ');
-  return clean(text.length > LONGEST_VALUE_CHARACTERS ? `${text.slice(0, LONGEST_VALUE_CHARACTERS)}…` : text);
+  if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined))
+    return uuids.join(', ');
+  return clean(
+    text.length > LONGEST_VALUE_CHARACTERS ? `${text.slice(0, LONGEST_VALUE_CHARACTERS)}…` : text,
+  );
 }

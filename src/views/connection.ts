@@ -67,7 +67,9 @@ export function streamLine(
   const topic = namesTopic && 'topic' in event ? `${event.topic}: ` : '';
   switch (event.type) {
     case 'open':
-      return event.isReturn ? undefined : clean(`${clock(event.atMs)} watching ${titleOf(event.as ?? event.topic)}`);
+      return event.isReturn
+        ? undefined
+        : clean(`${clock(event.atMs)} watching ${titleOf(event.as ?? event.topic)}`);
     case 'lost':
       return clean(
         `${clock(event.atMs)} ${topic}${event.lastLifeWallMs === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}${showCapped(event.cappedFromMs)}`,
@@ -85,10 +87,16 @@ export function streamLine(
 
 /** A pause that the service asked for and that is too long to be waited. */
 export function showCapped(cappedFromMs: number | undefined): string {
-  return cappedFromMs === undefined ? '' : `, not in ${showDuration(cappedFromMs)} as the service asked`;
+  return cappedFromMs === undefined
+    ? ''
+    : `, not in ${showDuration(cappedFromMs)} as the service asked`;
 }
 
-export function errorFields(error: FleetError): { kind: string; message: string; status: number | null } {
+export function errorFields(error: FleetError): {
+  kind: string;
+  message: string;
+  status: number | null;
+} {
   return { kind: error.kind, message: error.message, status: error.status ?? null };
 }
 
@@ -98,7 +106,12 @@ export function streamRecord(event: StreamEvent): { [field: string]: unknown } |
   const head = { event: event.type, at: iso(event.atMs), topic: event.topic };
   switch (event.type) {
     case 'open':
-      return { ...head, as: event.as, again: event.isReturn, request_id: event.trace.requestId ?? null };
+      return {
+        ...head,
+        as: event.as,
+        again: event.isReturn,
+        request_id: event.trace.requestId ?? null,
+      };
     case 'lost':
       return {
         ...head,
@@ -146,12 +159,18 @@ function countSome(number: number, one: string, what: string): string[] {
 }
 
 /** The summary for people: one line, then one for each gap. */
-export function summaryLines(summary: WatchSummary, offsetMinutes: number, namesTopic: boolean): string[] {
+export function summaryLines(
+  summary: WatchSummary,
+  offsetMinutes: number,
+  namesTopic: boolean,
+): string[] {
   const { gaps, gapCount, messages, shown, neverConnected } = summary;
   // Of a single topic the error that ends it says why.
   const isNever = neverConnected.length > 0 && !namesTopic;
   const facts = [
-    shown === messages ? count(messages, 'message') : `${count(messages, 'message')}, ${shown} shown`,
+    shown === messages
+      ? count(messages, 'message')
+      : `${count(messages, 'message')}, ${shown} shown`,
     count(summary.reconnects, 'reconnect'),
     gapCount === 0
       ? 'no gaps'
@@ -159,7 +178,9 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     ...describeFound(summary.caughtUp, summary.unknown, summary.gone),
     ...countSome(summary.dropped, 'event', 'lost'),
   ];
-  const lines = [`watched for ${showDuration(summary.durationMs)}: ${isNever ? 'never connected' : facts.join(', ')}`];
+  const lines = [
+    `watched for ${showDuration(summary.durationMs)}: ${isNever ? 'never connected' : facts.join(', ')}`,
+  ];
   for (const { topic, message } of namesTopic ? neverConnected : [])
     lines.push(clean(`  never connected to ${topic}: ${message}`));
   for (const gap of gaps.slice(0, NAMED_GAPS)) {
@@ -171,9 +192,12 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     lines.push(clean(`  gap ${span}${topic}: ${gap.message}`));
   }
   if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);
-  if (summary.isUnread) lines.push('  what changed in the last gap was not looked up before the end');
+  if (summary.isUnread)
+    lines.push('  what changed in the last gap was not looked up before the end');
   if (summary.undelivered > 0) {
-    lines.push(`  ${count(summary.undelivered, 'message')} not delivered: the reader of stdout stopped reading`);
+    lines.push(
+      `  ${count(summary.undelivered, 'message')} not delivered: the reader of stdout stopped reading`,
+    );
   }
   return lines;
 }

@@ -3,7 +3,13 @@
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
-import { CHARGE_GROUPS, chargeGroup, NEVER_HEARD, SILENCE_GROUPS, silenceGroup } from '../page/groups.js';
+import {
+  CHARGE_GROUPS,
+  chargeGroup,
+  NEVER_HEARD,
+  SILENCE_GROUPS,
+  silenceGroup,
+} from '../page/groups.js';
 import { readTime } from '../terminal/time.js';
 import { numberOf, readPath, textOf } from '../terminal/values.js';
 import type { StatsRow } from './stats.js';
@@ -87,11 +93,19 @@ function count(counts: Counts, value: string): void {
 function rowsOf(group: string, counts: Counts): StatsRow[] {
   const total = [...counts.values()].reduce((sum, number) => sum + number, 0);
   const order =
-    ORDERS.get(group) ?? [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
+    ORDERS.get(group) ??
+    [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
     // A ten without bicycles belongs to the picture; a value that nobody has does not.
     if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
-    return [{ group, value, count: found, percent: total === 0 ? 0 : Math.round((found / total) * 1000) / 10 }];
+    return [
+      {
+        group,
+        value,
+        count: found,
+        percent: total === 0 ? 0 : Math.round((found / total) * 1000) / 10,
+      },
+    ];
   });
 }

@@ -26,7 +26,8 @@ export function distanceMetres(from: Placed | undefined, to: Placed): number | u
   const [[startEast, startNorth], [endEast, endNorth]] = [start, end];
   const half = (degrees: number) => Math.sin((degrees * Math.PI) / 360) ** 2;
   const shrink = (degrees: number) => Math.cos((degrees * Math.PI) / 180);
-  const chord = half(endNorth - startNorth) + shrink(startNorth) * shrink(endNorth) * half(endEast - startEast);
+  const chord =
+    half(endNorth - startNorth) + shrink(startNorth) * shrink(endNorth) * half(endEast - startEast);
   return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
 }
 
@@ -68,5 +69,9 @@ export function withDistance<T>(shape: Shape<T>): Shape<T> {
       return { text: at.terminal ? showDistance(metres) : String(metres) };
     },
   };
-  return { ...shape, fields: [...shape.fields, DISTANCE_FIELD], columns: shape.columns.toSpliced(2, 0, distance) };
+  return {
+    ...shape,
+    fields: [...shape.fields, DISTANCE_FIELD],
+    columns: shape.columns.toSpliced(2, 0, distance),
+  };
 }

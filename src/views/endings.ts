@@ -25,7 +25,9 @@ const NOT_ALLOWED = /^Action '[^']*' not allowed from current state '([^']*)'/;
 
 /** The reason in the service's words, without what differs from bicycle to bicycle; the empty text where there is none. */
 export function endReasonOf({ message }: ChangeResult): string {
-  return clean((message ?? '').replace(SUBJECT, '').replace(NOT_ALLOWED, 'not allowed from state $1'));
+  return clean(
+    (message ?? '').replace(SUBJECT, '').replace(NOT_ALLOWED, 'not allowed from state $1'),
+  );
 }
 
 /** `33 not allowed from state rented`, and below it which; the groups in the order in which they began. */
@@ -45,7 +47,8 @@ export function showEndings(endings: readonly Ended[], options: EndingsOptions):
     lines.push(...heading.map((line) => paintIn(paint, OUTCOME_COLORS[outcome], line)));
     const shown = width === undefined ? ended : ended.slice(0, MOST_LISTED);
     lines.push(...listOf(shown, options));
-    if (shown.length < ended.length) lines.push(`  … and ${ended.length - shown.length} more; -o csv lists all`);
+    if (shown.length < ended.length)
+      lines.push(`  … and ${ended.length - shown.length} more; -o csv lists all`);
   }
   return lines.map((line) => `${line}\n`).join('');
 }
@@ -57,20 +60,42 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
 
 /** Where each stands in the input, its name, its UUID. */
 const ENDED_COLUMNS: readonly Column<Ended>[] = [
-  { header: '', field: 'row', keep: 3, cell: ({ row }) => ({ text: row === undefined ? '' : `row ${row}` }) },
-  { header: '', field: 'name', keep: 1, maximum: 32, cell: ({ name }) => ({ text: clean(name ?? '') }) },
-  { header: '', field: 'uuid', keep: 2, cell: ({ uuid }, at) => (uuid === null ? { text: '' } : showId(uuid, at)) },
+  {
+    header: '',
+    field: 'row',
+    keep: 3,
+    cell: ({ row }) => ({ text: row === undefined ? '' : `row ${row}` }),
+  },
+  {
+    header: '',
+    field: 'name',
+    keep: 1,
+    maximum: 32,
+    cell: ({ name }) => ({ text: clean(name ?? '') }),
+  },
+  {
+    header: '',
+    field: 'uuid',
+    keep: 2,
+    cell: ({ uuid }, at) => (uuid === null ? { text: '' } : showId(uuid, at)),
+  },
 ];
 
 /** A line each, whole for programs. */
 function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): string[] {
-  const columns = ENDED_COLUMNS.filter(({ field }) => ended.some((one) => one[field as keyof Ended]));
+  const columns = ENDED_COLUMNS.filter(({ field }) =>
+    ended.some((one) => one[field as keyof Ended]),
+  );
   const options = { width: width && width - 2, paint, now: 0, isWhole: width === undefined };
   return drawTable({ ...ACTIONS, columns }, ended, options).map((line) => `  ${line}`);
 }
 
 /** `✓ Emmy 0001: rented`: one bicycle on which the transition was run. `mark` is drawn for a terminal, empty in a pipe. */
-export function showSuccess({ name, uuid, state, outcome }: Ended, transition: string, mark: string): string {
+export function showSuccess(
+  { name, uuid, state, outcome }: Ended,
+  transition: string,
+  mark: string,
+): string {
   const label = clean(name ?? uuid?.slice(0, ID_DIGITS) ?? '');
   const done = `${transition} ${outcome === 'skipped' ? 'was done before' : 'done'}`;
   const became = state ?? done;

@@ -16,7 +16,10 @@ export interface LogOptions {
 }
 
 /** Makes the log of the HTTP client; `write` takes one line that no terminal is steered by. */
-export function openHttpLog({ trace, verbose, quiet, isJson }: LogOptions, write: (line: string) => void): HttpLog {
+export function openHttpLog(
+  { trace, verbose, quiet, isJson }: LogOptions,
+  write: (line: string) => void,
+): HttpLog {
   const print = (kind: string, record: object, lines: readonly string[]) => {
     if (isJson) write(escapeJson(JSON.stringify({ [kind]: record })));
     else for (const line of lines) write(clean(line));
@@ -40,14 +43,22 @@ export function openHttpLog({ trace, verbose, quiet, isJson }: LogOptions, write
       const where = { method, url: url.href, status, milliseconds };
       if (trace === true) {
         const { from, requestId, version } = traceOf(headers);
-        const record = { ...where, from: from ?? null, request_id: requestId ?? null, version: version ?? null };
+        const record = {
+          ...where,
+          from: from ?? null,
+          request_id: requestId ?? null,
+          version: version ?? null,
+        };
         print('trace', record, [
           `trace: ${method} ${url.pathname}${url.search} ${status} in ${milliseconds} ms, from ${from ?? '-'}, request ${requestId ?? '-'}, version ${version ?? '-'}`,
         ]);
       }
       if (verbose !== true) return;
       const shown = redact(headers);
-      print('response', { ...where, headers: shown }, [`< ${status} in ${milliseconds} ms`, ...listed('<', shown)]);
+      print('response', { ...where, headers: shown }, [
+        `< ${status} in ${milliseconds} ms`,
+        ...listed('<', shown),
+      ]);
     },
     detail(text) {
       if (verbose === true) print('log', { message: text }, [text]);

@@ -29,8 +29,20 @@ export const HISTORY: Shape<HistoryRow> = {
   columns: [
     { ...timeColumn('WHEN', 'at', 6), programHeader: 'AT' },
     { header: 'FIELD', field: 'field', keep: 5 },
-    { header: 'OLD', field: 'old', keep: 3, minimum: 9, cell: ({ field, old }) => showValue(field, old) },
-    { header: 'NEW', field: 'new', keep: 4, minimum: 9, cell: (entry) => showValue(entry.field, entry.new) },
+    {
+      header: 'OLD',
+      field: 'old',
+      keep: 3,
+      minimum: 9,
+      cell: ({ field, old }) => showValue(field, old),
+    },
+    {
+      header: 'NEW',
+      field: 'new',
+      keep: 4,
+      minimum: 9,
+      cell: (entry) => showValue(entry.field, entry.new),
+    },
     { header: 'TRANSITION', field: 'transition', keep: 3.5, minimum: 18, maximum: 28 },
     { header: 'BY', field: 'by', keep: 2.5, maximum: 32 },
     { header: 'SOURCE', field: 'source', keep: 1 },

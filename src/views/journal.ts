@@ -5,7 +5,8 @@ import { type ChangeResult, showOutcome } from './action.js';
 import { showId, timeColumn } from './bicycle.js';
 
 /** What the service answered is null where it did not. */
-export interface JournalRow extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
+export interface JournalRow
+  extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;
   /** Where a creation stands in its file. */
   row?: number;
@@ -19,7 +20,19 @@ export interface JournalRow extends Pick<ChangeResult, 'status' | 'state' | 'req
 export function journalShape(noun: Shape<JournalRow>['noun']): Shape<JournalRow> {
   return {
     noun,
-    fields: ['uuid', 'row', 'name', 'outcome', 'at', 'run', 'how', 'status', 'state', 'request_id', 'message'],
+    fields: [
+      'uuid',
+      'row',
+      'name',
+      'outcome',
+      'at',
+      'run',
+      'how',
+      'status',
+      'state',
+      'request_id',
+      'message',
+    ],
     columns: [
       {
         header: 'ID',

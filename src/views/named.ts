@@ -6,7 +6,14 @@ import { isObject } from '../json/parse.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Column } from '../terminal/table.js';
 
-const NAME: Column<Named> = { header: 'NAME', field: 'name', keep: 3, minimum: 12, room: 24, maximum: 60 };
+const NAME: Column<Named> = {
+  header: 'NAME',
+  field: 'name',
+  keep: 3,
+  minimum: 12,
+  room: 24,
+  maximum: 60,
+};
 /** Whole, since it is there to be copied. */
 const UUID: Column<Named> = { header: 'UUID', field: 'uuid', keep: 2, minimum: 36 };
 const TYPE: Column<Named> = { header: 'TYPE', field: 'type', keep: 1, minimum: 8, maximum: 24 };
@@ -20,12 +27,15 @@ export const NAMED_SHAPES = {
     noun: NAMED.zone,
     columns: [NAME, UUID, TYPE],
     // Assumed: the outline is a GeoJSON geometry, under one of these names.
-    geometry: (zone: Named) => asGeoJson([zone['polygon'], zone['geometry'], zone['area']].find(isGeometry)),
+    geometry: (zone: Named) =>
+      asGeoJson([zone['polygon'], zone['geometry'], zone['area']].find(isGeometry)),
     positionFields: ['polygon', 'geometry', 'area'],
   },
   model: { ...shared, noun: NAMED.model, columns: [NAME, UUID] },
 } satisfies { [kind: string]: Shape<Named> };
 
 function isGeometry(value: unknown): value is object {
-  return isObject(value) && typeof value['type'] === 'string' && Array.isArray(value['coordinates']);
+  return (
+    isObject(value) && typeof value['type'] === 'string' && Array.isArray(value['coordinates'])
+  );
 }

@@ -33,7 +33,11 @@ export interface RowsOptions {
 }
 
 /** A line a value, in the columns of the shape that fit. */
-export function drawTable<T>(shape: Shape<T>, values: readonly T[], options: RowsOptions): string[] {
+export function drawTable<T>(
+  shape: Shape<T>,
+  values: readonly T[],
+  options: RowsOptions,
+): string[] {
   const table = openTable(shape, { ...options, hasHeader: false, terminal: true, colorLevel: 0 });
   const text = table.rows(values.map((value) => ({ json: '', value })));
   return text.split('\n').slice(0, -1);

@@ -102,23 +102,31 @@ export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
 /** What changed, in the colour of the new state. */
 function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
   const { before, after, fields } = entry;
-  if (before === undefined) return after.state === undefined ? { text: 'first seen' } : stateCell(after.state);
+  if (before === undefined)
+    return after.state === undefined ? { text: 'first seen' } : stateCell(after.state);
   const changes = changesOf(entry);
-  if (changes.length === 0) return { text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' };
-  return { text: changes.join(', '), color: fields.includes('state') ? lookOf(after.state).color : undefined };
+  if (changes.length === 0)
+    return { text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' };
+  return {
+    text: changes.join(', '),
+    color: fields.includes('state') ? lookOf(after.state).color : undefined,
+  };
 }
 
 /** The state first, since it matters most and the line may be cut. */
 function changesOf({ before = {}, after, fields }: ShownEntry & { type: 'bicycle' }): string[] {
   const changes: string[] = [];
-  if (fields.includes('state')) changes.push(`${textCell(before.state).text} -> ${textCell(after.state).text}`);
+  if (fields.includes('state'))
+    changes.push(`${textCell(before.state).text} -> ${textCell(after.state).text}`);
   const metres = distanceMetres(before, after);
-  if (metres !== undefined && metres >= STANDSTILL_METRES) changes.push(`moved ${showDistance(metres)}`);
+  if (metres !== undefined && metres >= STANDSTILL_METRES)
+    changes.push(`moved ${showDistance(metres)}`);
   else if (metres === undefined && (fields.includes('latitude') || fields.includes('longitude')))
     changes.push(numberOf(after.latitude) === undefined ? 'position lost' : 'position found');
   if (fields.includes('state_of_charge')) {
     const [from, to] = [numberOf(before.state_of_charge), numberOf(after.state_of_charge)];
-    const difference = from === undefined || to === undefined ? undefined : Math.round((to - from) * 10) / 10;
+    const difference =
+      from === undefined || to === undefined ? undefined : Math.round((to - from) * 10) / 10;
     if (difference === undefined) changes.push('charge changed');
     else if (difference !== 0) changes.push(`charge ${difference > 0 ? '+' : ''}${difference} %`);
   }
@@ -146,7 +154,8 @@ function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
 
 /** What is older than what was shown, or was found in a list. */
 function markOf(entry: ShownEntry): string | undefined {
-  const mark = entry.type === 'bicycle' ? entry.kind : entry.type === 'alert' ? entry.mark : undefined;
+  const mark =
+    entry.type === 'bicycle' ? entry.kind : entry.type === 'alert' ? entry.mark : undefined;
   return mark === 'caught-up' ? 'caught up' : mark === 'late' ? mark : undefined;
 }
 
@@ -157,20 +166,41 @@ function contentOf(entry: ShownEntry, shown: CellContext): Content {
     case 'leaving':
       return ofBicycle(entry.bicycle, entry.uuid, stateCell(entry.state, 'leaves '), shown);
     case 'gone':
-      return ofBicycle(entry.bicycle, entry.uuid, stateCell(entry.bicycle.state, 'gone, was ', 'red'), shown);
+      return ofBicycle(
+        entry.bicycle,
+        entry.uuid,
+        stateCell(entry.bicycle.state, 'gone, was ', 'red'),
+        shown,
+      );
     case 'alert':
       return ofAlert(entry, shown);
     case 'other':
-      return { name: { ...textCell(entry.envelope?.sender), color: 'cyan' }, what: textCell(entry.text) };
+      return {
+        name: { ...textCell(entry.envelope?.sender), color: 'cyan' },
+        what: textCell(entry.text),
+      };
   }
 }
 
-function ofBicycle(bicycle: Bicycle | undefined, uuid: string | undefined, what: Cell, shown: CellContext): Content {
+function ofBicycle(
+  bicycle: Bicycle | undefined,
+  uuid: string | undefined,
+  what: Cell,
+  shown: CellContext,
+): Content {
   const place = showPosition(bicycle?.latitude, bicycle?.longitude, shown, PLACE_DECIMALS);
-  return { name: nameOf(bicycle, uuid), what, charge: showCharge(bicycle?.state_of_charge, shown), place };
+  return {
+    name: nameOf(bicycle, uuid),
+    what,
+    charge: showCharge(bicycle?.state_of_charge, shown),
+    place,
+  };
 }
 
-function ofAlert({ alert, before, name: known }: ShownEntry & { type: 'alert' }, shown: CellContext): Content {
+function ofAlert(
+  { alert, before, name: known }: ShownEntry & { type: 'alert' },
+  shown: CellContext,
+): Content {
   const { extra, state, alert_type, message } = alert;
   const degrees = (index: number) => readPath(extra, `location.coordinates.${index}`);
   const charge = showCharge(readPath(extra, 'state_of_charge'), shown);
@@ -180,7 +210,8 @@ function ofAlert({ alert, before, name: known }: ShownEntry & { type: 'alert' },
   // The state first: on a narrow terminal the end of the type is cut.
   const text = `alert ${was}${textCell(state).text} ${textCell(alert_type).text}`;
   const { color } = showAlertState(state);
-  if (charge.text !== MISSING || place.text !== MISSING) return { name, what: { text, color }, charge, place };
+  if (charge.text !== MISSING || place.text !== MISSING)
+    return { name, what: { text, color }, charge, place };
   // Where neither charge nor place is known, the message says more than two dashes.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
@@ -201,18 +232,29 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
   const clock = terminal ? showClock(at, offsetMinutes) : new Date(at).toISOString();
   if (width === undefined) {
     const text = `${mark === undefined ? '' : `${mark}: `}${what.text}`;
-    const cells = [{ text: clock }, { ...name, text: pad(name.text, 16) }, { ...what, text }, charge, place];
-    return cells.flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text))).join('  ');
+    const cells = [
+      { text: clock },
+      { ...name, text: pad(name.text, 16) },
+      { ...what, text },
+      charge,
+      place,
+    ];
+    return cells
+      .flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text)))
+      .join('  ');
   }
   // The mark takes the place of the time, which is not known.
-  const time: Cell = mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
+  const time: Cell =
+    mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
   const laid = layOut(COLUMNS, [], { width, terminal, gap: 1 });
   const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
   const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
     const cell = { ...content, time }[field];
     // What happened takes the room of charge and place where it has neither.
     const isAlone = field === 'what' && charge === undefined;
-    return cell === undefined ? [] : [{ ...cell, align, width: isAlone ? width - headColumns : room }];
+    return cell === undefined
+      ? []
+      : [{ ...cell, align, width: isAlone ? width - headColumns : room }];
   });
   return drawRow(cells, paint).trimEnd();
 }

@@ -31,7 +31,10 @@ test.each([
 ])("fleet %s, a word of another tool: fleet's own, and nothing is sent", async (typed, meant) => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
   const { code, stderr } = await runFleet(typed.split(' '), { env });
-  expect([code, stderr]).toEqual([2, expect.stringContaining(`hint: did you mean "${meant}"? see "fleet`)]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining(`hint: did you mean "${meant}"? see "fleet`),
+  ]);
 });
 
 test.each([
@@ -39,13 +42,16 @@ test.each([
   ['edit', '--nuts'],
   ['edit', '--sot'],
   ['act', '--allow-unknowm'],
-])('no flag that changes more, and none far from a short one, is suggested for %s %s', async (verb, flag) => {
-  const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
-  ]);
-});
+])(
+  'no flag that changes more, and none far from a short one, is suggested for %s %s',
+  async (verb, flag) => {
+    const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
+    ]);
+  },
+);
 
 test.each([
   [
@@ -54,8 +60,18 @@ test.each([
     'hint: a name with spaces needs quotes; see "fleet',
     '?',
   ],
-  ['a flag that the command has is none of another tool', 'alerts listen --host 0.0.0.0', '--secret-env', '--base-url'],
-  ['a token is never a flag, nor shown', 'bicycles list --token eyJhbGciOi', 'the token is never a flag', 'eyJhbGciOi'],
+  [
+    'a flag that the command has is none of another tool',
+    'alerts listen --host 0.0.0.0',
+    '--secret-env',
+    '--base-url',
+  ],
+  [
+    'a token is never a flag, nor shown',
+    'bicycles list --token eyJhbGciOi',
+    'the token is never a flag',
+    'eyJhbGciOi',
+  ],
 ])('%s', async (_what, line, said, unsaid) => {
   const { code, stderr } = await runFleet(line.split(' '));
   expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
@@ -65,9 +81,15 @@ test.each([
 test('what has no way back is no guess for its opposite', async () => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'abcdefgh' };
   for (const word of ['restore', 'unretire', 'require']) {
-    const { code, stderr } = await runFleet(['bicycles', 'act', 'aaaaaaaa-0000-4000-8000-000000000001', word], { env });
+    const { code, stderr } = await runFleet(
+      ['bicycles', 'act', 'aaaaaaaa-0000-4000-8000-000000000001', word],
+      { env },
+    );
     expect([word, code, stderr.includes('did you mean')]).toEqual([word, 2, false]);
   }
-  const { stderr } = await runFleet(['bicycles', 'act', 'aaaaaaaa-0000-4000-8000-000000000001', 'retre'], { env });
+  const { stderr } = await runFleet(
+    ['bicycles', 'act', 'aaaaaaaa-0000-4000-8000-000000000001', 'retre'],
+    { env },
+  );
   expect(stderr).toContain('did you mean "retire"?');
 });

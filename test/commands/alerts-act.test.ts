@@ -11,14 +11,26 @@ import { openServer, sendJson } from '../support/server.js';
 
 const SOME = 'ffffffff-27cf-4651-a3e0-130b9c9b2b9d';
 
-async function fleet(sandbox: Sandbox, args: readonly string[], { env = {}, ...options }: RunOptions = {}) {
+async function fleet(
+  sandbox: Sandbox,
+  args: readonly string[],
+  { env = {}, ...options }: RunOptions = {},
+) {
   const token = { FLEET_TOKEN: await sandbox.token() };
   return runFleet(args, { ...options, env: { FLEET_BASE_URL: sandbox.baseUrl, ...token, ...env } });
 }
 
 /** UUIDs of alerts that are new. */
 async function newAlerts(sandbox: Sandbox): Promise<string[]> {
-  const { stdout } = await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--all', '-o', 'uuid']);
+  const { stdout } = await fleet(sandbox, [
+    'alerts',
+    'list',
+    '--state',
+    'new',
+    '--all',
+    '-o',
+    'uuid',
+  ]);
   return stdout.trim().split('\n');
 }
 
@@ -38,7 +50,8 @@ test('each action leads to its state; fields go along; first digits are enough',
     [d, 'stop', 'stopped'],
   ] as const;
   for (const [alert, action, state] of cases) {
-    const fields = action === 'escalate' ? ['--field', 'severity=high', '--field', 'description=look'] : [];
+    const fields =
+      action === 'escalate' ? ['--field', 'severity=high', '--field', 'description=look'] : [];
     const { code, stdout } = await fleet(sandbox, ['alerts', 'act', alert, action, ...fields]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^[^✓]+: ${state}\n$`))]);
   }
@@ -59,42 +72,69 @@ test('many from a pipe, with a journal that a second run finds done', async () =
   const folder = newFolder();
   const journal = join(folder, 'journal');
   const sandbox = await openSandbox({ bicycles: 200 });
-  const stdin = (await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--all', '-o', 'jsonl'])).stdout;
+  const stdin = (await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--all', '-o', 'jsonl']))
+    .stdout;
   const count = stdin.trim().split('\n').length;
   const args = ['alerts', 'act', '-', 'resolve', '--journal', journal, '--yes', '--settle', '0'];
   expect((await fleet(sandbox, args.slice(0, -3), { stdin })).code).toBe(2);
   const first = await fleet(sandbox, args, { stdin });
-  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(`${count} alerts: ${count} done`)]);
+  expect([first.code, first.stderr]).toEqual([
+    0,
+    expect.stringContaining(`${count} alerts: ${count} done`),
+  ]);
   expect((await readFile(journal, 'utf8')).split('\n')[1]).toContain('"command":"alerts act"');
   const again = await fleet(sandbox, [...args, '--json'], { stdin });
   expect(again.code).toBe(0);
-  expect(jsonLines(again.stdout).map(({ outcome }) => outcome)).toEqual(new Array(count).fill('skipped'));
+  expect(jsonLines(again.stdout).map(({ outcome }) => outcome)).toEqual(
+    new Array(count).fill('skipped'),
+  );
   expect(writes(sandbox)).toHaveLength(count);
-  const other = await fleet(sandbox, ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'], { stdin });
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('belongs to another run')]);
+  const other = await fleet(
+    sandbox,
+    ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'],
+    { stdin },
+  );
+  expect([other.code, other.stderr]).toEqual([
+    2,
+    expect.stringContaining('belongs to another run'),
+  ]);
 });
 
 test('an unknown alert is named', async () => {
   const sandbox = await openSandbox({ bicycles: 20 });
   const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
-  expect([code, stderr]).toEqual([5, expect.stringContaining(`alert ${SOME} was not found, or you have no access`)]);
-  expect((await fleet(sandbox, ['alerts', 'act', 'eeee', 'resolve'])).stderr).toContain('no alert begins with "eeee"');
+  expect([code, stderr]).toEqual([
+    5,
+    expect.stringContaining(`alert ${SOME} was not found, or you have no access`),
+  ]);
+  expect((await fleet(sandbox, ['alerts', 'act', 'eeee', 'resolve'])).stderr).toContain(
+    'no alert begins with "eeee"',
+  );
 });
 
 test('an action that the service does not know, and an alert that it does not, are two things', async () => {
   const sandbox = await openSandbox({ bicycles: 20 });
   const uuid = sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid;
   const unknown = await fleet(sandbox, ['alerts', 'act', uuid, 'bogus', '--allow-unknown']);
-  expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('does not know the action "bogus"')]);
+  expect([unknown.code, unknown.stderr]).toEqual([
+    5,
+    expect.stringContaining('does not know the action "bogus"'),
+  ]);
   expect(unknown.stderr).not.toContain('no actions on alerts');
   const missing = await fleet(sandbox, ['alerts', 'act', SOME, 'bogus', '--allow-unknown']);
-  expect([missing.code, missing.stderr]).toEqual([5, expect.stringContaining(`alert ${SOME} was not found`)]);
+  expect([missing.code, missing.stderr]).toEqual([
+    5,
+    expect.stringContaining(`alert ${SOME} was not found`),
+  ]);
 });
 
 test('a service of the interface alone has no such actions, and that is the message', async () => {
   const sandbox = await openSandbox({ bicycles: 20, service: 'interface' });
   const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
-  expect([code, stderr]).toEqual([5, expect.stringContaining('this service has no actions on alerts')]);
+  expect([code, stderr]).toEqual([
+    5,
+    expect.stringContaining('this service has no actions on alerts'),
+  ]);
   expect(stderr).not.toContain('prefix');
 });
 
@@ -104,10 +144,16 @@ test('405 stops a run: the others would hear the same', async () => {
       ? sendJson(response, 200, [])
       : sendJson(response, 405, { detail: 'Method "POST" not allowed.' }),
   );
-  const uuids = Array.from({ length: 50 }, (_, n) => `3cbf2500-27cf-4651-a3e0-${String(n).padStart(12, '0')}`);
+  const uuids = Array.from(
+    { length: 50 },
+    (_, n) => `3cbf2500-27cf-4651-a3e0-${String(n).padStart(12, '0')}`,
+  );
   const args = ['alerts', 'act', '-', 'resolve', '--yes', '--concurrency', '2'];
   const { code, stderr } = await runFleet(args, { env, stdin: uuids.join('\n') });
-  expect([code, stderr]).toEqual([6, expect.stringContaining('this service has no actions on alerts')]);
+  expect([code, stderr]).toEqual([
+    6,
+    expect.stringContaining('this service has no actions on alerts'),
+  ]);
   expect(asked.length).toBeLessThan(5);
 });
 

@@ -10,18 +10,26 @@ const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 
 async function watch(service: AlertService, args: readonly string[] = []): Promise<Running> {
-  const running = startFleet(['alerts', 'watch', '--json', '--every', '100ms', ...args], { env: service.env });
+  const running = startFleet(['alerts', 'watch', '--json', '--every', '100ms', ...args], {
+    env: service.env,
+  });
   await Promise.race([running.until(() => running.events('open').length > 0), running.ended]);
   return running;
 }
 
 /** The numbers of the alerts that were printed. */
-const shown = (running: Running) => running.objects().map(({ uuid }) => Number(String(uuid).slice(-12)));
+const shown = (running: Running) =>
+  running.objects().map(({ uuid }) => Number(String(uuid).slice(-12)));
 const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
-const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => from + index);
 
 /** Waits for the alerts, then until the list was read again, with what must not come. */
-async function expectShown(service: AlertService, running: Running, numbers: readonly number[]): Promise<void> {
+async function expectShown(
+  service: AlertService,
+  running: Running,
+  numbers: readonly number[],
+): Promise<void> {
   await running.until(() => shown(running).length >= numbers.length);
   const read = service.readings();
   await running.until(() => service.readings() > read + 1);
@@ -35,7 +43,10 @@ test.concurrent('a cursor in the future is repaired', () =>
     service.put(alertUuid(0));
     await (await watch(service, args)).stop();
     const text = await readFile(path, 'utf8');
-    await writeFile(path, text.replaceAll(/"cursor":"[^"]*"/g, '"cursor":"2099-01-01T00:00:00.000Z"'));
+    await writeFile(
+      path,
+      text.replaceAll(/"cursor":"[^"]*"/g, '"cursor":"2099-01-01T00:00:00.000Z"'),
+    );
     for (const number of [1, 2]) {
       service.put(alertUuid(number));
       const running = await watch(service, args);
@@ -48,7 +59,9 @@ test.concurrent('a list that fails at the start: what was made meanwhile is show
   withAlertService(async (service) => {
     service.put(alertUuid(0), -60 * SECOND_MS);
     service.status = 503;
-    const running = startFleet(['alerts', 'watch', '--json', '--every', '100ms'], { env: service.env });
+    const running = startFleet(['alerts', 'watch', '--json', '--every', '100ms'], {
+      env: service.env,
+    });
     await running.until(() => running.events('lost').length === 1);
     service.put(alertUuid(1));
     service.status = 200;
@@ -61,7 +74,9 @@ test.concurrent('a run that ended before the list could be read began the watch'
     const args = ['--state-file', join(service.folder, 'state')];
     service.put(alertUuid(0), -60 * SECOND_MS);
     service.status = 503;
-    const first = startFleet(['alerts', 'watch', '--json', '--every', '100ms', ...args], { env: service.env });
+    const first = startFleet(['alerts', 'watch', '--json', '--every', '100ms', ...args], {
+      env: service.env,
+    });
     await first.until(() => first.events('lost').length === 1);
     service.put(alertUuid(1));
     await first.stop();
@@ -72,10 +87,18 @@ test.concurrent('a run that ended before the list could be read began the watch'
   }));
 
 describe.concurrent('a damaged state file is said and kept, and what it may have missed is shown', () => {
-  const DAMAGES: [name: string, damage: (text: string) => string, again: (shown: readonly number[]) => boolean][] = [
+  const DAMAGES: [
+    name: string,
+    damage: (text: string) => string,
+    again: (shown: readonly number[]) => boolean,
+  ][] = [
     ['its last line torn', (text) => text.slice(0, -5), (again) => again.length <= 1],
     ['cut in half', (text) => text.slice(0, text.length / 2), () => true],
-    ['a line in the middle that is none', (text) => text.replace('\n["', '\n}["'), (again) => again.length <= 1],
+    [
+      'a line in the middle that is none',
+      (text) => text.replace('\n["', '\n}["'),
+      (again) => again.length <= 1,
+    ],
     ['from a newer version', (text) => text.replace(/"format":\d+/, '"format":99'), () => true],
     ['cut in its first line', (text) => text.slice(0, 20), () => true],
   ];
@@ -116,7 +139,10 @@ describe.concurrent('one state file, one watch', () => {
       const args = ['--state-file', join(service.folder, 'state')];
       const first = await watch(service, args);
       const second = await (await watch(service, args)).ended;
-      expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
+      expect([second.code, second.stderr]).toEqual([
+        3,
+        expect.stringContaining(`process ${process.pid}`),
+      ]);
       service.put(alertUuid(0));
       await expectShown(service, first, [0]);
       await first.stop();
@@ -129,10 +155,16 @@ describe.concurrent('one state file, one watch', () => {
       // What another process does that found this one silent.
       const text = await readFile(path, 'utf8');
       const id = /"claim":"(\w+)"/.exec(text)?.[1];
-      await writeFile(`${path}.new`, `${text}{"claim":"other","over":"${id}","pid":77,"host":"elsewhere"}\n`);
+      await writeFile(
+        `${path}.new`,
+        `${text}{"claim":"other","over":"${id}","pid":77,"host":"elsewhere"}\n`,
+      );
       await rename(`${path}.new`, path);
       const { code, stderr } = await first.ended;
-      expect([code, stderr]).toEqual([10, expect.stringContaining('was taken over by process 77 on elsewhere')]);
+      expect([code, stderr]).toEqual([
+        10,
+        expect.stringContaining('was taken over by process 77 on elsewhere'),
+      ]);
     }));
 
   test('one that was killed is replaced', () =>

@@ -5,11 +5,20 @@ import { runCommand } from '../../src/commands/alerts/exec.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openQuickClock } from '../support/fast-clock.js';
 
-async function run(command: string, input = '{}', { hurry = 1, signal = new AbortController().signal } = {}) {
+async function run(
+  command: string,
+  input = '{}',
+  { hurry = 1, signal = new AbortController().signal } = {},
+) {
   const lines: string[] = [];
   const clock = hurry === 1 ? systemClock() : openQuickClock(hurry);
   const say = (line: string) => void lines.push(line);
-  const reason = await runCommand(command, input, { env: { PATH: process.env['PATH'] }, clock, signal, say });
+  const reason = await runCommand(command, input, {
+    env: { PATH: process.env['PATH'] },
+    clock,
+    signal,
+    say,
+  });
   return { reason, lines };
 }
 
@@ -49,11 +58,15 @@ test('the end stops it, also one that began after the end', async () => {
   const running = run('sleep 1000', '{}', { signal: over.signal });
   setTimeout(() => over.abort(new Error('over')), 100);
   expect((await running).reason).toBe('it was stopped at the end');
-  expect((await run('sleep 1000', '{}', { signal: over.signal })).reason).toBe('it was stopped at the end');
+  expect((await run('sleep 1000', '{}', { signal: over.signal })).reason).toBe(
+    'it was stopped at the end',
+  );
 });
 
 test('output without end is cut, which is said', async () => {
-  const { lines, reason } = await run('head -c 1000000 /dev/zero | tr "\\0" x; yes | head -n 100000');
+  const { lines, reason } = await run(
+    'head -c 1000000 /dev/zero | tr "\\0" x; yes | head -n 100000',
+  );
   expect(reason).toBeUndefined();
   expect(lines.join('').length).toBeLessThan(80_000);
   expect(lines.at(-1)).toMatch(/the rest of the output was left out/);

@@ -34,9 +34,13 @@ test.concurrent('--forward, killed while its receiver is down: each body arrives
     const bodies = Array.from({ length: 50 }, (_, index) =>
       JSON.stringify({ uuid: `a${index}`, modified: '2026-03-01T12:00:00Z' }),
     );
-    for (const body of bodies) expect((await fetch(url, { method: 'POST', body })).status).toBe(204);
+    for (const body of bodies)
+      expect((await fetch(url, { method: 'POST', body })).status).toBe(204);
     await first.stop('SIGKILL');
-    const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+    const back = await startServer(
+      (response) => void response.writeHead(204).end(),
+      Number(new URL(gone.url).port),
+    );
     const second = await start(sandbox, folder, args);
     await second.until(() => back.asked.length === 50);
     await second.stop();
@@ -91,7 +95,10 @@ test.concurrent.each(mostly(ENDINGS, ([, signal]) => signal !== undefined))(
       const again = await start(sandbox, folder, ['watch', '--json', ...state]);
       const whole = stdout.split('\n').slice(0, -1);
       const seen = () =>
-        new Set([...whole.map((line) => JSON.parse(line).uuid), ...again.objects().map(({ uuid }) => uuid)]);
+        new Set([
+          ...whole.map((line) => JSON.parse(line).uuid),
+          ...again.objects().map(({ uuid }) => uuid),
+        ]);
       await eventually(() => {
         const all = seen();
         return raised.every((uuid) => all.has(uuid));

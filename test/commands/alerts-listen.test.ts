@@ -27,7 +27,10 @@ interface Listening extends Running {
 }
 
 /** A listener, until the test has finished. */
-async function listen(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Listening> {
+async function listen(
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Listening> {
   const running = startFleet(
     ['alerts', 'listen', '--json', ...(args.includes('--port') ? [] : ['--port', '0']), ...args],
     {
@@ -55,14 +58,17 @@ const alert = (uuid: string, modified = '2026-03-01T12:00:00Z', state = 'new') =
   state,
   alert_type: 'lock.shutdown',
 });
-const sign = (secret: string, body: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+const sign = (secret: string, body: string) =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
 
 /** Sends bytes as they are; resolves with all that comes back until the connection ends. */
 function raw(url: string, text: string, end = true): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
-    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => (end ? socket.end(text) : socket.write(text)));
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () =>
+      end ? socket.end(text) : socket.write(text),
+    );
     socket.on('data', (chunk) => (answer += chunk));
     socket.on('close', () => resolve(answer));
     socket.on('error', () => resolve(answer));
@@ -96,19 +102,31 @@ describe('what is taken', () => {
     ]) {
       expect(await post(one)).toBe(204);
     }
-    expect(objects()).toEqual([alert('a'), alert('a', undefined, 'stopped'), alert('a', '2026-03-01T12:00:09Z')]);
+    expect(objects()).toEqual([
+      alert('a'),
+      alert('a', undefined, 'stopped'),
+      alert('a', '2026-03-01T12:00:09Z'),
+    ]);
   });
 
   test('--path, --max-events, lines for people', async () => {
-    const running = startFleet(['alerts', 'listen', '--port', '0', '--path', '/hooks/alerts', '--max-events', '1'], {
-      env: { XDG_STATE_HOME: folder },
-    });
+    const running = startFleet(
+      ['alerts', 'listen', '--port', '0', '--path', '/hooks/alerts', '--max-events', '1'],
+      {
+        env: { XDG_STATE_HOME: folder },
+      },
+    );
     await running.until(() => running.stderr().includes('listening at'));
     const url = /http:\S+/.exec(running.stderr())?.[0] ?? '';
     expect(new URL(url).pathname).toBe('/hooks/alerts');
-    expect((await fetch(url, { method: 'POST', body: JSON.stringify(alert('a')) })).status).toBe(204);
+    expect((await fetch(url, { method: 'POST', body: JSON.stringify(alert('a')) })).status).toBe(
+      204,
+    );
     const { code, stdout, stderr } = await running.ended;
-    expect([code, stdout]).toEqual([0, '2026-03-01T12:00:00.000Z  -                 alert new lock.shutdown\n']);
+    expect([code, stdout]).toEqual([
+      0,
+      '2026-03-01T12:00:00.000Z  -                 alert new lock.shutdown\n',
+    ]);
     expect(stderr).toMatch(/listened for alerts for .*: 1 alert, 1 webhook\n$/);
   });
 
@@ -121,7 +139,11 @@ describe('what is taken', () => {
     const url = /http:[^\s]+/.exec(running.stderr())?.[0] ?? '';
     await fetch(url, {
       method: 'POST',
-      body: JSON.stringify({ ...alert('a'), alert_type: '\u001b[2Jboo', extra: { bicycle_name: '\u0007x' } }),
+      body: JSON.stringify({
+        ...alert('a'),
+        alert_type: '\u001b[2Jboo',
+        extra: { bicycle_name: '\u0007x' },
+      }),
     });
     await running.stop();
     expect(running.stdout()).toContain('boo');
@@ -149,7 +171,9 @@ describe('what is refused', () => {
     const got = await fetch(url);
     expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
     expect((await fetch(`${url}other`, { method: 'POST', body: '{}' })).status).toBe(404);
-    expect((await fetch(`${url}?a=b`, { method: 'POST', body: JSON.stringify(alert('q')) })).status).toBe(204);
+    expect(
+      (await fetch(`${url}?a=b`, { method: 'POST', body: JSON.stringify(alert('q')) })).status,
+    ).toBe(204);
     expect(await post(alert('a'), { 'content-encoding': 'gzip' })).toBe(415);
     expect(await post(alert('a'), { origin: 'https://evil.example' })).toBe(403);
     // Each reason once a minute.
@@ -177,9 +201,12 @@ describe('what is refused', () => {
   });
 
   test('a wrong signature, none, one of another body', async () => {
-    const { post, objects } = await listen(['--secret-env', 'HOOK', '--signature-header', 'X-Own'], {
-      HOOK: 's3cret-s3cret',
-    });
+    const { post, objects } = await listen(
+      ['--secret-env', 'HOOK', '--signature-header', 'X-Own'],
+      {
+        HOOK: 's3cret-s3cret',
+      },
+    );
     const body = JSON.stringify(alert('a'));
     const wrong = [
       sign('other', body),
@@ -216,7 +243,10 @@ describe('what is refused', () => {
     const { code, stderr } = await runFleet(['alerts', 'listen', '--port', port], {
       env: { XDG_STATE_HOME: folder },
     });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`port ${port} of 127.0.0.1 is in use`)]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
+    ]);
     expect(await post(alert('a'))).toBe(204);
     expect(objects()).toHaveLength(1);
   });
@@ -225,7 +255,10 @@ describe('what is refused', () => {
 describe('what no webhook brought', () => {
   test('is read from the list, marked, once; the webhook that comes later is no line', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
-    const { post, objects, events, until } = await listen(['--backfill', '200ms'], await environmentOf(sandbox));
+    const { post, objects, events, until } = await listen(
+      ['--backfill', '200ms'],
+      await environmentOf(sandbox),
+    );
     await until(() => events('open').length === 1);
     const brought = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
     expect(await post(brought)).toBe(204);
@@ -259,9 +292,12 @@ describe('what no webhook brought', () => {
 describe('--forward', () => {
   test('passes bodies on as they came, in order, with their signature, each once', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end('ok'));
-    const { post, until, events } = await listen(['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'], {
-      HOOK: 's3cret-s3cret',
-    });
+    const { post, until, events } = await listen(
+      ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
+      {
+        HOOK: 's3cret-s3cret',
+      },
+    );
     const bodies = ['a', 'b', 'c'].map((uuid) => ` ${JSON.stringify(alert(uuid), null, 1)}\n`);
     for (const body of [...bodies, bodies[1] ?? '']) {
       expect(await post(body, { 'x-fleet-signature': sign('s3cret-s3cret', body) })).toBe(204);
@@ -279,12 +315,20 @@ describe('--forward', () => {
 
   test('tries again with growing pauses, in order, and says it once', async () => {
     let refusals = 3;
-    const receiver = await openServer((response) => void response.writeHead(refusals-- > 0 ? 503 : 204).end());
+    const receiver = await openServer(
+      (response) => void response.writeHead(refusals-- > 0 ? 503 : 204).end(),
+    );
     const { post, until, events } = await listen(['--forward', receiver.url]);
     await post(alert('a'));
     await post(alert('b'));
     await until(() => receiver.asked.length === 5);
-    expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'a', 'a', 'a', 'b']);
+    expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual([
+      'a',
+      'a',
+      'a',
+      'a',
+      'b',
+    ]);
     await until(() => events('forward-back').length === 1);
     expect(events('forward-failing')).toHaveLength(1);
   });
@@ -298,8 +342,12 @@ describe('--forward', () => {
     expect(stderr).toContain('"waiting":3');
     const files = await readdir(join(folder, 'fleet'));
     expect(files).toHaveLength(1);
-    for (const name of files) expect((await stat(join(folder, 'fleet', name))).mode & 0o777).toBe(0o600);
-    const back = await openServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+    for (const name of files)
+      expect((await stat(join(folder, 'fleet', name))).mode & 0o777).toBe(0o600);
+    const back = await openServer(
+      (response) => void response.writeHead(204).end(),
+      Number(new URL(gone.url).port),
+    );
     const second = await listen(['--forward', gone.url, '--backfill', '0']);
     await second.until(() => back.asked.length === 3);
     // The webhook itself comes again, and is known.
@@ -321,7 +369,10 @@ test('a damaged queue is said and kept, and what can be read of it is passed on'
   const text = await readFile(path, 'utf8');
   const damaged = text.slice(0, text.lastIndexOf('"body"') + 10);
   await writeFile(path, damaged);
-  const back = await openServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+  const back = await openServer(
+    (response) => void response.writeHead(204).end(),
+    Number(new URL(gone.url).port),
+  );
   const second = await listen(['--forward', gone.url, '--backfill', '0']);
   await second.until(() => back.asked.length === 2);
   await second.stop();
@@ -335,8 +386,12 @@ test('two listeners, one memory: the second one is refused with the name of the 
   const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
     env: { XDG_STATE_HOME: folder },
   });
-  expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
-  for (let number = 0; number < 15; number++) expect(await post(alert(`alert-${number}`))).toBe(204);
+  expect([second.code, second.stderr]).toEqual([
+    3,
+    expect.stringContaining(`process ${process.pid}`),
+  ]);
+  for (let number = 0; number < 15; number++)
+    expect(await post(alert(`alert-${number}`))).toBe(204);
   await until(() => receiver.asked.length === 15);
 });
 

@@ -17,9 +17,15 @@ test('the name is in the list and on the line: of the message, of the mirror; wi
   };
   const bicycle = sandbox.bicycles()[0];
   const list = async () => (await runFleet(['alerts', 'list', '--limit', '1'], { env })).stdout;
-  sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down: Emmy 12' });
+  sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', {
+    extra: {},
+    message: 'Lock has shut down: Emmy 12',
+  });
   expect(await list()).toContain('Emmy 12  ');
-  sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down' });
+  sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', {
+    extra: {},
+    message: 'Lock has shut down',
+  });
   expect(await list()).not.toContain(bicycle?.name);
   const { code, stderr } = await runFleet(['mirror', 'once'], { env });
   expect(code, stderr).toBe(0);

@@ -19,21 +19,37 @@ const PLAN: AlertsPlan = {
 };
 
 /** Noon, and so many seconds. */
-const at = (seconds: number) => `${new Date(Date.UTC(2026, 2, 1, 12, 0, seconds)).toISOString().slice(0, 19)}Z`;
+const at = (seconds: number) =>
+  `${new Date(Date.UTC(2026, 2, 1, 12, 0, seconds)).toISOString().slice(0, 19)}Z`;
 const NOON_MS = Date.parse(at(0));
 
 function item(uuid: string, seconds: number, state = 'new', created = seconds): AlertItem {
-  const value: Alert = { uuid, state, modified: at(seconds), created: at(created), alert_type: 'lock.shutdown' };
+  const value: Alert = {
+    uuid,
+    state,
+    modified: at(seconds),
+    created: at(created),
+    alert_type: 'lock.shutdown',
+  };
   return { value, json: JSON.stringify(value) };
 }
 
 /** A page of the list that came, with the number of the next one. */
 const came = (items: AlertItem[], next?: number, serviceMs = NOON_MS): AlertsEvent => ({
   type: 'page',
-  page: { count: undefined, items, next: next === undefined ? undefined : [['page', String(next)]], trace: {} },
+  page: {
+    count: undefined,
+    items,
+    next: next === undefined ? undefined : [['page', String(next)]],
+    trace: {},
+  },
   serviceMs,
 });
-const failed = (error: FleetError, askedMs?: number): AlertsEvent => ({ type: 'failed', error, askedMs });
+const failed = (error: FleetError, askedMs?: number): AlertsEvent => ({
+  type: 'failed',
+  error,
+  askedMs,
+});
 
 /** A service whose list a test writes, and a clock that the test moves. */
 function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks: Marks = {}) {
@@ -137,7 +153,10 @@ describe('what is shown', () => {
 
   test('alerts without a uuid or without times, each text once', () => {
     const { read } = follow();
-    const bare = (message: string): AlertItem => ({ value: { message }, json: JSON.stringify({ message }) });
+    const bare = (message: string): AlertItem => ({
+      value: { message },
+      json: JSON.stringify({ message }),
+    });
     expect(read([bare('one')])).toEqual([]);
     expect(read([bare('two'), bare('one')])).toHaveLength(1);
     expect(read([bare('two'), bare('one')])).toEqual([]);
@@ -146,14 +165,18 @@ describe('what is shown', () => {
   test('a version of an alert that changed often, with an older time than all before, is shown once', () => {
     const { read } = follow();
     read([]);
-    for (let change = 1; change <= 15; change++) expect(read([item('a', 100 + change)])).toHaveLength(1);
+    for (let change = 1; change <= 15; change++)
+      expect(read([item('a', 100 + change)])).toHaveLength(1);
     expect(read([item('a', 50)])).toHaveLength(1);
     expect(read([item('a', 50)])).toEqual([]);
   });
 
   test('one without a time among others does not change how the list is read', () => {
     const { read, state } = follow();
-    const bare: AlertItem = { value: { uuid: 'bare', state: 'new' }, json: '{"uuid":"bare","state":"new"}' };
+    const bare: AlertItem = {
+      value: { uuid: 'bare', state: 'new' },
+      json: '{"uuid":"bare","state":"new"}',
+    };
     read([bare, item('b', 5)], [item('a', 0)]);
     expect(state().order).toBe('modified');
     expect(read([bare, item('c', 20), item('b', 5)])).toEqual(['c new']);
@@ -231,7 +254,9 @@ describe('a service that does not order by modified', () => {
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
     step(came([item('b', 900), item('a', 0)], undefined, NOON_MS + 1_000_000));
     expect(read([item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['a new escalated']);
-    expect(read([item('c', 2000), item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['c new']);
+    expect(read([item('c', 2000), item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual([
+      'c new',
+    ]);
   });
 
   test('also when it just ignores the parameter', () => {
@@ -248,10 +273,9 @@ describe('failures', () => {
     read([item('a', 0)]);
     expect(fail(down).map(({ type }) => type)).toEqual(['unread', 'wake']);
     expect(fail(down).map(({ type }) => type)).toEqual(['wake']);
-    expect(fail(new FleetError('service', 'HTTP 503', { status: 503 })).map(({ type }) => type)).toEqual([
-      'unread',
-      'wake',
-    ]);
+    expect(
+      fail(new FleetError('service', 'HTTP 503', { status: 503 })).map(({ type }) => type),
+    ).toEqual(['unread', 'wake']);
     const { read: again, fail: failAgain, types } = follow();
     again([item('a', 0)]);
     failAgain(down);
@@ -262,7 +286,11 @@ describe('failures', () => {
   test.each([
     ['401 at the start', new FleetError('auth', 'no', { status: 401 }), true],
     ['404 at the start', new FleetError('not-found', 'no', { status: 404 }), true],
-    ['a page that is no list at the start', new FleetError('service', 'HTML', { status: 200 }), true],
+    [
+      'a page that is no list at the start',
+      new FleetError('service', 'HTML', { status: 200 }),
+      true,
+    ],
     ['a refused connection', down, false],
     ['503', new FleetError('service', 'busy', { status: 503 }), false],
   ])('%s', (_name, error, isEnd) => {
@@ -291,7 +319,9 @@ describe('the pause after a failure', () => {
     expect(pauseOf(fail(new FleetError('service', 'slow down', { status: 429 }), 45_000))).toBe(45);
     const long = fail(down, 3_600_000);
     expect(pauseOf(long)).toBe(300);
-    expect(long).toContainEqual(expect.objectContaining({ retryInMs: 300_000, cappedFromMs: 3_600_000 }));
+    expect(long).toContainEqual(
+      expect.objectContaining({ retryInMs: 300_000, cappedFromMs: 3_600_000 }),
+    );
   });
 
   test('is one second again after a page that came in between', () => {
@@ -308,7 +338,9 @@ describe('the pause after a failure', () => {
   test('is one second, twice as long each time, a minute at most; then the list is read as before', () => {
     const { read, fail, step } = follow();
     read([]);
-    expect(Array.from({ length: 8 }, () => pauseOf(fail(down)))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+    expect(Array.from({ length: 8 }, () => pauseOf(fail(down)))).toEqual([
+      1, 2, 4, 8, 16, 32, 60, 60,
+    ]);
     read([]);
     expect(pauseOf(step({ type: 'tick' }))).toBe(15);
   });

@@ -13,7 +13,11 @@ import { sendJson, sendPage, withServer } from '../support/server.js';
 
 const FAST = ['--every', '100ms'];
 
-async function watch(sandbox: Sandbox, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Running> {
+async function watch(
+  sandbox: Sandbox,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Running> {
   const running = startFleet(['alerts', 'watch', ...FAST, ...args], {
     env: { ...(await environmentOf(sandbox)), ...env },
   });
@@ -22,7 +26,8 @@ async function watch(sandbox: Sandbox, args: readonly string[] = [], env: NodeJS
   return running;
 }
 
-const subject = (sandbox: Sandbox) => sandbox.bicycles().find(({ latitude }) => latitude !== null)?.uuid ?? '';
+const subject = (sandbox: Sandbox) =>
+  sandbox.bicycles().find(({ latitude }) => latitude !== null)?.uuid ?? '';
 
 function withWatch(
   args: readonly string[],
@@ -59,7 +64,9 @@ describe.concurrent.each(['observed', 'interface'] as const)('on the service %s'
 test.concurrent('lines: time, name of the bicycle also where the alert does not say it, type, states, charge', () =>
   withWatch([], async (sandbox, running) => {
     const bicycle = sandbox.bicycles().find(({ latitude }) => latitude !== null);
-    const alert = sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.bat.low', { extra: { state_of_charge: 12.5 } });
+    const alert = sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.bat.low', {
+      extra: { state_of_charge: 12.5 },
+    });
     await running.until(() => running.stdout().includes('\n'));
     sandbox.changeAlert(alert.uuid, { state: 'resolved' });
     await running.until(() => running.stdout().split('\n').length > 2);
@@ -96,8 +103,13 @@ describe.concurrent('how it ends', () => {
   test('--for: 0 alone, 124 with --until', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       expect((await (await watch(sandbox, ['--for', '300ms'])).ended).code).toBe(0);
-      const { code, stderr } = await (await watch(sandbox, ['--for', '300ms', '--until', 'state=new'])).ended;
-      expect([code, stderr]).toEqual([124, expect.stringContaining('state=new was not met within 0.3 s')]);
+      const { code, stderr } = await (
+        await watch(sandbox, ['--for', '300ms', '--until', 'state=new'])
+      ).ended;
+      expect([code, stderr]).toEqual([
+        124,
+        expect.stringContaining('state=new was not met within 0.3 s'),
+      ]);
     }));
 
   test('--max-events', () =>
@@ -163,13 +175,16 @@ describe.concurrent('trouble', () => {
     await withServer(
       (response) => {
         times.push(performance.now());
-        if (times.length === 2) sendJson(response, 429, { detail: 'slow down' }, { 'retry-after': '2' });
+        if (times.length === 2)
+          sendJson(response, 429, { detail: 'slow down' }, { 'retry-after': '2' });
         else sendPage(response, []);
       },
       async ({ env }) => {
         const running = startFleet(['alerts', 'watch', ...FAST], { env });
         // The third answer is on its way when it is asked for: what is said of it comes later.
-        await running.until(() => times.length >= 3 && /can be read again after/.test(running.stderr()));
+        await running.until(
+          () => times.length >= 3 && /can be read again after/.test(running.stderr()),
+        );
         await running.stop();
         expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThan(1_950);
         expect(running.stderr()).toMatch(/could not be read: .*; trying again in 2 s\n/);
@@ -183,7 +198,10 @@ describe.concurrent('trouble', () => {
       (response) => sendJson(response, 200, deep),
       async ({ env }) => {
         const { code, stderr } = await runFleet(['alerts', 'watch'], { env });
-        expect([code, stderr]).toEqual([7, expect.stringContaining('nested deeper than 500 levels')]);
+        expect([code, stderr]).toEqual([
+          7,
+          expect.stringContaining('nested deeper than 500 levels'),
+        ]);
       },
     );
   });
@@ -214,7 +232,9 @@ describe.concurrent('--since and --state-file', () => {
       await running.until(() => running.objects().some(({ uuid }) => uuid === alert.uuid));
       await new Promise((resolve) => setTimeout(resolve, 300));
       await running.stop();
-      expect(new Set(running.objects().map(({ uuid }) => uuid)).size).toBe(running.objects().length);
+      expect(new Set(running.objects().map(({ uuid }) => uuid)).size).toBe(
+        running.objects().length,
+      );
     }));
 
   test('a restart shows what came meanwhile, and nothing again', () =>
@@ -245,9 +265,13 @@ describe.concurrent('--since and --state-file', () => {
       expect([refused.code, await readFile(path, 'utf8')]).toEqual([3, 'my diary\n']);
       await rm(path);
       await (await watch(sandbox, ['--state-file', path, '--for', '100ms'])).ended;
-      const other = await (await watch(sandbox, ['--state-file', path], { FLEET_BASE_URL: 'http://127.0.0.1:1' }))
-        .ended;
-      expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('remembers the alerts of')]);
+      const other = await (
+        await watch(sandbox, ['--state-file', path], { FLEET_BASE_URL: 'http://127.0.0.1:1' })
+      ).ended;
+      expect([other.code, other.stderr]).toEqual([
+        3,
+        expect.stringContaining('remembers the alerts of'),
+      ]);
     }));
 });
 
@@ -277,7 +301,11 @@ describe.concurrent('--exec', () => {
 
   test('a failure is said and counted, and the next alert has its command', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const running = await watch(sandbox, ['--json', '--exec', 'grep lock.bat.low > /dev/null && echo found'], PATH);
+      const running = await watch(
+        sandbox,
+        ['--json', '--exec', 'grep lock.bat.low > /dev/null && echo found'],
+        PATH,
+      );
       sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
       await running.until(() => running.objects().length === 2);

@@ -22,14 +22,30 @@ async function outcomesOf(
 ) {
   let posts = 0;
   const { env, asked } = await openServer((response, _asked, socket) => {
-    const { status = 200, type = 'application/json', body = '', isCut } = answers[posts] ?? answers.at(-1) ?? {};
+    const {
+      status = 200,
+      type = 'application/json',
+      body = '',
+      isCut,
+    } = answers[posts] ?? answers.at(-1) ?? {};
     posts += 1;
     if (isCut !== true) return void response.writeHead(status, { 'content-type': type }).end(body);
     response.writeHead(status, { 'content-type': type, 'content-length': '1000' });
     response.write(body);
     setTimeout(() => socket.destroy(), 10);
   });
-  const args = ['bicycles', 'act', A, B, 'take_over', '--yes', '--json', '--concurrency', '1', ...flags];
+  const args = [
+    'bicycles',
+    'act',
+    A,
+    B,
+    'take_over',
+    '--yes',
+    '--json',
+    '--concurrency',
+    '1',
+    ...flags,
+  ];
   const run = await runFleet(args, { env });
   const results = jsonLines<Result>(run.stdout);
   return { ...run, first: results.find(({ uuid }) => uuid === A), results, asked };
@@ -50,10 +66,18 @@ test.each([
   ['an array', { body: '[]' }, 'unknown'],
   ['a string', { body: '"ok"' }, 'unknown'],
   ['null', { body: 'null' }, 'unknown'],
-  ['a page for people', { type: 'text/html', body: '<!doctype html><title>Maintenance</title>' }, 'unknown'],
+  [
+    'a page for people',
+    { type: 'text/html', body: '<!doctype html><title>Maintenance</title>' },
+    'unknown',
+  ],
   ['incomplete JSON', { body: '{"uuid":' }, 'unknown'],
   ['JSON whose connection breaks off', { body: '{"uuid":', isCut: true }, 'unknown'],
-  ['a page whose connection breaks off', { type: 'text/html', body: '<html>', isCut: true }, 'unknown'],
+  [
+    'a page whose connection breaks off',
+    { type: 'text/html', body: '<html>', isCut: true },
+    'unknown',
+  ],
   ['JSON nested without end', { body: '['.repeat(100_000) }, 'unknown'],
 ] as const)('%s', async (_case, answer, outcome) => {
   const { first } = await outcomesOf([answer]);
@@ -112,7 +136,9 @@ test.each([
   );
   // The variable is broken, and the flag wins.
   const own = { ...env, FLEET_ORGANIZATION: 'acme' };
-  const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env: own });
+  const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], {
+    env: own,
+  });
   expect(run.code).toBe(code);
   if (code === 0) return;
   expect(run.stderr).toContain('whether "Ada" was created is unknown');

@@ -23,9 +23,17 @@ function fileOf(name: string, content: string | Uint8Array): string {
 }
 
 /** Runs `fleet api ARGS` against a server that answers as told. */
-async function fleet(answer: Answer, args: readonly string[], options: RunOptions & { prefix?: string } = {}) {
+async function fleet(
+  answer: Answer,
+  args: readonly string[],
+  options: RunOptions & { prefix?: string } = {},
+) {
   const { url, asked } = await openServer(answer);
-  const env = { FLEET_BASE_URL: url + (options.prefix ?? ''), FLEET_TOKEN: 'secret-token', ...options.env };
+  const env = {
+    FLEET_BASE_URL: url + (options.prefix ?? ''),
+    FLEET_TOKEN: 'secret-token',
+    ...options.env,
+  };
   return { ...(await runFleet(['api', ...args], { ...options, env })), asked, url };
 }
 
@@ -49,7 +57,11 @@ describe('what is sent', () => {
     ['bicycles/', 'GET /bicycles/', ''],
     ['/bicycles/?bbox=1,2,3,4&x=a%20b', 'GET /bicycles/?bbox=1,2,3,4&x=a%20b', ''],
     ['/x/ -X delete', 'DELETE /x/', ''],
-    ['/x/ -X GET -f state=new -F state=escalated -F page=2', 'GET /x/?state=escalated&page=2&state=new', ''],
+    [
+      '/x/ -X GET -f state=new -F state=escalated -F page=2',
+      'GET /x/?state=escalated&page=2&state=new',
+      '',
+    ],
     ['/x/ -f type=rent', 'POST /x/', '{"type":"rent"}'],
     ['/x/ -X PUT -F a=1', 'PUT /x/', '{"a":1}'],
     ['/x/ -F a=12345678901234567890 -F b=1.50', 'POST /x/', '{"a":12345678901234567890,"b":1.50}'],
@@ -80,7 +92,9 @@ describe('what is sent', () => {
     expect((await fleet(fine, args, { stdin: 'from stdin' })).asked[0]?.body).toBe(
       JSON.stringify({ note: 'two\nlines "ü"', more: 'from stdin' }),
     );
-    expect((await fleet(fine, ['/x/', '--input', '-'], { stdin: '{"a":1}' })).asked[0]?.body).toBe('{"a":1}');
+    expect((await fleet(fine, ['/x/', '--input', '-'], { stdin: '{"a":1}' })).asked[0]?.body).toBe(
+      '{"a":1}',
+    );
   });
 
   test('a path without its final slash: the hint says so', async () => {
@@ -91,15 +105,18 @@ describe('what is sent', () => {
     expect(stderr).toContain('hint: the final slash is missing: /bicycles/u1/actions/');
   });
 
-  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is sent', async (method) => {
-    let asked = '';
-    const answer: Answer = (response, request) => {
-      asked = request.method;
-      response.writeHead(204).end();
-    };
-    expect((await fleet(answer, ['/x/', '-X', method.toLowerCase(), '-q'])).code).toBe(0);
-    expect(asked).toBe(method);
-  });
+  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    '%s is sent',
+    async (method) => {
+      let asked = '';
+      const answer: Answer = (response, request) => {
+        asked = request.method;
+        response.writeHead(204).end();
+      };
+      expect((await fleet(answer, ['/x/', '-X', method.toLowerCase(), '-q'])).code).toBe(0);
+      expect(asked).toBe(method);
+    },
+  );
 
   test('a header of any name, __proto__ too', async () => {
     const names = ['__proto__: x', 'constructor: y', '__proto__: w'];
@@ -116,8 +133,17 @@ describe('what is sent', () => {
   test('headers of the operator', async () => {
     const headers = ['Accept: text/csv', 'X-Test: one', 'x-test:two', 'Content-Type: text/plain'];
     const input = fileOf('plain.txt', 'no json');
-    const { asked } = await fleet(fine, ['/x/', ...headers.flatMap((line) => ['-H', line]), '--input', input]);
-    expect(asked[0]?.headers).toMatchObject({ accept: 'text/csv', 'x-test': 'one, two', 'content-type': 'text/plain' });
+    const { asked } = await fleet(fine, [
+      '/x/',
+      ...headers.flatMap((line) => ['-H', line]),
+      '--input',
+      input,
+    ]);
+    expect(asked[0]?.headers).toMatchObject({
+      accept: 'text/csv',
+      'x-test': 'one, two',
+      'content-type': 'text/plain',
+    });
     expect(asked[0]?.body).toBe('no json');
   });
 });
@@ -139,8 +165,14 @@ describe('refused before anything is sent (exit 2)', () => {
     [['/x/', '-F', 'nonsense'], 'a field is NAME=VALUE'],
     [['/x/', '-F', 'a=1', '-F', 'a=2'], 'the field "a" is given twice'],
     [['/x/', '-F', 'a[b]=2'], 'is not a field name'],
-    [['/x/', '-F', 'a=@/nonexistent/nothing'], '/nonexistent/nothing cannot be read: no such file or directory\n'],
-    [['/x/', '--input', '/nonexistent/nothing'], '/nonexistent/nothing cannot be read: no such file or directory\n'],
+    [
+      ['/x/', '-F', 'a=@/nonexistent/nothing'],
+      '/nonexistent/nothing cannot be read: no such file or directory\n',
+    ],
+    [
+      ['/x/', '--input', '/nonexistent/nothing'],
+      '/nonexistent/nothing cannot be read: no such file or directory\n',
+    ],
     [['/x/', '--input', fileOf('broken.json', '{"a":')], '--input is not JSON'],
     [['/x/', '--input', fileOf('latin1.json', Uint8Array.of(0x22, 0xfc, 0x22))], 'not UTF-8 text'],
     [['/x/', '--input', '-', '-F', 'a=@-'], 'stdin can be read only once'],
@@ -213,22 +245,30 @@ describe('what comes out', () => {
           { uuid: 'b', n: 2 },
         ],
       });
-    expect((await fleet(answer, ['/x/'], { env: { FLEET_OUTPUT: 'csv' } })).stdout).toMatch(/^\{"count":2/);
+    expect((await fleet(answer, ['/x/'], { env: { FLEET_OUTPUT: 'csv' } })).stdout).toMatch(
+      /^\{"count":2/,
+    );
     expect((await fleet(answer, ['/x/', '-o', 'csv'])).stdout).toBe('uuid,n\na,1\nb,2\n');
-    expect((await fleet(answer, ['/x/', '-o', 'jsonl'])).stdout).toBe('{"uuid":"a","n":1}\n{"uuid":"b","n":2}\n');
+    expect((await fleet(answer, ['/x/', '-o', 'jsonl'])).stdout).toBe(
+      '{"uuid":"a","n":1}\n{"uuid":"b","n":2}\n',
+    );
     expect((await fleet(answer, ['/x/', '-o', 'uuid'])).stdout).toBe('a\nb\n');
     expect((await fleet(answer, ['/x/', '-o', 'yaml'])).stdout).toMatch(/^count: 2\nresults:\n/);
-    expect((await fleet(answer, ['/x/', '-o', 'table', '--columns', 'n'])).stdout).toBe('N\n1\n2\n');
+    expect((await fleet(answer, ['/x/', '-o', 'table', '--columns', 'n'])).stdout).toBe(
+      'N\n1\n2\n',
+    );
   });
 
   test('jq sees the answer', async () => {
-    const answer: Answer = (response) => sendJson(response, 200, { count: 1, results: [{ name: 'Ada' }] });
+    const answer: Answer = (response) =>
+      sendJson(response, 200, { count: 1, results: [{ name: 'Ada' }] });
     expect((await fleet(answer, ['/x/', '--jq', '.results[].name'])).stdout).toBe('Ada\n');
   });
 
   test('-i: status and headers, then the body; secrets redacted', async () => {
     const { stdout } = await fleet(
-      (response) => sendJson(response, 201, { a: 1 }, { 'set-cookie': 'session=1', 'x-hostile': 'a\u009bb' }),
+      (response) =>
+        sendJson(response, 201, { a: 1 }, { 'set-cookie': 'session=1', 'x-hostile': 'a\u009bb' }),
       ['/x/', '-i'],
     );
     expect(stdout).toMatch(/^HTTP\/1\.1 201 Created\n/);
@@ -240,8 +280,14 @@ describe('what comes out', () => {
 
   test('an empty answer is nothing', async () => {
     const nothing: Answer = (response) => void response.writeHead(204).end();
-    expect(await fleet(nothing, ['/x/', '-X', 'DELETE'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    expect((await fleet(nothing, ['/x/', '-X', 'HEAD', '-i'])).stdout).toMatch(/^HTTP\/1\.1 204 No Content\n/);
+    expect(await fleet(nothing, ['/x/', '-X', 'DELETE'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+    expect((await fleet(nothing, ['/x/', '-X', 'HEAD', '-i'])).stdout).toMatch(
+      /^HTTP\/1\.1 204 No Content\n/,
+    );
   });
 
   const BYTES = Buffer.from(Array.from({ length: 1024 }, (_, index) => index % 256));
@@ -267,7 +313,11 @@ describe('what comes out', () => {
       stdin: Readable.from(['']),
       stdout: sink(),
       stderr: sink(),
-      env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' },
+      env: {
+        FLEET_BASE_URL: url,
+        FLEET_TOKEN: 'secret-token',
+        FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+      },
       signals: new EventEmitter(),
       clock: systemClock(),
     });
@@ -314,9 +364,13 @@ describe('--paginate', () => {
   };
 
   test('one array of all items, the links used for their query alone', async () => {
-    const { stdout, asked, stderr } = await fleet(pages, ['/x/?size=2', '--paginate', '-H', 'x-tag: t'], {
-      prefix: '/api',
-    });
+    const { stdout, asked, stderr } = await fleet(
+      pages,
+      ['/x/?size=2', '--paginate', '-H', 'x-tag: t'],
+      {
+        prefix: '/api',
+      },
+    );
     expect(JSON.parse(stdout)).toHaveLength(6);
     expect(JSON.parse(stdout)[0]).toEqual({ uuid: '1a', tag: 't' });
     expect(stderr).toBe('');
@@ -326,7 +380,9 @@ describe('--paginate', () => {
 
   test('through jq, and as lines', async () => {
     expect((await fleet(pages, ['/x/', '--paginate', '--jq', 'length'])).stdout).toBe('6\n');
-    expect((await fleet(pages, ['/x/', '--paginate', '-o', 'uuid'])).stdout).toBe('1a\n1b\n2a\n2b\n3a\n3b\n');
+    expect((await fleet(pages, ['/x/', '--paginate', '-o', 'uuid'])).stdout).toBe(
+      '1a\n1b\n2a\n2b\n3a\n3b\n',
+    );
   });
 
   test('what is no list', async () => {
@@ -341,7 +397,10 @@ describe('errors are those of every command', () => {
     [404, 5],
     [500, 7],
   ])('%i is exit %i', async (status, code) => {
-    const run = await fleet((response) => sendJson(response, status, { detail: 'not so' }), ['/x/', '--retries', '0']);
+    const run = await fleet(
+      (response) => sendJson(response, status, { detail: 'not so' }),
+      ['/x/', '--retries', '0'],
+    );
     expect(run).toMatchObject({ code, stdout: '' });
     expect(run.stderr).toContain(`not so (HTTP ${status}, request request-1)`);
   });
@@ -352,14 +411,17 @@ describe('errors are those of every command', () => {
       ['/x/', '-i', '-f', 'a=b'],
     );
     expect(run.code).toBe(6);
-    expect(run.stdout).toMatch(/^HTTP\/1\.1 409 Conflict\n[\s\S]*\n\n\{"detail":"not so","more":\[1\]\}$/);
+    expect(run.stdout).toMatch(
+      /^HTTP\/1\.1 409 Conflict\n[\s\S]*\n\n\{"detail":"not so","more":\[1\]\}$/,
+    );
     expect(run.stderr).toContain('not so');
   });
 
   test('a change is sent once, a question may be asked again', async () => {
     const flaky = (): Answer => {
       let count = 0;
-      return (response) => (++count === 1 ? sendJson(response, 503, {}) : sendJson(response, 200, {}));
+      return (response) =>
+        ++count === 1 ? sendJson(response, 503, {}) : sendJson(response, 200, {});
     };
     expect(await fleet(flaky(), ['/x/'])).toMatchObject({ code: 0 });
     const change = await fleet(flaky(), ['/x/', '-X', 'PATCH', '-f', 'a=b']);

@@ -53,7 +53,9 @@ describe('auth login', () => {
       ].join('\n'),
     });
     expect(await readJson('config.json')).toEqual({
-      profiles: { default: { base_url: 'https://b.example.com/api/', sse_url: 'https://p.example.com' } },
+      profiles: {
+        default: { base_url: 'https://b.example.com/api/', sse_url: 'https://p.example.com' },
+      },
     });
     expect(await readJson('credentials.json')).toEqual({ tokens: { default: VALID } });
     expect((await stat(join(folder, 'credentials.json'))).mode & 0o777).toBe(0o600);
@@ -88,7 +90,9 @@ describe('auth login', () => {
   it('makes the first profile the one in use, and no other', async () => {
     const first = await fleet('auth login --with-token --profile berlin', { stdin: 'one' });
     expect(first.stderr).toContain('now using profile "berlin"\n');
-    expect(first.stderr).toContain('no address yet: run "fleet config set base_url URL --profile berlin"\n');
+    expect(first.stderr).toContain(
+      'no address yet: run "fleet config set base_url URL --profile berlin"\n',
+    );
     const second = await fleet('auth login --with-token --profile munich', { stdin: 'two' });
     expect(second.stderr).toContain('to use it without --profile: fleet profile use munich\n');
     expect((await readJson('config.json')).profile).toBe('berlin');
@@ -97,7 +101,10 @@ describe('auth login', () => {
   });
 
   it('warns of an expired token, and of a source that comes first', async () => {
-    const run = await fleet('auth login --with-token', { stdin: EXPIRED, env: { FLEET_TOKEN: 'other' } });
+    const run = await fleet('auth login --with-token', {
+      stdin: EXPIRED,
+      env: { FLEET_TOKEN: 'other' },
+    });
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(
       'warning: this token expired 2 h ago (2026-03-01T10:00:00.000Z); the service will refuse it\n',
@@ -117,7 +124,12 @@ describe('auth login', () => {
     ['--no-input', TERMINAL, 2, 'cannot ask with --no-input'],
     ['--with-token', TERMINAL, 2, 'reads the token from a pipe or a file'],
     ['--with-token --base-url x', 'secret', 2, '"x" is not an absolute http'],
-    ['--with-token --base-url http://x.example.com', 'secret', 3, 'would send the token unencrypted'],
+    [
+      '--with-token --base-url http://x.example.com',
+      'secret',
+      3,
+      'would send the token unencrypted',
+    ],
     ['--with-token --profile ../x', 'secret', 2, '"../x" cannot be the name of a profile'],
   ])('%s is refused, and nothing is stored', async (flags, given, code, message) => {
     const options = typeof given === 'string' ? { stdin: given } : given;
@@ -136,27 +148,34 @@ describe('auth login checks', () => {
   }
   const login = (url: string, flags: string, options: RunOptions) =>
     fleet(`auth login --base-url ${url}${flags}`, options);
-  const isSaved = async () => (await stat(join(folder, 'credentials.json')).catch(() => undefined)) !== undefined;
+  const isSaved = async () =>
+    (await stat(join(folder, 'credentials.json')).catch(() => undefined)) !== undefined;
 
   it('with one request for a page of bicycles, then saves', async () => {
     await fleet(`config set organization ${ORGANIZATION}`);
     const { url, asked } = await openServer((response) => sendPage(response, [], { count: 7 }));
     const run = await login(url, '', answering());
-    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`checked: 7 bicycles at ${url}/\n`)]);
+    expect([run.code, run.stderr]).toEqual([
+      0,
+      expect.stringContaining(`checked: 7 bicycles at ${url}/\n`),
+    ]);
     expect(asked.map(({ path, headers }) => [path, headers.authorization])).toEqual([
       [`/bicycles/?organization=${ORGANIZATION}`, `JWT ${VALID}`],
     ]);
     expect(await isSaved()).toBe(true);
   });
 
-  it.each(['', ' --with-token'])('a refusal is an error, and nothing is saved: %j', async (flags) => {
-    const { url, asked } = await openServer((response) =>
-      sendJson(response, 401, { detail: 'Signature has expired.' }),
-    );
-    const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
-    expect([run.code, await isSaved(), asked.length]).toEqual([4, false, 1]);
-    expect(run.stderr).toContain('Signature has expired. (HTTP 401');
-  });
+  it.each(['', ' --with-token'])(
+    'a refusal is an error, and nothing is saved: %j',
+    async (flags) => {
+      const { url, asked } = await openServer((response) =>
+        sendJson(response, 401, { detail: 'Signature has expired.' }),
+      );
+      const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
+      expect([run.code, await isSaved(), asked.length]).toEqual([4, false, 1]);
+      expect(run.stderr).toContain('Signature has expired. (HTTP 401');
+    },
+  );
 
   it.each(['', ' --with-token'])(
     'another prefix that answers is named, and asked without the token: %j',
@@ -164,7 +183,9 @@ describe('auth login checks', () => {
       const { url, asked } = await openServer((response, { path }) =>
         path.startsWith('/api/bicycles/')
           ? sendJson(response, 200, { count: 3, results: [] })
-          : sendJson(response, 404, '<html><title>Not Found</title></html>', { 'content-type': 'text/html' }),
+          : sendJson(response, 404, '<html><title>Not Found</title></html>', {
+              'content-type': 'text/html',
+            }),
       );
       const run = await login(url, flags, flags === '' ? answering() : { stdin: VALID });
       expect([run.code, await isSaved()]).toEqual([5, false]);
@@ -186,7 +207,9 @@ describe('auth login checks', () => {
   });
 
   it('--no-check saves without a request', async () => {
-    const { url, asked } = await openServer((response) => sendJson(response, 403, { detail: 'Not for you.' }));
+    const { url, asked } = await openServer((response) =>
+      sendJson(response, 403, { detail: 'Not for you.' }),
+    );
     expect((await login(url, ' --with-token --no-check', { stdin: VALID })).code).toBe(0);
     expect((await login(url, ' --no-check', answering())).code).toBe(0);
     expect([asked, await isSaved()]).toEqual([[], true]);
@@ -218,7 +241,9 @@ describe('the profile that a login goes to', () => {
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(`logging in: profile "127.0.0.1-4" at ${OTHER}\n`);
     expect(run.stderr).toContain('because "sandbox" belongs to "fleet sandbox"\n');
-    expect(run.stderr).toContain('now using profile "127.0.0.1-4"; back to the other: fleet profile use sandbox\n');
+    expect(run.stderr).toContain(
+      'now using profile "127.0.0.1-4"; back to the other: fleet profile use sandbox\n',
+    );
     expect(await profiles()).toEqual({ ...before, '127.0.0.1-4': { base_url: OTHER } });
     expect(await tokens()).toEqual({ sandbox: 'sandbox-token', '127.0.0.1-4': VALID });
     expect((await fleet('config get organization')).code).toBe(3);
@@ -241,17 +266,27 @@ describe('the profile that a login goes to', () => {
     expect((await profiles())['127.0.0.1-4']).toEqual({ base_url: OTHER });
   });
 
-  it.each([' --profile sandbox', ''])('is refused when it is named and the sandbox has it: %j', async (flags) => {
-    const run = await pipe(`${flags} --base-url ${OTHER}`, flags === '' ? { env: { FLEET_PROFILE: 'sandbox' } } : {});
-    expect(run.code).toBe(2);
-    expect(run.stderr).toContain('the profile "sandbox" belongs to "fleet sandbox", which overwrites it');
-  });
+  it.each([' --profile sandbox', ''])(
+    'is refused when it is named and the sandbox has it: %j',
+    async (flags) => {
+      const run = await pipe(
+        `${flags} --base-url ${OTHER}`,
+        flags === '' ? { env: { FLEET_PROFILE: 'sandbox' } } : {},
+      );
+      expect(run.code).toBe(2);
+      expect(run.stderr).toContain(
+        'the profile "sandbox" belongs to "fleet sandbox", which overwrites it',
+      );
+    },
+  );
 
   it('is another one for another service, or the one that already holds it', async () => {
     await pipe(` --base-url ${HERE}`);
     await fleet(`config set organization ${ORGANIZATION}`);
     const run = await pipe(` --base-url ${OTHER}`);
-    expect(run.stderr).toContain(`this is not the profile in use, because "default" holds ${HERE}\n`);
+    expect(run.stderr).toContain(
+      `this is not the profile in use, because "default" holds ${HERE}\n`,
+    );
     expect(await profiles()).toEqual({
       default: { base_url: HERE, organization: ORGANIZATION },
       '127.0.0.1-4': { base_url: OTHER },
@@ -292,7 +327,10 @@ describe('a refused token', () => {
       { FLEET_TOKEN: 'a-token-1' },
       'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset',
     ],
-    [{ FLEET_TOKEN_FILE: '/proc/self/comm' }, 'write a new token into /proc/self/comm (FLEET_TOKEN_FILE)\n'],
+    [
+      { FLEET_TOKEN_FILE: '/proc/self/comm' },
+      'write a new token into /proc/self/comm (FLEET_TOKEN_FILE)\n',
+    ],
     [{ FLEET_TOKEN_COMMAND: 'echo a-token-3' }, 'try the command of FLEET_TOKEN_COMMAND by hand\n'],
     [
       { FLEET_PROFILE: 'berlin' },
@@ -302,7 +340,9 @@ describe('a refused token', () => {
   ])('of %j is renewed where it comes from', async (variables, hint) => {
     const { url } = await openServer(REFUSE);
     await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'a-token-5' });
-    await runFleet(['config', 'set', 'token_command', 'echo a-token-4', '--profile', 'berlin'], { env });
+    await runFleet(['config', 'set', 'token_command', 'echo a-token-4', '--profile', 'berlin'], {
+      env,
+    });
     await fleet(`config set base_url ${url} --profile berlin`);
     const run = await fleet('bicycles list', { env: variables });
     expect(run).toMatchObject({ code: 4, stdout: '' });
@@ -312,12 +352,15 @@ describe('a refused token', () => {
   it('is replaced by one that another login has stored meanwhile', async () => {
     let login: Promise<RunResult> | undefined;
     const { url } = await openServer(async (response, { headers }) => {
-      if (headers.authorization === 'JWT new-token-of-the-store') return sendJson(response, 200, []);
+      if (headers.authorization === 'JWT new-token-of-the-store')
+        return sendJson(response, 200, []);
       login ??= fleet('auth login --with-token --no-check', { stdin: 'new-token-of-the-store' });
       await login;
       REFUSE(response);
     });
-    await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'old-token-of-the-store' });
+    await fleet(`auth login --with-token --no-check --base-url ${url}`, {
+      stdin: 'old-token-of-the-store',
+    });
     expect((await fleet('bicycles list --json')).stdout).toBe('[]\n');
   });
 });
@@ -333,7 +376,8 @@ it('auth logout: forgets the token, may be repeated, and names what still gives 
   expect(again).toEqual({
     code: 0,
     stdout: '',
-    stderr: 'profile "default" has no stored token\na token still comes from: FLEET_TOKEN_COMMAND\n',
+    stderr:
+      'profile "default" has no stored token\na token still comes from: FLEET_TOKEN_COMMAND\n',
   });
   expect((await fleet('auth token')).code).toBe(3);
 });
@@ -347,14 +391,17 @@ it('auth token: prints the token in use', async () => {
   expect(await fleet('auth token')).toEqual({
     code: 3,
     stdout: '',
-    stderr: 'error: no access token for profile "default"\nhint: run "fleet auth login" or set FLEET_TOKEN\n',
+    stderr:
+      'error: no access token for profile "default"\nhint: run "fleet auth login" or set FLEET_TOKEN\n',
   });
 });
 
 describe('auth status', () => {
   it('shows profile, places, source, expiry and claims, and not the token', async () => {
     await fleet(`config set organization ${ORGANIZATION}`);
-    await fleet('auth login --with-token --no-check --base-url https://b.example.com/api', { stdin: VALID });
+    await fleet('auth login --with-token --no-check --base-url https://b.example.com/api', {
+      stdin: VALID,
+    });
     expect(await fleet('auth status')).toEqual({
       code: 0,
       stdout: [
@@ -415,8 +462,13 @@ describe('auth status', () => {
 
   it('shows the source although it fails', async () => {
     const run = await fleet('auth status', { env: { FLEET_TOKEN_COMMAND: 'exit 7' } });
-    expect([run.code, run.stdout]).toEqual([3, expect.stringContaining('token         FLEET_TOKEN_COMMAND\n')]);
-    expect(run.stderr).toContain('error: the token command (FLEET_TOKEN_COMMAND) failed with exit code 7\n');
+    expect([run.code, run.stdout]).toEqual([
+      3,
+      expect.stringContaining('token         FLEET_TOKEN_COMMAND\n'),
+    ]);
+    expect(run.stderr).toContain(
+      'error: the token command (FLEET_TOKEN_COMMAND) failed with exit code 7\n',
+    );
   });
 
   it('shows no control characters of a hostile claim', async () => {
@@ -432,7 +484,9 @@ describe('auth status', () => {
   it('takes an opaque token as it is', async () => {
     const run = await fleet('auth status', { env: { FLEET_TOKEN: 'opaque' } });
     expect(run.code).toBe(0);
-    expect(run.stdout).toContain('expires       unknown\nclaims        none: the token is not a JWT\n');
+    expect(run.stdout).toContain(
+      'expires       unknown\nclaims        none: the token is not a JWT\n',
+    );
     expect(run.stdout).not.toContain('opaque');
   });
 });

@@ -25,6 +25,12 @@ test(`${CAMPAIGNS} campaigns of twelve kills: none acted on twice, none wrongly 
   };
   await Promise.all(Array.from({ length: LANES }, work));
   console.table(
-    results.map(({ seed, kills, stops, attempts, outcomes }) => ({ seed, kills, stops, attempts, ...outcomes })),
+    results.map(({ seed, kills, stops, attempts, outcomes }) => ({
+      seed,
+      kills,
+      stops,
+      attempts,
+      ...outcomes,
+    })),
   );
 });

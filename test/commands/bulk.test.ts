@@ -58,14 +58,19 @@ test.each([
   expect(run.code).toBe(code);
   const { name } = sandbox.bicycle(uuid) ?? {};
   expect(run.stderr).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
-  expect(run.stderr).toContain(`at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`);
+  expect(run.stderr).toContain(
+    `at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`,
+  );
   expect(sandbox.actionCount(uuid)).toBe(count);
 });
 
 describe('outcomes', () => {
   test('done and refused: a JSON line each, exit 9, the summary as the error', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
-    const [good = '', bad = ''] = [...inState(sandbox, 'available', 1), ...inState(sandbox, 'lost', 1)];
+    const [good = '', bad = ''] = [
+      ...inState(sandbox, 'available', 1),
+      ...inState(sandbox, 'lost', 1),
+    ];
     const { code, results, stderr } = await act(sandbox, [good, bad, 'reserve', '--yes', '--json']);
     expect(code).toBe(9);
     const byUuid = new Map(results.map((result) => [result.uuid, result]));
@@ -97,14 +102,18 @@ describe('outcomes', () => {
     const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
     const { code, stdout, stderr } = await act(sandbox, args, { env: {} });
     expect(code).toBe(9);
-    expect(stdout).toMatch(new RegExp(`^1 not allowed from state lost\\. Available actions: .*\n  ${bad}\n$`));
+    expect(stdout).toMatch(
+      new RegExp(`^1 not allowed from state lost\\. Available actions: .*\n  ${bad}\n$`),
+    );
     const wide = await act(sandbox, args, { terminal: { columns: 80 } });
     expect(wide.stdout).toContain(`  ${bad.slice(0, 8)}\n`);
     expect(stderr).toMatch(/^error: 4 bicycles: 3 done, 1 refused in [\d.]+ .+\n$/);
     const well = await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes']);
     expect(well).toMatchObject({ code: 0, stdout: '' });
     expect(well.stderr).toMatch(/^3 bicycles: 3 done in [\d.]+ .+\n$/);
-    expect(await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes', '-q'])).toMatchObject({
+    expect(
+      await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes', '-q']),
+    ).toMatchObject({
       code: 0,
       stdout: '',
       stderr: '',
@@ -115,7 +124,10 @@ describe('outcomes', () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
       const name = sandbox.bicycle(uuid)?.name ?? '';
-      const { code, stdout, stderr } = await act(sandbox, [index === 0 ? name : uuid.slice(0, 8), 'reserve']);
+      const { code, stdout, stderr } = await act(sandbox, [
+        index === 0 ? name : uuid.slice(0, 8),
+        'reserve',
+      ]);
       expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}: reserved\n` });
       expect(stderr).toContain(index === 0 ? `"${name}" is ${uuid}` : `is ${uuid} (${name})`);
       expect(sandbox.actionCount(uuid)).toBe(1);
@@ -128,7 +140,9 @@ describe('outcomes', () => {
     const [one = '', two = ''] = inState(sandbox, 'available', 2);
     const [bad = ''] = inState(sandbox, 'lost', 1);
     const csv = await act(sandbox, [one, bad, 'reserve', '--yes', '-o', 'csv']);
-    expect(csv.stdout.split('\n')[0]).toBe('uuid,name,transition,outcome,status,state,request_id,milliseconds,message');
+    expect(csv.stdout.split('\n')[0]).toBe(
+      'uuid,name,transition,outcome,status,state,request_id,milliseconds,message',
+    );
     expect(csv.stdout.split('\n')).toHaveLength(4);
     const uuid = await act(sandbox, [two, bad, 'reserve', '--yes', '-o', 'uuid']);
     expect(uuid.stdout).toBe(`${two}\n`);
@@ -145,7 +159,10 @@ describe('outcomes', () => {
   });
 
   test('429 slows all of them and fails none', async () => {
-    const sandbox = await openSandbox({ bicycles: 100, faults: [{ kind: 'error', status: 429, share: 1, times: 3 }] });
+    const sandbox = await openSandbox({
+      bicycles: 100,
+      faults: [{ kind: 'error', status: 429, share: 1, times: 3 }],
+    });
     const uuids = inState(sandbox, 'available', 20);
     const startedAt = performance.now();
     const { code, results, stderr } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json']);
@@ -158,26 +175,34 @@ describe('outcomes', () => {
     const pause = sandbox.requests.filter(({ method }) => method === 'POST');
     const firstRefused = pause.find(({ status }) => status === 429)?.at ?? 0;
     // The first eight were on their way when it was said, and may arrive late on a busy machine.
-    const tooEarly = pause.slice(8).filter(({ at }) => at > firstRefused + 300 && at < firstRefused + 900);
+    const tooEarly = pause
+      .slice(8)
+      .filter(({ at }) => at > firstRefused + 300 && at < firstRefused + 900);
     expect(tooEarly).toEqual([]);
   });
 });
 
 describe('what stops a run', () => {
-  test.each([401, 403])('%i: nothing more is sent, what is left is named, exit 4', async (status) => {
-    let asked = 0;
-    const { env } = await openServer((response) => {
-      asked += 1;
-      if (asked > 2) sendJson(response, status, { detail: 'no' });
-      else sendJson(response, 200, { state: 'rented' });
-    });
-    const uuids = Array.from({ length: 10 }, (_, index) => A.replace(/1$/, String(index)));
-    const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], { env });
-    expect(run.code).toBe(4);
-    expect(countOutcomes(jsonLines(run.stdout))).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
-    expect(asked).toBe(3);
-    expect(run.stderr).toContain('10 bicycles: 2 done, 1 refused, 7 not-sent');
-  });
+  test.each([401, 403])(
+    '%i: nothing more is sent, what is left is named, exit 4',
+    async (status) => {
+      let asked = 0;
+      const { env } = await openServer((response) => {
+        asked += 1;
+        if (asked > 2) sendJson(response, status, { detail: 'no' });
+        else sendJson(response, 200, { state: 'rented' });
+      });
+      const uuids = Array.from({ length: 10 }, (_, index) => A.replace(/1$/, String(index)));
+      const run = await runFleet(
+        ['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'],
+        { env },
+      );
+      expect(run.code).toBe(4);
+      expect(countOutcomes(jsonLines(run.stdout))).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
+      expect(asked).toBe(3);
+      expect(run.stderr).toContain('10 bicycles: 2 done, 1 refused, 7 not-sent');
+    },
+  );
 
   test('a 401 with a token that can be renewed does not', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
@@ -215,7 +240,10 @@ describe('what stops a run', () => {
   });
 
   test('twenty failures in a row are an outage: the rest is left untouched, exit 7', async () => {
-    const sandbox = await openSandbox({ bicycles: 100, faults: [{ kind: 'error', status: 500, share: 1 }] });
+    const sandbox = await openSandbox({
+      bicycles: 100,
+      faults: [{ kind: 'error', status: 500, share: 1 }],
+    });
     const uuids = Array.from({ length: 40 }, (_, index) => A.replace(/..$/, String(10 + index)));
     const env = { FLEET_OUTPUT: 'jsonl' };
     const startedAt = performance.now();
@@ -231,16 +259,24 @@ describe('what stops a run', () => {
 
   test('Ctrl-C lets what is under way finish, a second one does not', async () => {
     for (const times of [1, 2]) {
-      const sandbox = await openSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 200 }] });
+      const sandbox = await openSandbox({
+        bicycles: 200,
+        faults: [{ kind: 'latency', milliseconds: 200 }],
+      });
       const uuids = inState(sandbox, 'available', 40);
       const signals = new EventEmitter();
-      const running = act(sandbox, [...uuids, 'reserve', '--yes', '--json', '--concurrency', '4'], { signals });
+      const running = act(sandbox, [...uuids, 'reserve', '--yes', '--json', '--concurrency', '4'], {
+        signals,
+      });
       while (posts(sandbox) < 4) await new Promise((resolve) => setTimeout(resolve, 5));
       signals.emit('SIGINT');
       if (times === 2) setTimeout(() => signals.emit('SIGINT'), 30);
       const { code, results, stderr } = await running;
       expect(code).toBe(130);
-      expect(countOutcomes(results)).toEqual({ [times === 1 ? 'done' : 'unknown']: 4, 'not-sent': 36 });
+      expect(countOutcomes(results)).toEqual({
+        [times === 1 ? 'done' : 'unknown']: 4,
+        'not-sent': 36,
+      });
       expect(stderr).toContain('waiting 1 s for 4 requests in flight');
       expect(stderr).toContain('40 bicycles:');
       expect(posts(sandbox)).toBe(4);
@@ -260,25 +296,31 @@ describe('what stops a run', () => {
       const startedAt = performance.now();
       signals.emit(signal);
       const run = await running;
-      expect({ code: run.code, stderr: run.stderr }).toEqual({ code, stderr: expect.stringContaining(words) });
+      expect({ code: run.code, stderr: run.stderr }).toEqual({
+        code,
+        stderr: expect.stringContaining(words),
+      });
       const milliseconds = performance.now() - startedAt;
       expect(milliseconds).toBeGreaterThan(990);
       expect(milliseconds).toBeLessThan(5000);
     },
   );
 
-  test.each([[], ['--yes']])('Ctrl-C while stdin is still open sends nothing %j', async (...more) => {
-    const sandbox = await openSandbox({ bicycles: 20 });
-    const stdin = new PassThrough();
-    const signals = new EventEmitter();
-    const running = act(sandbox, ['-', 'reserve', ...more], { stdin, signals });
-    stdin.write(`${A}\n`);
-    // What was written is taken by then.
-    while (stdin.readableLength > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    signals.emit('SIGTERM');
-    expect(await running).toMatchObject({ code: 143, stdout: '', stderr: '' });
-    expect(posts(sandbox)).toBe(0);
-  });
+  test.each([[], ['--yes']])(
+    'Ctrl-C while stdin is still open sends nothing %j',
+    async (...more) => {
+      const sandbox = await openSandbox({ bicycles: 20 });
+      const stdin = new PassThrough();
+      const signals = new EventEmitter();
+      const running = act(sandbox, ['-', 'reserve', ...more], { stdin, signals });
+      stdin.write(`${A}\n`);
+      // What was written is taken by then.
+      while (stdin.readableLength > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      signals.emit('SIGTERM');
+      expect(await running).toMatchObject({ code: 143, stdout: '', stderr: '' });
+      expect(posts(sandbox)).toBe(0);
+    },
+  );
 
   test('a producer that never ends is ended by Ctrl-C, or where it has more than a million rows', async () => {
     const sandbox = await openSandbox({ bicycles: 20 });
@@ -289,7 +331,8 @@ describe('what stops a run', () => {
           // As a process would, it lets the event loop turn.
           await new Promise((resolve) => setImmediate(resolve));
           if (block === interruptedAt) signals.emit('SIGINT');
-          const uuid = (index: number) => `${(block * 1000 + index).toString(16).padStart(8, '0')}${A.slice(8)}\n`;
+          const uuid = (index: number) =>
+            `${(block * 1000 + index).toString(16).padStart(8, '0')}${A.slice(8)}\n`;
           yield Array.from({ length: 1000 }, (_, index) => uuid(index)).join('');
         }
       })();
@@ -300,19 +343,29 @@ describe('what stops a run', () => {
     // A million rows take five seconds of a processor.
     if (isLong) {
       const { code, stderr } = await startAct(Number.POSITIVE_INFINITY);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('line 1000001 of stdin: more than 1000000 rows')]);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining('line 1000001 of stdin: more than 1000000 rows'),
+      ]);
     }
     expect(posts(sandbox)).toBe(0);
   });
 
   test('a reader that leaves stops the run, and what is left is no success', async () => {
-    const sandbox = await openSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 5 }] });
+    const sandbox = await openSandbox({
+      bicycles: 200,
+      faults: [{ kind: 'latency', milliseconds: 5 }],
+    });
     const uuids = inState(sandbox, 'available', 60);
     const { spawn } = await import('node:child_process');
     const env = { ...process.env, ...(await environmentOf(sandbox)) };
-    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', ...uuids, 'reserve', '--yes', '--json'], {
-      env,
-    });
+    const child = spawn(
+      PROGRAM_FILE,
+      [...PROGRAM_ARGS, 'bicycles', 'act', ...uuids, 'reserve', '--yes', '--json'],
+      {
+        env,
+      },
+    );
     child.stdout.once('data', () => child.stdout.destroy());
     let said = '';
     child.stderr.on('data', (chunk) => (said += chunk));
@@ -328,7 +381,9 @@ describe('input', () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = '', three = ''] = inState(sandbox, 'available', 3);
     const stdin = `\uFEFF${one.toUpperCase()}\r\n\r\n{"uuid":"${two}","name":"Ada"}\n${one}\nhttps://x.example/bicycles/${three}/`;
-    const { code, results, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin });
+    const { code, results, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], {
+      stdin,
+    });
     expect(code).toBe(0);
     expect(results.map(({ uuid }) => uuid).sort()).toEqual([one, two, three].sort());
     expect(stderr).toContain('left out 1 duplicate');
@@ -362,35 +417,53 @@ describe('input', () => {
     expect(stderr).toContain('line 2 of stdin: a quote is opened here and never closed');
   });
 
-  test.each([[], ['--yes']])('all of it is read and checked first, however slowly it comes %j', async (...more) => {
-    const sandbox = await openSandbox({ bicycles: 60 });
-    const stdin = new PassThrough();
-    const running = act(sandbox, ['-', 'reserve', ...more], { stdin, clock: openQuickClock(10) });
-    stdin.write(`${inState(sandbox, 'available', 3).join('\n')}\n`);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    stdin.end('Ada\n');
-    const { code, stdout, stderr } = await running;
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('line 4 of stdin: "Ada" is not a UUID; nothing was sent');
-    expect(posts(sandbox)).toBe(0);
-  });
+  test.each([[], ['--yes']])(
+    'all of it is read and checked first, however slowly it comes %j',
+    async (...more) => {
+      const sandbox = await openSandbox({ bicycles: 60 });
+      const stdin = new PassThrough();
+      const running = act(sandbox, ['-', 'reserve', ...more], { stdin, clock: openQuickClock(10) });
+      stdin.write(`${inState(sandbox, 'available', 3).join('\n')}\n`);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      stdin.end('Ada\n');
+      const { code, stdout, stderr } = await running;
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('line 4 of stdin: "Ada" is not a UUID; nothing was sent');
+      expect(posts(sandbox)).toBe(0);
+    },
+  );
 
   test.each([
     ['comments', (a: string, b: string) => `# those of the storm\n${a} # Ada\n\n  # more\n${b}\n`],
-    ['a JSON array', (a: string, b: string) => JSON.stringify([{ uuid: a, name: 'Ada' }, { uuid: b }], null, 2)],
-    ['CSV', (a: string, b: string) => `Name, UUID ,state\r\n"A ""d"",\na",${a},available\r\nBea,${b},\r\n`],
+    [
+      'a JSON array',
+      (a: string, b: string) => JSON.stringify([{ uuid: a, name: 'Ada' }, { uuid: b }], null, 2),
+    ],
+    [
+      'CSV',
+      (a: string, b: string) =>
+        `Name, UUID ,state\r\n"A ""d"",\na",${a},available\r\nBea,${b},\r\n`,
+    ],
     ['CSV of one column', (a: string, b: string) => `uuid\n${a}\n${b}\n`],
     ['CSV with semicolons', (a: string, b: string) => `sep=;\nuuid;name\n${a};Ada\n${b};Bea\n`],
   ])('%s', async (_case, write) => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = ''] = inState(sandbox, 'available', 2);
-    const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin: write(one, two) });
-    expect({ code, uuids: results.map(({ uuid }) => uuid).sort() }).toEqual({ code: 0, uuids: [one, two].sort() });
+    const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], {
+      stdin: write(one, two),
+    });
+    expect({ code, uuids: results.map(({ uuid }) => uuid).sort() }).toEqual({
+      code: 0,
+      uuids: [one, two].sort(),
+    });
   });
 
   test('no input is no error', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
-    expect(await act(sandbox, ['-', 'reserve', '--yes'], { stdin: '' })).toMatchObject({ code: 0, stdout: '' });
+    expect(await act(sandbox, ['-', 'reserve', '--yes'], { stdin: '' })).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
     expect((await act(sandbox, ['-', 'retire'], { stdin: '\n' })).code).toBe(0);
   });
 
@@ -414,7 +487,9 @@ describe('input', () => {
 
   test('--field adds texts to the body behind the type', async () => {
     const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
-    await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], { env });
+    await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], {
+      env,
+    });
     expect(asked.map(({ body }) => body)).toEqual(['{"type":"rent","reason":"a=b","n":"7"}']);
   });
 });
@@ -440,7 +515,10 @@ describe('care', () => {
     const uuids = inState(sandbox, 'in_maintenance', 3);
     // A bicycle is retired without its lock.
     for (const uuid of uuids) sandbox.changeBicycle(uuid, { lock: null });
-    const run = await act(sandbox, [...uuids, ...args], { ...typing([['?', keys]]), terminal: { columns: 300 } });
+    const run = await act(sandbox, [...uuids, ...args], {
+      ...typing([['?', keys]]),
+      terminal: { columns: 300 },
+    });
     return {
       ...run,
       url: sandbox.baseUrl,
@@ -451,7 +529,9 @@ describe('care', () => {
 
   test('the question names transition, number, some of them, address and profile', async () => {
     const { stderr, url, names, code, done } = await answer(['take_over'], 'y\r');
-    expect(stderr).toContain(`Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`);
+    expect(stderr).toContain(
+      `Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`,
+    );
     expect({ code, done }).toEqual({ code: 0, done: 3 });
   });
 
@@ -469,8 +549,14 @@ describe('care', () => {
   });
 
   test('--dry-run prints the requests, the token hidden, and sends nothing', async () => {
-    const { code, stdout, stderr } = await runFleet(['bicycles', 'act', A, B, 'retire', '--dry-run'], { env });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'dry run: 2 requests, nothing was sent\n' });
+    const { code, stdout, stderr } = await runFleet(
+      ['bicycles', 'act', A, B, 'retire', '--dry-run'],
+      { env },
+    );
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'dry run: 2 requests, nothing was sent\n',
+    });
     expect(stdout.split('\n\n').slice(0, 2)).toEqual([
       [
         `POST http://127.0.0.1:9/api/bicycles/${A}/actions/`,
@@ -500,11 +586,18 @@ describe('care', () => {
 });
 
 test('progress on a terminal draws over itself and leaves nothing; --quiet draws none', async () => {
-  const sandbox = await openSandbox({ bicycles: 100, faults: [{ kind: 'latency', milliseconds: 100 }] });
+  const sandbox = await openSandbox({
+    bicycles: 100,
+    faults: [{ kind: 'latency', milliseconds: 100 }],
+  });
   const run = (flags: string[]) =>
-    act(sandbox, [...inState(sandbox, 'available', 20), 'reserve', '--yes', '--concurrency', '2', ...flags], {
-      terminal: { columns: 100 },
-    });
+    act(
+      sandbox,
+      [...inState(sandbox, 'available', 20), 'reserve', '--yes', '--concurrency', '2', ...flags],
+      {
+        terminal: { columns: 100 },
+      },
+    );
   const { stderr } = await run([]);
   expect(stderr).toMatch(/\r\u001b\[Kreserve [█░]{20} \d+ of 20, [\d.]+\/s, none failed, .* left/);
   expect(stderr).toMatch(/\r\u001b\[K20 bicycles: 20 done in /);

@@ -12,7 +12,10 @@ const ORGANIZATION = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 const service = useSandbox({ bicycles: 60 });
 
 async function fleet(args: string[], options: RunOptions = {}) {
-  return runFleet(args, { ...options, env: { ...(await environmentOf(service())), ...options.env } });
+  return runFleet(args, {
+    ...options,
+    env: { ...(await environmentOf(service())), ...options.env },
+  });
 }
 
 function inState(state: string) {
@@ -39,7 +42,9 @@ test.each(SINGLE_CHANGES)(
     signals.emit('SIGINT');
     const { code, stderr } = await running;
     expect(code).toBe(130);
-    expect(stderr).toMatch(/waiting 1 s for 1 request in flight.*whether it was carried out is unknown/s);
+    expect(stderr).toMatch(
+      /waiting 1 s for 1 request in flight.*whether it was carried out is unknown/s,
+    );
   },
 );
 
@@ -49,7 +54,13 @@ describe('create', () => {
     const model = service().models[0]?.uuid ?? '';
     const links = ['--organization', organization, '--model', model];
     const texts = ['--name', 'Žofie 🚲', '--serial-number', 'WTU-1', '--description', 'blue'];
-    const { code, stdout, stderr } = await fleet(['bicycles', 'create', ...links, ...texts, '--json']);
+    const { code, stdout, stderr } = await fleet([
+      'bicycles',
+      'create',
+      ...links,
+      ...texts,
+      '--json',
+    ]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const request = service().requests.at(-1);
     expect(request).toMatchObject({ method: 'POST', url: '/bicycles/', status: 201 });
@@ -67,10 +78,21 @@ describe('create', () => {
   test('a URL is sent as it is, the organization of the settings is the default, -o uuid prints the UUID alone', async () => {
     const organization = service().organizations[0]?.uuid ?? '';
     const { code, stdout } = await fleet(
-      ['bicycles', 'create', '--name', 'B', '--lock', 'https://elsewhere.example/locks/7/', '-o', 'uuid'],
+      [
+        'bicycles',
+        'create',
+        '--name',
+        'B',
+        '--lock',
+        'https://elsewhere.example/locks/7/',
+        '-o',
+        'uuid',
+      ],
       { env: { FLEET_ORGANIZATION: organization } },
     );
-    expect(JSON.parse(service().requests.at(-1)?.body ?? '').lock).toBe('https://elsewhere.example/locks/7/');
+    expect(JSON.parse(service().requests.at(-1)?.body ?? '').lock).toBe(
+      'https://elsewhere.example/locks/7/',
+    );
     // The sandbox knows no such lock; what it says of it is told.
     expect([code, stdout === '']).toEqual([6, true]);
     const made = await fleet(['bicycles', 'create', '--name', 'B', '-o', 'uuid'], {
@@ -118,7 +140,12 @@ describe('act', () => {
     ['declare_unrecoverable likewise', ['declare_unrecoverable'], '--yes'],
   ])('%s is refused and nothing is sent', async (_case, args, words) => {
     const before = service().requests.length;
-    const { code, stderr } = await fleet(['bicycles', 'act', inState('in_maintenance').uuid, ...args]);
+    const { code, stderr } = await fleet([
+      'bicycles',
+      'act',
+      inState('in_maintenance').uuid,
+      ...args,
+    ]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(service().requests).toHaveLength(before);
   });
@@ -143,14 +170,29 @@ test('every exit code that an answer can cause', async () => {
     const { env } = await openServer((response) => sendJson(response, status, ''));
     codes[status] = (await runFleet(['bicycles', 'list', '--retries', '0'], { env })).code;
   }
-  expect(codes).toEqual({ 301: 7, 400: 6, 401: 4, 403: 4, 404: 5, 409: 6, 410: 5, 429: 7, 500: 7, 503: 7 });
+  expect(codes).toEqual({
+    301: 7,
+    400: 6,
+    401: 4,
+    403: 4,
+    404: 5,
+    409: 6,
+    410: 5,
+    429: 7,
+    500: 7,
+    503: 7,
+  });
 });
 
-test.each([['--json'], ['-o', 'json'], ['-ojson'], ['--output=json'], ['-qo', 'json'], ['-qojsonl']])(
-  'an error is JSON with %s',
-  async (...flags) => {
-    const { code, stderr } = await fleet(['bicycles', 'list', ...flags, '--page', '9999']);
-    expect(code).toBe(5);
-    expect(JSON.parse(stderr).error.kind).toBe('not-found');
-  },
-);
+test.each([
+  ['--json'],
+  ['-o', 'json'],
+  ['-ojson'],
+  ['--output=json'],
+  ['-qo', 'json'],
+  ['-qojsonl'],
+])('an error is JSON with %s', async (...flags) => {
+  const { code, stderr } = await fleet(['bicycles', 'list', ...flags, '--page', '9999']);
+  expect(code).toBe(5);
+  expect(JSON.parse(stderr).error.kind).toBe('not-found');
+});

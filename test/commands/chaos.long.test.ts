@@ -39,7 +39,9 @@ test.concurrent.each(ways)(
       sums.peakMb = Math.max(sums.peakMb, Math.round(peakMb));
       sums.endMs = Math.max(sums.endMs, Math.round(endMs));
     }
-    console.log(`${name}: ${seed - firstSeed} trials from seed ${firstSeed} on, ${JSON.stringify(sums)}`);
+    console.log(
+      `${name}: ${seed - firstSeed} trials from seed ${firstSeed} on, ${JSON.stringify(sums)}`,
+    );
     expect(wrong).toEqual([]);
     expect(sums.peakMb).toBeLessThan(250);
   },

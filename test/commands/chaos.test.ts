@@ -22,7 +22,11 @@ describe.concurrent('cut, stalled, refused, stopped, its date moved', () => {
     LIMIT_MS,
   );
 
-  test.each([sqlite, postgres].flatMap((engine, at) => (engine === undefined ? [] : [[...engine, at + 1] as const])))(
+  test.each(
+    [sqlite, postgres].flatMap((engine, at) =>
+      engine === undefined ? [] : [[...engine, at + 1] as const],
+    ),
+  )(
     'and killed, a mirror in %s has the list, and gaps that cover what its changes lack',
     async (_kind, newDatabase, seed) => {
       const { faults, changes, stderr } = await runMirror(

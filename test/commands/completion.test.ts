@@ -39,17 +39,27 @@ async function settle(sandbox: Sandbox, settings = folder): Promise<void> {
     credentialsPath: join(settings, 'credentials.json'),
   };
   const organization = sandbox.organizations[0]?.uuid;
-  await saveProfile(place, 'sandbox', { base_url: sandbox.baseUrl, sse_url: sandbox.sseUrl, organization });
+  await saveProfile(place, 'sandbox', {
+    base_url: sandbox.baseUrl,
+    sse_url: sandbox.sseUrl,
+    organization,
+  });
   await saveProfile(place, 'berlin', {});
   await saveToken(place, 'sandbox', await sandbox.token());
   await useProfile(place, 'sandbox');
 }
 
 /** A shell that waits a hundred times as long: what comes in time must not depend on how busy the machine is. */
-const PATIENT: Clock = { ...systemClock(), after: (pauseMs, action) => systemClock().after(100 * pauseMs, action) };
+const PATIENT: Clock = {
+  ...systemClock(),
+  after: (pauseMs, action) => systemClock().after(100 * pauseMs, action),
+};
 
 function complete(words: readonly string[], env: NodeJS.ProcessEnv = {}, clock = PATIENT) {
-  return runFleet(['__complete', '--', ...words], { env: { FLEET_CONFIG_DIR: folder, ...env }, clock });
+  return runFleet(['__complete', '--', ...words], {
+    env: { FLEET_CONFIG_DIR: folder, ...env },
+    clock,
+  });
 }
 
 /** What is offered at the end of a line: values, descriptions, and what the shell should do besides. */
@@ -61,7 +71,11 @@ async function offers(line: string, env: NodeJS.ProcessEnv = {}, clock = PATIENT
   expect(lines.pop()).toBe('');
   const besides = lines.pop()?.slice(1) ?? '';
   const pairs = lines.map((one) => one.split('\t'));
-  return { values: pairs.map(([value = '']) => value), descriptions: pairs.map(([, told = '']) => told), besides };
+  return {
+    values: pairs.map(([value = '']) => value),
+    descriptions: pairs.map(([, told = '']) => told),
+    besides,
+  };
 }
 
 describe('what is offered', () => {
@@ -85,7 +99,10 @@ describe('what is offered', () => {
     ['fleet watch --until state!=l', ['state!=lost']],
     ['fleet watch --sender ', SENDERS],
     ['fleet bicycles list --lim', ['--limit']],
-    ['fleet bicycles list --no-', ['--no-truncate', '--no-headers', '--no-mirror', '--no-input', '--no-color']],
+    [
+      'fleet bicycles list --no-',
+      ['--no-truncate', '--no-headers', '--no-mirror', '--no-input', '--no-color'],
+    ],
     [`fleet bicycles act ${BICYCLE} re`, ['rent', 'return', 'retire', 'reserve']],
     [`fleet bicycles act ${BICYCLE} `, TRANSITIONS],
     ['fleet bicycles act - take', ['take_over']],
@@ -106,7 +123,9 @@ describe('what is offered', () => {
 
   it('profiles and organizations of the settings', async () => {
     await settle(service());
-    expect(await offers('fleet bicycles list --profile ')).toMatchObject({ values: ['sandbox', 'berlin'] });
+    expect(await offers('fleet bicycles list --profile ')).toMatchObject({
+      values: ['sandbox', 'berlin'],
+    });
     expect((await offers('fleet profile use s')).values).toEqual(['sandbox']);
     const known = service().organizations;
     expect(await offers('fleet watch ')).toMatchObject({
@@ -123,7 +142,9 @@ describe('what is offered', () => {
 
   it('tells what commands and flags are for', async () => {
     const { values, descriptions } = await offers('fleet ');
-    expect(descriptions[values.indexOf('doctor')]).toBe('find out what is wrong with settings, network or service');
+    expect(descriptions[values.indexOf('doctor')]).toBe(
+      'find out what is wrong with settings, network or service',
+    );
     expect(values).not.toContain('__complete');
   });
 
@@ -173,42 +194,51 @@ describe('live bicycles', () => {
     const { name, state } = sandbox.bicycle(uuid) ?? {};
     expect(first.descriptions[0]).toBe(`${name}, ${state}`);
     expect(sandbox.requests).toHaveLength(1);
-    expect(await offers(`fleet bicycles act ${uuid.slice(0, 8)}`)).toMatchObject({ values: [uuid] });
-    expect((await offers(`fleet bicycles act ${uuid} ${first.values[1]?.slice(0, 6)}`)).values).toContain(
-      first.values[1],
-    );
+    expect(await offers(`fleet bicycles act ${uuid.slice(0, 8)}`)).toMatchObject({
+      values: [uuid],
+    });
+    expect(
+      (await offers(`fleet bicycles act ${uuid} ${first.values[1]?.slice(0, 6)}`)).values,
+    ).toContain(first.values[1]);
   });
 
-  it.each(['observed', 'interface'] as const)('are found by their first digits in a large fleet: %s', async (kind) => {
-    const sandbox = await openSandbox({ bicycles: 300, service: kind });
-    await settle(sandbox);
-    const all = sandbox.bicycles(sandbox.organizations[0]?.uuid);
-    for (const command of [
-      'bicycles act',
-      'bicycles get',
-      'bicycles edit',
-      'alerts list --bicycle',
-      'watch --bicycle',
-    ]) {
-      const first = await offers(`fleet ${command} `);
-      expect(first.values).toHaveLength(50);
-    }
-    // The one that changed longest ago is not among those that are kept.
-    const kept = (await offers('fleet bicycles get ')).values;
-    const { uuid = '' } = all.filter((one) => !kept.includes(one.uuid)).at(-1) ?? {};
-    const digits = await offers(`fleet bicycles get ${uuid.slice(0, 6)}`);
-    expect(digits.values).toEqual(all.filter((one) => one.uuid.startsWith(uuid.slice(0, 6))).map((one) => one.uuid));
-    const few = await offers(`fleet bicycles get ${uuid.slice(0, 1)}`);
-    const wanted = all.map((one) => one.uuid).filter((one) => one.startsWith(uuid.slice(0, 1)));
-    expect(few.values).toEqual(wanted.sort().slice(0, 50));
-  });
+  it.each(['observed', 'interface'] as const)(
+    'are found by their first digits in a large fleet: %s',
+    async (kind) => {
+      const sandbox = await openSandbox({ bicycles: 300, service: kind });
+      await settle(sandbox);
+      const all = sandbox.bicycles(sandbox.organizations[0]?.uuid);
+      for (const command of [
+        'bicycles act',
+        'bicycles get',
+        'bicycles edit',
+        'alerts list --bicycle',
+        'watch --bicycle',
+      ]) {
+        const first = await offers(`fleet ${command} `);
+        expect(first.values).toHaveLength(50);
+      }
+      // The one that changed longest ago is not among those that are kept.
+      const kept = (await offers('fleet bicycles get ')).values;
+      const { uuid = '' } = all.filter((one) => !kept.includes(one.uuid)).at(-1) ?? {};
+      const digits = await offers(`fleet bicycles get ${uuid.slice(0, 6)}`);
+      expect(digits.values).toEqual(
+        all.filter((one) => one.uuid.startsWith(uuid.slice(0, 6))).map((one) => one.uuid),
+      );
+      const few = await offers(`fleet bicycles get ${uuid.slice(0, 1)}`);
+      const wanted = all.map((one) => one.uuid).filter((one) => one.startsWith(uuid.slice(0, 1)));
+      expect(few.values).toEqual(wanted.sort().slice(0, 50));
+    },
+  );
 
   it('are those of the profile and the token in use', async () => {
     await settle(service());
     expect((await offers('fleet bicycles act ')).values).not.toEqual([]);
     expect((await offers('fleet --profile berlin bicycles act ')).values).toEqual(TRANSITION_FLAGS);
     // Another token sees another fleet: what was kept for the first is not shown to it.
-    expect((await offers('fleet bicycles act ', { FLEET_TOKEN: 'another' })).values).toEqual(TRANSITION_FLAGS);
+    expect((await offers('fleet bicycles act ', { FLEET_TOKEN: 'another' })).values).toEqual(
+      TRANSITION_FLAGS,
+    );
   });
 
   /** With no bicycle to offer, the flags of the command are. */
@@ -257,7 +287,9 @@ describe('live bicycles', () => {
     const { url } = await openServer((response) => {
       response.setHeader('content-type', 'application/json');
       const name = '\u001b]0;x\u0007`rm -rf`\n$(id)\t:x';
-      response.end(JSON.stringify([{ uuid: BICYCLE, name }, { uuid: '$(touch x)', name: 'x' }, { uuid: 7 }]));
+      response.end(
+        JSON.stringify([{ uuid: BICYCLE, name }, { uuid: '$(touch x)', name: 'x' }, { uuid: 7 }]),
+      );
     });
     const { values, descriptions } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url });
     expect(values).toEqual([BICYCLE]);
@@ -294,9 +326,16 @@ describe('--install', () => {
   it.each(STARTS)('%s: says what it changes, changes it once', async (shell, file) => {
     await writeStart(file, 'alias ll="ls -l"');
     const run = await fleet(`completion ${shell} --install --yes`);
-    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`this adds a line to ${join(folder, file)}: `)]);
+    expect([run.code, run.stderr]).toEqual([
+      0,
+      expect.stringContaining(`this adds a line to ${join(folder, file)}: `),
+    ]);
     const lines = (await readFile(join(folder, file), 'utf8')).split('\n');
-    expect(lines).toEqual(['alias ll="ls -l"', expect.stringContaining(`fleet completion ${shell}`), '']);
+    expect(lines).toEqual([
+      'alias ll="ls -l"',
+      expect.stringContaining(`fleet completion ${shell}`),
+      '',
+    ]);
     expect(await fleet(`completion ${shell} --install`)).toEqual({
       code: 0,
       stdout: '',
@@ -318,29 +357,45 @@ describe('--install', () => {
 
   it('without a terminal and without --yes it is refused', async () => {
     const run = await fleet('completion bash --install');
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('hint: add --yes to skip the question')]);
+    expect([run.code, run.stderr]).toEqual([
+      2,
+      expect.stringContaining('hint: add --yes to skip the question'),
+    ]);
     await expect(stat(join(folder, '.bashrc'))).rejects.toThrow('ENOENT');
   });
 
-  it.each(STARTS)('%s: --uninstall leaves what was there before, and nothing of ours', async (shell, file) => {
-    const before = 'alias ll="ls -l"\nexport EDITOR=vi\n';
-    await writeStart(file, before);
-    await fleet(`completion ${shell} --install --yes`);
-    expect((await fleet(`completion ${shell} --uninstall`)).code).toBe(2);
-    const run = await fleet(`completion ${shell} --uninstall --yes`);
-    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`completion for ${shell} is removed`)]);
-    expect(await readFile(join(folder, file), 'utf8')).toBe(before);
-    const again = await fleet(`completion ${shell} --uninstall`);
-    expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
-  });
+  it.each(STARTS)(
+    '%s: --uninstall leaves what was there before, and nothing of ours',
+    async (shell, file) => {
+      const before = 'alias ll="ls -l"\nexport EDITOR=vi\n';
+      await writeStart(file, before);
+      await fleet(`completion ${shell} --install --yes`);
+      expect((await fleet(`completion ${shell} --uninstall`)).code).toBe(2);
+      const run = await fleet(`completion ${shell} --uninstall --yes`);
+      expect([run.code, run.stderr]).toEqual([
+        0,
+        expect.stringContaining(`completion for ${shell} is removed`),
+      ]);
+      expect(await readFile(join(folder, file), 'utf8')).toBe(before);
+      const again = await fleet(`completion ${shell} --uninstall`);
+      expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
+    },
+  );
 
   it('a file of ours alone is removed; says when it cannot write', async () => {
     await fleet('completion fish --install -y');
     await fleet('completion fish --uninstall -y');
-    await expect(stat(join(folder, '.config/fish/completions/fleet.fish'))).rejects.toThrow('ENOENT');
+    await expect(stat(join(folder, '.config/fish/completions/fleet.fish'))).rejects.toThrow(
+      'ENOENT',
+    );
     await writeFile(join(folder, 'file'), '');
-    const run = await fleet('completion fish --install -y', { env: { XDG_CONFIG_HOME: join(folder, 'file') } });
-    expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('hint: add the line to the file yourself')]);
+    const run = await fleet('completion fish --install -y', {
+      env: { XDG_CONFIG_HOME: join(folder, 'file') },
+    });
+    expect([run.code, run.stderr]).toEqual([
+      10,
+      expect.stringContaining('hint: add the line to the file yourself'),
+    ]);
   });
 });
 
@@ -361,8 +416,10 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     return text.replace(/\u001b\[[\d;?]*[A-Za-z]/g, '');
   }
 
-  const BASH_START = "bind 'set show-all-if-ambiguous on'; bind 'set bell-style none'; source <(fleet completion bash)";
-  const ZSH_START = 'autoload -Uz compinit; compinit -u -D; LISTMAX=1000; source <(fleet completion zsh)';
+  const BASH_START =
+    "bind 'set show-all-if-ambiguous on'; bind 'set bell-style none'; source <(fleet completion bash)";
+  const ZSH_START =
+    'autoload -Uz compinit; compinit -u -D; LISTMAX=1000; source <(fleet completion zsh)';
   const TAB = '\t';
 
   it('bash: a command, a flag, a word behind =, states with commas', async () => {
@@ -382,7 +439,10 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
     const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
       { when: /ready\r/, press: `fleet bicycles act ${TAB}` },
-      { when: new RegExp(`\\(${bicycle?.name}, ${bicycle?.state}\\)`), press: `${bicycle?.uuid.slice(0, 8)}${TAB}` },
+      {
+        when: new RegExp(`\\(${bicycle?.name}, ${bicycle?.state}\\)`),
+        press: `${bicycle?.uuid.slice(0, 8)}${TAB}`,
+      },
       { when: new RegExp(`${bicycle?.uuid} `), press: `take${TAB}` },
       { when: /take_over /, press: '' },
     ]);
@@ -415,7 +475,9 @@ describe.runIf(hasTool('script'))('the real shells', () => {
   /** What one fish offers for each of the lines. */
   async function askFish(): Promise<Map<string, string>> {
     const asks = FISH_LINES.map((line) => `complete -C '${line}'`).join('; echo; ');
-    const { text } = await runLine(home, `fleet completion fish | source; ${asks}`, { shell: 'fish' });
+    const { text } = await runLine(home, `fleet completion fish | source; ${asks}`, {
+      shell: 'fish',
+    });
     const offers = text.trimEnd().split('\n\n');
     return new Map(FISH_LINES.map((line, index) => [line, offers[index] ?? '']));
   }

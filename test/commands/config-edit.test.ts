@@ -37,7 +37,10 @@ async function edit(text: string | undefined, before: string | undefined = JSON.
 }
 
 test('takes what was written: whole, of mode 0600, keys that are gone are gone', async () => {
-  const after = { profile: 'paris', profiles: { paris: { base_url: 'https://b.example.com', retries: 5 } } };
+  const after = {
+    profile: 'paris',
+    profiles: { paris: { base_url: 'https://b.example.com', retries: 5 } },
+  };
   const { code, config, stderr } = await edit(JSON.stringify(after));
   expect([code, stderr]).toEqual([0, `saved ${join(folder, 'config.json')}\n`]);
   expect(JSON.parse(config ?? '')).toEqual(after);
@@ -57,7 +60,10 @@ test('a key that is not known is kept, with a warning', async () => {
 });
 
 test.each([
-  ['{"profiles":', 'error: what you wrote cannot be used: incomplete JSON; the settings are unchanged\n'],
+  [
+    '{"profiles":',
+    'error: what you wrote cannot be used: incomplete JSON; the settings are unchanged\n',
+  ],
   ['[]', 'is not a JSON object'],
   ['{"profiles":{"a":1}}', 'the profile "a" is not a JSON object'],
   ['{"profiles":{"a b":{}}}', 'cannot be the name of a profile'],
@@ -91,10 +97,15 @@ test('an editor that fails changes nothing; without one and without a terminal i
   const gone = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'rm' } });
   expect([gone.code, gone.stderr]).toEqual([
     3,
-    expect.stringMatching(/^error: the copy to edit, .*, cannot be used: no such file or directory; nothing was/),
+    expect.stringMatching(
+      /^error: the copy to edit, .*, cannot be used: no such file or directory; nothing was/,
+    ),
   ]);
   const none = await runFleet(['config', 'edit'], { env });
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('an editor needs a terminal')]);
+  expect([none.code, none.stderr]).toEqual([
+    2,
+    expect.stringContaining('an editor needs a terminal'),
+  ]);
 });
 
 test.each([

@@ -12,8 +12,15 @@ beforeEach(() => {
   folder = newFolder();
 });
 
-const fleet = (args: string | string[], env: NodeJS.ProcessEnv = {}, stdin = ''): Promise<RunResult> =>
-  runFleet(typeof args === 'string' ? args.split(' ') : args, { env: { FLEET_CONFIG_DIR: folder, ...env }, stdin });
+const fleet = (
+  args: string | string[],
+  env: NodeJS.ProcessEnv = {},
+  stdin = '',
+): Promise<RunResult> =>
+  runFleet(typeof args === 'string' ? args.split(' ') : args, {
+    env: { FLEET_CONFIG_DIR: folder, ...env },
+    stdin,
+  });
 const readConfig = async () => JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
 
 describe('config set, get and unset', () => {
@@ -21,19 +28,34 @@ describe('config set, get and unset', () => {
     expect(await fleet('config set base-url https://b.example.com/api')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'created profile "default"\nset base_url to https://b.example.com/api in profile "default"\n',
+      stderr:
+        'created profile "default"\nset base_url to https://b.example.com/api in profile "default"\n',
     });
     await fleet('config set timeout 2.5');
     await fleet(['config', 'set', 'token_command', 'echo "my token"']);
     expect(await readConfig()).toEqual({
-      profiles: { default: { base_url: 'https://b.example.com/api', timeout: 2.5, token_command: 'echo "my token"' } },
+      profiles: {
+        default: {
+          base_url: 'https://b.example.com/api',
+          timeout: 2.5,
+          token_command: 'echo "my token"',
+        },
+      },
     });
-    expect(await fleet('config get base_url')).toEqual({ code: 0, stdout: 'https://b.example.com/api\n', stderr: '' });
+    expect(await fleet('config get base_url')).toEqual({
+      code: 0,
+      stdout: 'https://b.example.com/api\n',
+      stderr: '',
+    });
     expect((await fleet('config get timeout')).stdout).toBe('2.5\n');
     expect((await fleet('config get timeout --timeout 9')).stdout).toBe('9\n');
     expect((await fleet('config get profile')).stdout).toBe('default\n');
-    expect((await fleet('config unset timeout')).stderr).toBe('removed timeout from profile "default"\n');
-    expect((await fleet('config unset timeout')).stderr).toBe('timeout is not set in profile "default"\n');
+    expect((await fleet('config unset timeout')).stderr).toBe(
+      'removed timeout from profile "default"\n',
+    );
+    expect((await fleet('config unset timeout')).stderr).toBe(
+      'timeout is not set in profile "default"\n',
+    );
     expect((await fleet('config get timeout')).stdout).toBe('30\n');
   });
 
@@ -44,17 +66,25 @@ describe('config set, get and unset', () => {
   ])('%s writes to --file', async (line, text) => {
     const file = join(folder, 'result.txt');
     const env = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 'opaque' };
-    expect(await fleet([...line.split(' '), '--file', file], env)).toMatchObject({ code: 0, stdout: '' });
+    expect(await fleet([...line.split(' '), '--file', file], env)).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
     expect(await readFile(file, 'utf8')).toContain(text);
   });
 
   it.each(['sandbox', 'demo', 'gbfs', 'mirror run'])('%s takes no --file', async (line) => {
     const run = await fleet([...line.split(' '), '--file', join(folder, 'result.txt')]);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('no result that --file could hold')]);
+    expect([run.code, run.stderr]).toEqual([
+      2,
+      expect.stringContaining('no result that --file could hold'),
+    ]);
   });
 
   it('say when a variable comes first', async () => {
-    const run = await fleet('config set base_url https://b.example.com', { FLEET_BASE_URL: 'https://c.example.com' });
+    const run = await fleet('config set base_url https://b.example.com', {
+      FLEET_BASE_URL: 'https://c.example.com',
+    });
     expect(run.stderr).toContain('warning: FLEET_BASE_URL is set and overrides it\n');
   });
 
@@ -88,7 +118,11 @@ describe('config set, get and unset', () => {
   });
 
   it.each([
-    ['config get base_url', 3, 'error: base_url is not set\nhint: set it with: fleet config set base_url VALUE'],
+    [
+      'config get base_url',
+      3,
+      'error: base_url is not set\nhint: set it with: fleet config set base_url VALUE',
+    ],
     [
       'config get base_ulr',
       2,
@@ -100,7 +134,11 @@ describe('config set, get and unset', () => {
     ['config get token', 2, 'did you mean "token_command"?'],
     ['config set profile x', 2, 'unknown key "profile"'],
     ['config set timeout soon', 2, 'error: timeout: "soon" is not a number of seconds above 0'],
-    ['config set organization https://x.example', 2, '"https://x.example" is neither a UUID nor the URL'],
+    [
+      'config set organization https://x.example',
+      2,
+      '"https://x.example" is neither a UUID nor the URL',
+    ],
     ['config set output jsn', 2, 'did you mean "json"?'],
     ['config set retries 1 --profile a/b', 2, '"a/b" cannot be the name of a profile'],
     ['config unset retries --profile nobody', 3, 'there is no profile "nobody" (--profile)'],
@@ -116,7 +154,9 @@ describe('config list', () => {
   it('shows each value with its origin', async () => {
     await fleet('config set base_url https://b.example.com/api --profile berlin');
     await fleet('auth login --with-token --profile berlin', {}, 'secret');
-    const run = await fleet('--profile berlin config list --retries 5', { FLEET_API_VERSION: '1.1' });
+    const run = await fleet('--profile berlin config list --retries 5', {
+      FLEET_API_VERSION: '1.1',
+    });
     expect(run).toEqual({
       code: 0,
       stdout: [
@@ -145,7 +185,12 @@ describe('config list', () => {
     const rows = JSON.parse(run.stdout);
     expect(rows).toHaveLength(13);
     expect(rows[1]).toEqual({ key: 'base_url', value: null, origin: 'default', from: 'default' });
-    expect(rows.at(-1)).toEqual({ key: 'token', value: '(hidden)', origin: 'environment', from: 'FLEET_TOKEN' });
+    expect(rows.at(-1)).toEqual({
+      key: 'token',
+      value: '(hidden)',
+      origin: 'environment',
+      from: 'FLEET_TOKEN',
+    });
     expect(run.stdout).not.toContain('secret');
     const lines = jsonLines((await fleet('config list -o jsonl')).stdout);
     expect(lines.map(({ key }) => key)).toEqual(rows.map(({ key }: { key: string }) => key));
@@ -165,14 +210,19 @@ describe('config list', () => {
       expect((await fleet(line)).stdout).toContain(address);
     }
     const inFormat = async (format: string) => (await fleet(`config list -o ${format}`)).stdout;
-    expect(await inFormat('csv')).toMatch(/^key,value,origin,from\nprofile,default,default,default\n/);
+    expect(await inFormat('csv')).toMatch(
+      /^key,value,origin,from\nprofile,default,default,default\n/,
+    );
     expect(await inFormat('tsv')).toContain(`base_url\t${address}\tprofile\t`);
     expect(await inFormat('yaml')).toContain(`- key: base_url\n  value: ${address}\n`);
     expect((await fleet('config list --columns key,from -o csv')).stdout).toMatch(/^key,from\n/);
     expect((await fleet('profile list -o csv')).stdout).toMatch(/^name,active,base_url,/);
     expect((await fleet('profile list -o geojson')).code).toBe(2);
     const status = await fleet('auth status -o yaml', { FLEET_TOKEN: 'an-opaque-token' });
-    expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^profile: default\nbase_url: https/)]);
+    expect([status.code, status.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^profile: default\nbase_url: https/),
+    ]);
   });
 
   it('says what to do with a broken file, and leaves it', async () => {
@@ -191,7 +241,11 @@ describe('config list', () => {
 });
 
 it('config path: prints the path, whether the file is there or not, broken or not', async () => {
-  expect(await fleet('config path')).toEqual({ code: 0, stdout: `${folder}/config.json\n`, stderr: '' });
+  expect(await fleet('config path')).toEqual({
+    code: 0,
+    stdout: `${folder}/config.json\n`,
+    stderr: '',
+  });
   await writeFile(join(folder, 'config.json'), '{');
   expect((await fleet('config path')).stdout).toBe(`${folder}/config.json\n`);
 });

@@ -23,12 +23,18 @@ async function fileOf(text: string | Uint8Array): Promise<string> {
 
 async function create(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const organization = sandbox.organizations[0]?.uuid ?? '';
-  const env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: organization, ...options.env };
+  const env = {
+    ...(await environmentOf(sandbox)),
+    FLEET_ORGANIZATION: organization,
+    ...options.env,
+  };
   return runFleet(['bicycles', 'create', ...args], { clock: openQuickClock(), ...options, env });
 }
 
 function posted(sandbox: Sandbox): { name: string; [field: string]: string }[] {
-  return sandbox.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body || '{}'));
+  return sandbox.requests
+    .filter(({ method }) => method === 'POST')
+    .map(({ body }) => JSON.parse(body || '{}'));
 }
 
 const NAMES = ['Ada', 'Bea', 'Žofie 🚲', 'a,b "c"\nd'];
@@ -65,8 +71,15 @@ test.each([
     ['-', text],
   ] as const) {
     const before = posted(sandbox).length;
-    const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^4 bicycles: 4 done in [\d.]+ .+\n$/)]);
+    const { code, stdout, stderr } = await create(
+      sandbox,
+      ['--from', from, '--yes', '-o', 'uuid'],
+      { stdin },
+    );
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^4 bicycles: 4 done in [\d.]+ .+\n$/),
+    ]);
     const created = stdout.trim().split('\n');
     expect(created.map((uuid) => sandbox.bicycle(uuid)?.name)).toEqual(NAMES);
     const sent = posted(sandbox).slice(before);
@@ -86,7 +99,13 @@ test('linked resources, texts and defaults from flags', async () => {
   const model2 = `${sandbox.baseUrl}/bicycle_models/${other?.uuid}/`;
   const common = { organization, description: 'new' };
   expect(posted(sandbox)).toEqual([
-    { ...common, name: 'Ada', serial_number: '1', lock: `${sandbox.baseUrl}/locks/${lock}/`, model: model1 },
+    {
+      ...common,
+      name: 'Ada',
+      serial_number: '1',
+      lock: `${sandbox.baseUrl}/locks/${lock}/`,
+      model: model1,
+    },
     { ...common, name: 'Bea', serial_number: '2', model: model2 },
   ]);
 });
@@ -96,7 +115,8 @@ test('results are told in the order of the file, refused ones in the words of th
   const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
   const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
   expect(code).toBe(9);
-  const message = 'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.';
+  const message =
+    'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.';
   expect(jsonLines(stdout)).toMatchObject([
     { row: 1, name: 'Ada', outcome: 'done' },
     { row: 2, name: 'Bea', outcome: 'refused', message },
@@ -114,7 +134,10 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
   const sandbox = useSandbox({ bicycles: 5 });
 
   test.each([
-    ['name,serial-number\nAda,1\n', ':1: unknown field "serial-number": did you mean "serial_number"?'],
+    [
+      'name,serial-number\nAda,1\n',
+      ':1: unknown field "serial-number": did you mean "serial_number"?',
+    ],
     ['name,colour\nAda,red\n', ':1: unknown field "colour": the fields are name, organization'],
     ['name,uuid\nAda,1\n', ':1: "uuid" cannot be set: the service assigns it'],
     ['name,name\nAda,B\n', ':1: "name" appears twice'],
@@ -130,7 +153,10 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     ['{"name":"Ada"}\n{"name":" "}', ':2: the name is empty'],
     ['{"name":"Ada","nmae":"B"}', ':1: unknown field "nmae": did you mean "name"?'],
     ['{"name":"Ada"}\n{"name":"Bea"', ':2: incomplete JSON'],
-    ['name,serial_number\nAda,7\nBea,8\nCid,7\n', ':4: serial_number "7" is already that of line 2'],
+    [
+      'name,serial_number\nAda,7\nBea,8\nCid,7\n',
+      ':4: serial_number "7" is already that of line 2',
+    ],
     ['name\nAda\n\nAda\n', ':4: the same bicycle as in line 2'],
     ['{"name":"Ada","model":""}', ':1: model is empty'],
     ['{"name":"Ada","organization":" "}', ':1: organization is empty'],
@@ -146,7 +172,10 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     const organization = sandbox().organizations[0]?.uuid;
     const path = await fileOf(`{"organization":"${organization}","name":"Ada"}\n{"name":"Ada"}\n`);
     const { code, stderr } = await create(sandbox(), ['--from', path, '--yes']);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(':2: the same bicycle as in line 1') });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(':2: the same bicycle as in line 1'),
+    });
     expect(posted(sandbox())).toEqual([]);
   });
 
@@ -155,9 +184,13 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     await withServer(
       (response) => sendJson(response, 200, [{ uuid: ORGANIZATION, organization }]),
       async ({ url, asked }) => {
-        const path = await fileOf(`{"organization":"${ORGANIZATION}","name":"Ada"}\n{"name":"Ada"}\n`);
+        const path = await fileOf(
+          `{"organization":"${ORGANIZATION}","name":"Ada"}\n{"name":"Ada"}\n`,
+        );
         const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
-        const { code, stderr } = await runFleet(['bicycles', 'create', '--from', path, '--yes'], { env });
+        const { code, stderr } = await runFleet(['bicycles', 'create', '--from', path, '--yes'], {
+          env,
+        });
         const said = expect.stringContaining(':2: the same bicycle as in line 1');
         expect({ code, stderr, sent: asked.filter(({ method }) => method === 'POST') }).toEqual({
           ...{ code: 2, stderr: said },
@@ -181,8 +214,13 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
 
   test('in a file that is too long for memory, whatever else is wrong, in the order of its lines', async () => {
     const long = '-'.repeat(200);
-    const rows = Array.from({ length: 8_000 }, (_, row) => `Bicycle ${row} 🚲\u2028${long},S${row},`);
-    const path = await fileOf(['name,serial_number,model', ...rows, 'x,S7,', 'y,,z', rows[9], 'u,S9,'].join('\n'));
+    const rows = Array.from(
+      { length: 8_000 },
+      (_, row) => `Bicycle ${row} 🚲\u2028${long},S${row},`,
+    );
+    const path = await fileOf(
+      ['name,serial_number,model', ...rows, 'x,S7,', 'y,,z', rows[9], 'u,S9,'].join('\n'),
+    );
     const { code, stderr } = await create(sandbox(), ['--from', path, '--yes', '--json']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr).error.detail).toEqual([
@@ -208,7 +246,10 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
 
   test('a file that is not there, and flags that do not go together', async () => {
     for (const [args, words] of [
-      [['--from', '/nonexistent/x.csv'], '/nonexistent/x.csv cannot be read: no such file or directory\n'],
+      [
+        ['--from', '/nonexistent/x.csv'],
+        '/nonexistent/x.csv cannot be read: no such file or directory\n',
+      ],
       [['--from', '-', '--name', 'Ada'], '--name is one bicycle'],
       [['--from', '-', '--serial-number', 'Ada'], '--serial-number is one bicycle'],
       [['--name', 'Ada', '--journal', 'x'], '--journal goes with --from'],
@@ -222,15 +263,26 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
 
   test('nothing on stdin', async () => {
     const before = sandbox().requests.length;
-    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], { env: { FLEET_ORGANIZATION: '' } });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('error: stdin:1: no bicycles found')]);
+    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], {
+      env: { FLEET_ORGANIZATION: '' },
+    });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('error: stdin:1: no bicycles found'),
+    ]);
     expect(sandbox().requests).toHaveLength(before);
   });
 
   test('no organization anywhere', async () => {
     const env = { FLEET_ORGANIZATION: '' };
-    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('there are 2 organizations, and none was chosen')]);
+    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], {
+      env,
+      stdin: 'name\nAda\nBea\n',
+    });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('there are 2 organizations, and none was chosen'),
+    ]);
   });
 });
 
@@ -239,16 +291,24 @@ test('more than one asks; --dry-run shows the requests', async () => {
   const path = await fileOf('name,serial_number\nAda,1\nAda,2\n');
   const asked = await create(sandbox, ['--from', path]);
   expect(asked.code).toBe(2);
-  expect(asked.stderr).toContain(`Create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`);
+  expect(asked.stderr).toContain(
+    `Create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`,
+  );
   const dry = await create(sandbox, ['--from', path, '--dry-run', '--json']);
-  expect(jsonLines(dry.stdout)).toMatchObject([{ body: { serial_number: '1' } }, { body: { serial_number: '2' } }]);
+  expect(jsonLines(dry.stdout)).toMatchObject([
+    { body: { serial_number: '1' } },
+    { body: { serial_number: '2' } },
+  ]);
   const single = await create(sandbox, ['--name', 'Ada', '--dry-run']);
   expect(single.stdout).toContain(`POST ${sandbox.baseUrl}/bicycles/\n`);
   expect(posted(sandbox)).toEqual([]);
 });
 
 describe.concurrent('with a journal', () => {
-  const rows = Array.from({ length: 40 }, (_, index) => ({ name: `New ${index}`, serial_number: `S-${index}` }));
+  const rows = Array.from({ length: 40 }, (_, index) => ({
+    name: `New ${index}`,
+    serial_number: `S-${index}`,
+  }));
 
   test.each([
     ['503', { kind: 'error', status: 503, share: 0.2 }],
@@ -262,13 +322,16 @@ describe.concurrent('with a journal', () => {
           const path = await fileOf(JSON.stringify(rows));
           const args = ['--from', path, '--yes', '--journal', `${path}.journal`, '-o', 'uuid'];
           const runs = [await create(sandbox, args)];
-          while (runs.at(-1)?.code !== 0 && runs.length < 12) runs.push(await create(sandbox, args));
+          while (runs.at(-1)?.code !== 0 && runs.length < 12)
+            runs.push(await create(sandbox, args));
           expect(runs.map(({ code }) => code)).toEqual([...runs.slice(1).map(() => 9), 0]);
           expect(runs.length).toBeGreaterThan(1);
           const made = sandbox.bicycles().filter(({ name }) => name.startsWith('New '));
           expect(made.map(({ name }) => name).sort()).toEqual(rows.map(({ name }) => name).sort());
           const last = runs.at(-1)?.stdout.trim().split('\n');
-          expect(last?.map((uuid) => sandbox.bicycle(uuid)?.name)).toEqual(rows.map(({ name }) => name));
+          expect(last?.map((uuid) => sandbox.bicycle(uuid)?.name)).toEqual(
+            rows.map(({ name }) => name),
+          );
         },
       );
     },
@@ -283,7 +346,11 @@ describe.concurrent('with a journal', () => {
         posts += 1;
         // The first is lost on its way, the answer to the second on its way back.
         if (posts === 1) return void socket.destroy();
-        const bicycle = { ...JSON.parse(body), uuid: `u${posts}`, created: new Date().toISOString() };
+        const bicycle = {
+          ...JSON.parse(body),
+          uuid: `u${posts}`,
+          created: new Date().toISOString(),
+        };
         made.unshift(bicycle);
         if (posts === 2) return void socket.destroy();
         sendJson(response, 201, bicycle);
@@ -291,12 +358,23 @@ describe.concurrent('with a journal', () => {
       async ({ url }) => {
         const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: ORGANIZATION };
         const path = await fileOf('name\nAda\nBea\nCid\n');
-        const args = ['bicycles', 'create', '--from', path, '--yes', '--journal', `${path}.journal`];
-        const run = () => runFleet([...args, '--concurrency', '1'], { env, clock: openQuickClock() });
+        const args = [
+          'bicycles',
+          'create',
+          '--from',
+          path,
+          '--yes',
+          '--journal',
+          `${path}.journal`,
+        ];
+        const run = () =>
+          runFleet([...args, '--concurrency', '1'], { env, clock: openQuickClock() });
         expect((await run()).code).toBe(9);
         expect(await run()).toMatchObject({
           code: 0,
-          stderr: expect.stringContaining('2 without an answer in an earlier run: 1 done, 1 not done and sent now'),
+          stderr: expect.stringContaining(
+            '2 without an answer in an earlier run: 1 done, 1 not done and sent now',
+          ),
         });
         expect(made).toHaveLength(3);
       },
@@ -311,7 +389,9 @@ describe.concurrent('with a journal', () => {
       await writeFile(path, 'name\nAda\nCid\nDot\n');
       const changed = await create(sandbox, args);
       expect([changed.code, posted(sandbox).length]).toEqual([2, 2]);
-      expect(changed.stderr).toContain(`row 2 of ${path} has changed since the journal was started`);
+      expect(changed.stderr).toContain(
+        `row 2 of ${path} has changed since the journal was started`,
+      );
       await writeFile(path, 'name\nAda\n');
       expect((await create(sandbox, args)).stderr).toContain('row 2 of');
       // What was added behind is created.
@@ -330,12 +410,17 @@ describe.concurrent('with a journal', () => {
       await new Promise((resolve) => setTimeout(resolve, 1100));
       const path = await fileOf('name,serial_number\nAda,\nAda,7\n');
       const journal = `${path}.journal`;
-      sandbox.setFaults([{ kind: 'error', status: 503, share: 1, times: 1, only: ({ method }) => method === 'POST' }]);
+      sandbox.setFaults([
+        { kind: 'error', status: 503, share: 1, times: 1, only: ({ method }) => method === 'POST' },
+      ]);
       const args = ['--from', path, '--yes', '--journal', journal, '--concurrency', '1'];
       const first = await create(sandbox, args);
       expect([first.code, posted(sandbox).length]).toEqual([9, 3]);
       const second = await create(sandbox, args);
-      expect([second.code, second.stderr]).toEqual([0, expect.stringContaining('1 not done and sent now')]);
+      expect([second.code, second.stderr]).toEqual([
+        0,
+        expect.stringContaining('1 not done and sent now'),
+      ]);
       expect(sandbox.bicycles().filter(({ name }) => name === 'Ada')).toHaveLength(3);
     });
   });

@@ -17,7 +17,11 @@ test('somebody rents the new bicycle once the watch is connected', async () => {
     const slow = join(folder, 'slow.mjs');
     await writeFile(slow, SLOW_WATCH);
     const env = { ...process.env, ...preload(slow) };
-    const { stdout } = await promisify(execFile)(PROGRAM_FILE, [...PROGRAM_ARGS, 'demo', '--seconds', '1'], { env });
+    const { stdout } = await promisify(execFile)(
+      PROGRAM_FILE,
+      [...PROGRAM_ARGS, 'demo', '--seconds', '1'],
+      { env },
+    );
     expect(stdout).toMatch(/Demo 0001 +available -> rented/);
   } finally {
   }

@@ -27,10 +27,22 @@ beforeEach(async () => {
   await settle(service());
 });
 
-async function settle(sandbox: Sandbox, values: { base_url?: string; sse_url?: string } = {}): Promise<void> {
-  const place = { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
+async function settle(
+  sandbox: Sandbox,
+  values: { base_url?: string; sse_url?: string } = {},
+): Promise<void> {
+  const place = {
+    folder,
+    configPath: join(folder, 'config.json'),
+    credentialsPath: join(folder, 'credentials.json'),
+  };
   const organization = sandbox.organizations[0]?.uuid;
-  await saveProfile(place, 'sandbox', { base_url: sandbox.baseUrl, sse_url: sandbox.sseUrl, organization, ...values });
+  await saveProfile(place, 'sandbox', {
+    base_url: sandbox.baseUrl,
+    sse_url: sandbox.sseUrl,
+    organization,
+    ...values,
+  });
   await saveToken(place, 'sandbox', await sandbox.token());
   await useProfile(place, 'sandbox');
 }
@@ -42,8 +54,12 @@ const fleet = (line: string, options: RunOptions = {}) =>
 async function examine(flags = '', options: RunOptions = {}) {
   const run = await fleet(`doctor --json --timeout 2${flags === '' ? '' : ` ${flags}`}`, options);
   const findings = JSON.parse(run.stdout) as Finding[];
-  const wrong = findings.filter(({ outcome }) => outcome !== 'ok').map(({ check, outcome }) => `${outcome} ${check}`);
-  const lines = findings.map(({ check, outcome, finding, next }) => `${outcome} ${check}: ${finding} > ${next}`);
+  const wrong = findings
+    .filter(({ outcome }) => outcome !== 'ok')
+    .map(({ check, outcome }) => `${outcome} ${check}`);
+  const lines = findings.map(
+    ({ check, outcome, finding, next }) => `${outcome} ${check}: ${finding} > ${next}`,
+  );
   return {
     ...run,
     findings,
@@ -90,16 +106,23 @@ ok       push           subscribed as admin after N ms
   it('as JSON, JSON lines, and through jq', async () => {
     const { code, findings } = await examine();
     expect(code).toBe(0);
-    for (const finding of findings) expect(Object.keys(finding)).toEqual(['check', 'outcome', 'finding', 'next']);
-    expect((await fleet('doctor -o jsonl --timeout 2')).stdout.trimEnd().split('\n')).toHaveLength(findings.length);
-    expect((await fleet('doctor --json --timeout 2 --jq length')).stdout).toBe(`${findings.length}\n`);
+    for (const finding of findings)
+      expect(Object.keys(finding)).toEqual(['check', 'outcome', 'finding', 'next']);
+    expect((await fleet('doctor -o jsonl --timeout 2')).stdout.trimEnd().split('\n')).toHaveLength(
+      findings.length,
+    );
+    expect((await fleet('doctor --json --timeout 2 --jq length')).stdout).toBe(
+      `${findings.length}\n`,
+    );
     expect((await fleet('doctor -o uuid')).code).toBe(2);
   });
 
   it.each([60, 100])('keeps to %i columns of a terminal', async (columns) => {
     const env = { FLEET_SSE_URL: 'http://push.example.com' };
     const { stdout } = await fleet('doctor --no-color', { terminal: { columns }, env });
-    expect(stdout.split('\n').filter((line) => line.length > columns && !/\S{30}/.test(line))).toEqual([]);
+    expect(
+      stdout.split('\n').filter((line) => line.length > columns && !/\S{30}/.test(line)),
+    ).toEqual([]);
     expect(stdout).toMatch(/^✗ +sse_url/m);
     expect(stdout).toContain('next: ');
   });
@@ -115,9 +138,16 @@ ok       push           subscribed as admin after N ms
 
 describe('settings', () => {
   it('none at all', async () => {
-    const { code, wrong, find, stderr } = await examine('', { env: { FLEET_CONFIG_DIR: join(folder, 'nowhere') } });
+    const { code, wrong, find, stderr } = await examine('', {
+      env: { FLEET_CONFIG_DIR: join(folder, 'nowhere') },
+    });
     expect(code).toBe(3);
-    expect(wrong).toEqual(['failure base_url', 'failure token', 'warning sse_url', 'warning organization']);
+    expect(wrong).toEqual([
+      'failure base_url',
+      'failure token',
+      'warning sse_url',
+      'warning organization',
+    ]);
     expect(find('base_url')?.next).toContain('fleet auth login');
     expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'config' } });
   });
@@ -168,7 +198,9 @@ it.each<[string, number, string, number]>([
 });
 
 it('an organization whose name the service cannot look up now is a failure', async () => {
-  const { url } = await openServer((response, { path }) => sendJson(response, path.includes('organ') ? 500 : 200, []));
+  const { url } = await openServer((response, { path }) =>
+    sendJson(response, path.includes('organ') ? 500 : 200, []),
+  );
   const env = { FLEET_BASE_URL: url, FLEET_ORGANIZATION: 'Nordlicht' };
   expect(await examine('', { env })).toMatchObject({ code: 7, wrong: ['failure organization'] });
 });
@@ -178,7 +210,12 @@ const BIKES = 'https://bikes.example.com/api';
 const PROXY = 'http://127.0.0.1:1';
 
 it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
-  ['a profile that is not there', { FLEET_PROFILE: 'sandbx' }, 3, [/^failure profile: .* > did you mean "sandbox"\?/]],
+  [
+    'a profile that is not there',
+    { FLEET_PROFILE: 'sandbx' },
+    3,
+    [/^failure profile: .* > did you mean "sandbox"\?/],
+  ],
   [
     "somebody else's organization",
     { FLEET_ORGANIZATION: OTHER },
@@ -192,19 +229,49 @@ it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
     'an organization whose name no organization has',
     { FLEET_ORGANIZATION: 'Nordlich Bikes' },
     5,
-    [/^failure organization: no organization is named "Nordlich Bikes" > did you mean "Nordlicht Bikes"\?/],
+    [
+      /^failure organization: no organization is named "Nordlich Bikes" > did you mean "Nordlicht Bikes"\?/,
+    ],
   ],
-  ['an organization by its name', { FLEET_ORGANIZATION: 'Nordlicht Bikes' }, 0, [/^ok push: subscribed/m]],
-  ['a token command that fails', { FLEET_TOKEN_COMMAND: 'exit 3' }, 3, [/^failure token: .*exit code 3/]],
+  [
+    'an organization by its name',
+    { FLEET_ORGANIZATION: 'Nordlicht Bikes' },
+    0,
+    [/^ok push: subscribed/m],
+  ],
+  [
+    'a token command that fails',
+    { FLEET_TOKEN_COMMAND: 'exit 3' },
+    3,
+    [/^failure token: .*exit code 3/],
+  ],
   [
     'a token that the service does not know',
     { FLEET_TOKEN: 'opaque-token' },
     4,
-    [/^ok token/m, /^failure access: .* > FLEET_TOKEN is set and wins over every other token.*unset FLEET_TOKEN$/m],
+    [
+      /^ok token/m,
+      /^failure access: .* > FLEET_TOKEN is set and wins over every other token.*unset FLEET_TOKEN$/m,
+    ],
   ],
-  ['a version', { FLEET_API_VERSION: '9' }, 6, [/^failure version: .* > export FLEET_API_VERSION=1\.0/]],
-  ['nobody listens', { FLEET_BASE_URL: PROXY }, 8, [/^failure http: .*connection refused/, /^ok push/m]],
-  ['no such host', { FLEET_BASE_URL: 'https://nobody.invalid' }, 8, [/^failure http: .*nobody\.invalid/]],
+  [
+    'a version',
+    { FLEET_API_VERSION: '9' },
+    6,
+    [/^failure version: .* > export FLEET_API_VERSION=1\.0/],
+  ],
+  [
+    'nobody listens',
+    { FLEET_BASE_URL: PROXY },
+    8,
+    [/^failure http: .*connection refused/, /^ok push/m],
+  ],
+  [
+    'no such host',
+    { FLEET_BASE_URL: 'https://nobody.invalid' },
+    8,
+    [/^failure http: .*nobody\.invalid/],
+  ],
   [
     'a dead proxy, its address without a scheme',
     { FLEET_BASE_URL: BIKES, HTTPS_PROXY: '127.0.0.1:1' },
@@ -214,8 +281,18 @@ it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
       /^ok proxy: service is reached through http:\/\/127\.0\.0\.1:1 \(HTTPS_PROXY\)/m,
     ],
   ],
-  ['a proxy that is none', { FLEET_BASE_URL: BIKES, HTTPS_PROXY: 'socks5://127.0.0.1:1' }, 3, [/^failure proxy/]],
-  ['a proxy that is none, and not used', { HTTPS_PROXY: 'socks5://127.0.0.1:1' }, 0, [/^ok proxy: service is/m]],
+  [
+    'a proxy that is none',
+    { FLEET_BASE_URL: BIKES, HTTPS_PROXY: 'socks5://127.0.0.1:1' },
+    3,
+    [/^failure proxy/],
+  ],
+  [
+    'a proxy that is none, and not used',
+    { HTTPS_PROXY: 'socks5://127.0.0.1:1' },
+    0,
+    [/^ok proxy: service is/m],
+  ],
 ])('%s', async (_what, env, code, expected) => {
   const run = await examine('', { env: { PATH: process.env['PATH'], ...env } });
   expect(run.code).toBe(code);
@@ -242,7 +319,9 @@ describe('the token', () => {
 
   it('comes from a command that takes too long', async () => {
     const env = { FLEET_TOKEN_COMMAND: 'sleep 20', PATH: process.env['PATH'] };
-    expect((await examine('--timeout 0.2', { env })).lines).toMatch(/^failure token: .*gave no token within 0.2 s/m);
+    expect((await examine('--timeout 0.2', { env })).lines).toMatch(
+      /^failure token: .*gave no token within 0.2 s/m,
+    );
   });
 });
 
@@ -257,27 +336,47 @@ describe('the prefix', () => {
     await settle(sandbox, { base_url: origin + given });
     const { code, wrong, find } = await examine();
     expect([code, wrong]).toEqual([5, ['failure prefix']]);
-    expect(find('prefix')?.next).toBe(`fleet config set base_url ${origin}${prefix} --profile sandbox`);
+    expect(find('prefix')?.next).toBe(
+      `fleet config set base_url ${origin}${prefix} --profile sandbox`,
+    );
     const env = { FLEET_BASE_URL: origin + given };
-    expect((await examine('', { env })).find('prefix')?.next).toBe(`export FLEET_BASE_URL=${origin}${prefix}`);
+    expect((await examine('', { env })).find('prefix')?.next).toBe(
+      `export FLEET_BASE_URL=${origin}${prefix}`,
+    );
   });
 
   it.each<[string, Answer, number, string]>([
     [
       'an HTML page',
-      (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Welcome</title>'),
+      (response) =>
+        void response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Welcome</title>'),
       7,
       'HTML page "Welcome"',
     ],
-    ['404 everywhere', (response) => sendJson(response, 404, {}), 5, 'answers 404 instead of bicycles'],
-    ['JSON that is no list', (response) => sendJson(response, 200, { hello: 1 }), 7, 'something that is no list'],
+    [
+      '404 everywhere',
+      (response) => sendJson(response, 404, {}),
+      5,
+      'answers 404 instead of bicycles',
+    ],
+    [
+      'JSON that is no list',
+      (response) => sendJson(response, 200, { hello: 1 }),
+      7,
+      'something that is no list',
+    ],
     [
       'a redirect',
       (response) => void response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
       7,
       'a redirect to https://elsewhere.example/',
     ],
-    ['an error of the service', (response) => sendJson(response, 503, { detail: 'down' }), 7, 'down'],
+    [
+      'an error of the service',
+      (response) => sendJson(response, 503, { detail: 'down' }),
+      7,
+      'down',
+    ],
   ])('%s', async (_what, answer, code, words) => {
     const { url } = await openServer(answer);
     const run = await examine('', { env: { FLEET_BASE_URL: url } });
@@ -291,7 +390,10 @@ it.each([
   [-120_000, 'behind the service'],
 ])('the clock is off by %i ms', async (offset, words) => {
   const { find } = await examine('', { now: () => Date.now() + offset });
-  expect(find('clock')).toMatchObject({ outcome: 'warning', finding: expect.stringContaining(words) });
+  expect(find('clock')).toMatchObject({
+    outcome: 'warning',
+    finding: expect.stringContaining(words),
+  });
 });
 
 describe('the network', () => {
@@ -331,11 +433,14 @@ describe('the network', () => {
     expect(find('proxy')?.finding).toBe(`service is reached through ${proxy.url} (HTTPS_PROXY)`);
     expect(find('http')?.outcome).toBe('failure');
     expect(stdout).not.toContain('secret');
-    expect(findings.filter(({ check, outcome }) => check === 'proxy' && outcome === 'ok').at(-1)?.finding).toContain(
-      'no proxy is set',
-    );
+    expect(
+      findings.filter(({ check, outcome }) => check === 'proxy' && outcome === 'ok').at(-1)
+        ?.finding,
+    ).toContain('no proxy is set');
     const excluded = await examine('', { env: { ...env, NO_PROXY: '.example.com' } });
-    expect(excluded.find('proxy')?.finding).toBe('service is reached directly: NO_PROXY excludes it');
+    expect(excluded.find('proxy')?.finding).toBe(
+      'service is reached directly: NO_PROXY excludes it',
+    );
   });
 });
 
@@ -359,16 +464,24 @@ describe('the push address', () => {
   it.each<[string, Answer, string]>([
     [
       'answers with a page',
-      (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Login</title>'),
+      (response) =>
+        void response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Login</title>'),
       'did not answer with an event stream: text/html "Login"',
     ],
-    ['refuses the token', (response) => sendJson(response, 403, { detail: 'not yours' }), 'not yours'],
+    [
+      'refuses the token',
+      (response) => sendJson(response, 403, { detail: 'not yours' }),
+      'not yours',
+    ],
     ['never answers', () => {}, 'no answer from'],
   ])('%s', async (_what, answer, words) => {
     const { url } = await openServer(answer);
     await settle(service(), { sse_url: url });
     const { find } = await examine('--timeout 0.5');
-    expect(find('push')).toMatchObject({ outcome: 'failure', finding: expect.stringContaining(words) });
+    expect(find('push')).toMatchObject({
+      outcome: 'failure',
+      finding: expect.stringContaining(words),
+    });
   });
 
   const withoutOrganization = async () => ({
@@ -387,27 +500,49 @@ describe('the push address', () => {
     });
   });
 
-  it.each([['a JWT'], ['no JWT']])('is found dead without an organization, with %s: exit 8', async (kind) => {
-    const own = { FLEET_SSE_URL: 'http://127.0.0.1:9', ...(kind === 'a JWT' ? {} : { FLEET_TOKEN: 'opaque' }) };
-    const { code, find } = await examine('', { env: { ...(await withoutOrganization()), ...own } });
-    expect(find('push')).toMatchObject({ outcome: 'failure', finding: expect.stringContaining('connection refused') });
-    expect(code).toBe(kind === 'a JWT' ? 8 : 4);
-  });
+  it.each([['a JWT'], ['no JWT']])(
+    'is found dead without an organization, with %s: exit 8',
+    async (kind) => {
+      const own = {
+        FLEET_SSE_URL: 'http://127.0.0.1:9',
+        ...(kind === 'a JWT' ? {} : { FLEET_TOKEN: 'opaque' }),
+      };
+      const { code, find } = await examine('', {
+        env: { ...(await withoutOrganization()), ...own },
+      });
+      expect(find('push')).toMatchObject({
+        outcome: 'failure',
+        finding: expect.stringContaining('connection refused'),
+      });
+      expect(code).toBe(kind === 'a JWT' ? 8 : 4);
+    },
+  );
 });
 
 it.each<[string, ReturnType<typeof hostile>, NodeJS.ProcessEnv]>([
   ['that never answer', hostile('silent'), {}],
-  ['that answer errors byte by byte', hostile('slowBody', { status: 500, body: 'x'.repeat(1000), everyMs: 100 }), {}],
-  ['that never answer, with a token that does not come', hostile('silent'), { FLEET_TOKEN_COMMAND: 'sleep 30' }],
-])('a service and a push channel %s are waited for no longer than 10 s', async (_case, behaviour, env) => {
-  const { url } = await openMisbehaving(behaviour);
-  await settle(service(), { base_url: url, sse_url: url });
-  const clock = openQuickClock(HURRY);
-  const startedAt = clock.monotonicMs();
-  const { code } = await fleet('doctor', { clock, env });
-  expect(code).not.toBe(0);
-  expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
-});
+  [
+    'that answer errors byte by byte',
+    hostile('slowBody', { status: 500, body: 'x'.repeat(1000), everyMs: 100 }),
+    {},
+  ],
+  [
+    'that never answer, with a token that does not come',
+    hostile('silent'),
+    { FLEET_TOKEN_COMMAND: 'sleep 30' },
+  ],
+])(
+  'a service and a push channel %s are waited for no longer than 10 s',
+  async (_case, behaviour, env) => {
+    const { url } = await openMisbehaving(behaviour);
+    await settle(service(), { base_url: url, sse_url: url });
+    const clock = openQuickClock(HURRY);
+    const startedAt = clock.monotonicMs();
+    const { code } = await fleet('doctor', { clock, env });
+    expect(code).not.toBe(0);
+    expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
+  },
+);
 
 it('the token goes to the two origins alone', async () => {
   const stranger = await openServer((response) => sendJson(response, 404, {}));

@@ -4,7 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { BICYCLE } from '../../src/api/bicycle.js';
 import { decideCreations, lookUpCreations } from '../../src/commands/shared/bulk/created.js';
 import type { Evidence, HistoryEntry } from '../../src/commands/shared/bulk/doubts.js';
-import { decideAction, isCertainlyNotLater, personOf } from '../../src/commands/shared/bulk/doubts.js';
+import {
+  decideAction,
+  isCertainlyNotLater,
+  personOf,
+} from '../../src/commands/shared/bulk/doubts.js';
 import { lookUpActions } from '../../src/commands/shared/bulk/evidence.js';
 import type { Before, Start } from '../../src/commands/shared/bulk/journal-records.js';
 import { FleetError } from '../../src/errors.js';
@@ -12,15 +16,28 @@ import type { Client } from '../../src/http/client.js';
 
 const ME = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const NOON = '2026-01-01T12:00:00Z';
-const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON, user: [{ email: 'me@x.org' }] };
+const START: Start = {
+  newest: '2026-01-01T11:59:00Z',
+  isEmpty: false,
+  date: NOON,
+  user: [{ email: 'me@x.org' }],
+};
 /** Sent 1.5 s after the run began. */
 const AFTER_MS = 1500;
 
-function bicycle(state: string | null, modified: string | null, version: string | null = null): Evidence['now'] {
+function bicycle(
+  state: string | null,
+  modified: string | null,
+  version: string | null = null,
+): Evidence['now'] {
   return { state, modified, version };
 }
 
-function step(timestamp: string | null, transition = 'take_over', by: unknown = 'me@x.org'): HistoryEntry {
+function step(
+  timestamp: string | null,
+  transition = 'take_over',
+  by: unknown = 'me@x.org',
+): HistoryEntry {
   return { timestamp, transition, by: personOf(by) };
 }
 
@@ -109,11 +126,23 @@ const CASES: readonly Case[] = [
   ...(
     [
       ['shows it, in the very second of the sending', [step('2026-01-01T12:00:01Z')], SHOWN],
-      ['shows the same transition by somebody else', [step(LATER, 'take_over', 'other')], NOT_SHOWN],
+      [
+        'shows the same transition by somebody else',
+        [step(LATER, 'take_over', 'other')],
+        NOT_SHOWN,
+      ],
       ['shows it by both', [step(LATER, 'take_over', 'other'), step(LATER)], SHOWN],
       ['shows it and does not say by whom', [step(LATER, 'take_over', null)], NOT_SHOWN],
-      ['shows an earlier one alone', [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')], NOT_SHOWN],
-      ['shows another transition: the state says nothing then', [step(LATER, 'force_put_in_maintenance')], NOT_SHOWN],
+      [
+        'shows an earlier one alone',
+        [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')],
+        NOT_SHOWN,
+      ],
+      [
+        'shows another transition: the state says nothing then',
+        [step(LATER, 'force_put_in_maintenance')],
+        NOT_SHOWN,
+      ],
       ['has no times', [step(null)], NOT_SHOWN],
     ] as const
   ).map(([what, history, decision]) => ({
@@ -137,7 +166,11 @@ const CASES: readonly Case[] = [
       ['another number', { id: 8, name: 'Bea' }, [{ id: '7', username: 'ada' }]],
       ['a user name, and nothing is known of us', 'ada', []],
       ['an object that names nobody', { href: 'x' }, [{ uuid: ME }]],
-      ['the same user name with another number', { id: 8, username: 'ada' }, [{ id: '7', username: 'ada' }]],
+      [
+        'the same user name with another number',
+        { id: 8, username: 'ada' },
+        [{ id: '7', username: 'ada' }],
+      ],
     ] as const
   ).map(([who, by, user]) => ({
     name: `the history shows it by ${who}: not certainly ours`,
@@ -170,29 +203,56 @@ const CASES: readonly Case[] = [
     history: [step(LATER)],
     decision: SHOWN,
   },
-  { name: 'a bicycle that the service does not show', decision: 'unknown: the service does not show the bicycle' },
+  {
+    name: 'a bicycle that the service does not show',
+    decision: 'unknown: the service does not show the bicycle',
+  },
 ];
 
 test.each(CASES)(
   '$name',
-  ({ now, history, start = START, before = null, targets = ['in_maintenance'], afterMs = AFTER_MS, decision }) => {
+  ({
+    now,
+    history,
+    start = START,
+    before = null,
+    targets = ['in_maintenance'],
+    afterMs = AFTER_MS,
+    decision,
+  }) => {
     const sending = { start, afterMs, before };
-    const decided = decideAction(sending, { now, history }, { name: 'take_over', targets: new Set(targets) });
+    const decided = decideAction(
+      sending,
+      { now, history },
+      { name: 'take_over', targets: new Set(targets) },
+    );
     expect('why' in decided ? `${decided.kind}: ${decided.why}` : decided.kind).toBe(decision);
   },
 );
 
 test('who may act but not list is asked what to do', async () => {
   const refuse = async () => Promise.reject(new FleetError('auth', 'HTTP 403', { status: 403 }));
-  const client = { send: refuse, pages: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }) };
+  const client = {
+    send: refuse,
+    pages: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+  };
   const entry = { ...NO_ENTRY, sending: { start: START, afterMs: 0, before: null } };
   const doubt = { task: { key: 'u', uuid: 'u', name: null }, entry };
   const action = { resource: BICYCLE, verb: 'rent', target: 'rented' };
-  const [decided] = await lookUpActions(client as unknown as Client, [doubt], action, { reached: new Set() });
+  const [decided] = await lookUpActions(client as unknown as Client, [doubt], action, {
+    reached: new Set(),
+  });
   expect(decided?.kind).toBe('unknown');
 });
 
-const NO_ENTRY = { result: undefined, uuid: null, name: null, how: 'answered', run: '', atMs: null } as const;
+const NO_ENTRY = {
+  result: undefined,
+  uuid: null,
+  name: null,
+  how: 'answered',
+  run: '',
+  atMs: null,
+} as const;
 
 describe('creations', () => {
   const body = { name: 'Ada', organization: 'o', serial_number: '7' };
@@ -202,25 +262,44 @@ describe('creations', () => {
   const found = { uuid: 'u', name: 'Ada', serial_number: '7', created: LATER };
   test.each([
     ['one that came since and fits', START, [found], true, [], 'done u'],
-    ['one that was there before', START, [{ ...found, created: '2026-01-01T11:00:00Z' }], true, [], 'untouched'],
+    [
+      'one that was there before',
+      START,
+      [{ ...found, created: '2026-01-01T11:00:00Z' }],
+      true,
+      [],
+      'untouched',
+    ],
     ['one that another row made', START, [found], true, ['u'], 'untouched'],
     ['another serial number', START, [{ ...found, serial_number: '8' }], true, [], 'untouched'],
     ['not all of the newer ones are known', START, [], false, [], 'unknown'],
-    ['one like it within the second of the start', BUSY, [{ ...found, created: BUSY.newest }], true, [], 'unknown'],
+    [
+      'one like it within the second of the start',
+      BUSY,
+      [{ ...found, created: BUSY.newest }],
+      true,
+      [],
+      'unknown',
+    ],
     ['a fleet that was empty, and is', empty, [], true, [], 'untouched'],
     ['a fleet that was empty, and has it', empty, [found], true, [], 'done u'],
     ['a service that told no time', silent, [found], true, [], 'unknown'],
   ] as const)('%s', (_case, start, bicycles, isWhole, made, expected) => {
     const entry = { ...NO_ENTRY, sending: { start, afterMs: 0, before: null } };
     const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
-    const [decided] = decideCreations([{ task, entry }], { bicycles, isWhole }, { made: new Set(made) });
+    const [decided] = decideCreations(
+      [{ task, entry }],
+      { bicycles, isWhole },
+      { made: new Set(made) },
+    );
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
   });
 
   test('a list that is too long to be read whole proves nothing', async () => {
     const client = {
       async *pages() {
-        for (let page = 0; ; page++) yield { items: [{ value: { uuid: `u${page}`, name: 'Bea', created: LATER } }] };
+        for (let page = 0; ; page++)
+          yield { items: [{ value: { uuid: `u${page}`, name: 'Bea', created: LATER } }] };
       },
     };
     const entry = { ...NO_ENTRY, sending: { start: START, afterMs: 0, before: null } };
@@ -250,5 +329,6 @@ test('which moment is certainly not later, to the millisecond', () => {
     [null, '2026-01-01T00:00:00Z', false],
     ['yesterday', '2026-01-01T00:00:00Z', false],
   ] as const;
-  for (const [moment, other, expected] of cases) expect(isCertainlyNotLater(moment, other)).toBe(expected);
+  for (const [moment, other, expected] of cases)
+    expect(isCertainlyNotLater(moment, other)).toBe(expected);
 });

@@ -18,7 +18,11 @@ beforeEach(() => {
   folder = newFolder();
 });
 
-const edit = async (input: string | Buffer, args: readonly string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) =>
+const edit = async (
+  input: string | Buffer,
+  args: readonly string[] = ['--yes'],
+  env: NodeJS.ProcessEnv = {},
+) =>
   runFleet(['bicycles', 'edit', '-', ...args], {
     env: { ...(await environmentOf(service())), ...env },
     stdin: Readable.from([input]),
@@ -39,40 +43,58 @@ test('several that are named get the same fields, each once, with one question a
   const before = service().requests.length;
   const texts = [one?.uuid ?? '', two?.name ?? '', three?.uuid.slice(0, 8) ?? '', one?.name ?? ''];
   const several = async (...args: string[]) =>
-    runFleet(['bicycles', 'edit', ...args, '--description', 'swapped'], { env: await environmentOf(service()) });
+    runFleet(['bicycles', 'edit', ...args, '--description', 'swapped'], {
+      env: await environmentOf(service()),
+    });
   expect((await several(...texts)).code).toBe(2);
-  expect((await several(...texts, '-', '--yes')).stderr).toContain('"-" goes with no other bicycle');
+  expect((await several(...texts, '-', '--yes')).stderr).toContain(
+    '"-" goes with no other bicycle',
+  );
   expect(changesSince(before)).toEqual([]);
   const stderr = expect.stringContaining('3 bicycles: 3 done');
   expect(await several(...texts, '--yes')).toMatchObject({ code: 0, stderr });
-  for (const { uuid, name } of usual().slice(0, 3)) expect(now(uuid)).toMatchObject({ name, description: 'swapped' });
+  for (const { uuid, name } of usual().slice(0, 3))
+    expect(now(uuid)).toMatchObject({ name, description: 'swapped' });
   expect(changesSince(before)).toHaveLength(3);
 });
 
-test.each(['csv', 'jsonl', 'xlsx'])('%s: names of every kind, and the other columns as fields', async (format) => {
-  const [one, two, three] = usual();
-  const rows: { [field: string]: string }[] = [
-    { uuid: one?.uuid ?? '', name: `Ada, "${format}"`, description: `new ${format}` },
-    { serial_number: two?.serial_number ?? '', name: `Bob ${format}` },
-    { bleid: three?.bleid ?? '', description: `front ${format}` },
-  ];
-  const header = ['uuid', 'serial_number', 'bleid', 'name', 'description'];
-  const cells = [header, ...rows.map((row) => header.map((field) => row[field] ?? ''))];
-  const path = join(folder, 'in.xlsx');
-  if (format === 'xlsx')
-    await (await writeXlsxFile(cells.map((row) => row.map((value) => ({ value }))) as never)).toFile(path);
-  const input = {
-    csv: cells.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\n'),
-    jsonl: rows.map((row) => JSON.stringify(row)).join('\n'),
-    xlsx: format === 'xlsx' ? await readFile(path) : '',
-  }[format];
-  const run = await edit(input ?? '');
-  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 bicycles: 3 done')]);
-  expect(run.stderr).toMatch(new RegExp(`name +${two?.name} -> Bob ${format}`));
-  expect(now(one?.uuid)).toMatchObject({ name: `Ada, "${format}"`, description: `new ${format}` });
-  expect(now(two?.uuid)).toMatchObject({ name: `Bob ${format}`, serial_number: two?.serial_number });
-  expect(now(three?.uuid)).toMatchObject({ name: three?.name, description: `front ${format}` });
-});
+test.each(['csv', 'jsonl', 'xlsx'])(
+  '%s: names of every kind, and the other columns as fields',
+  async (format) => {
+    const [one, two, three] = usual();
+    const rows: { [field: string]: string }[] = [
+      { uuid: one?.uuid ?? '', name: `Ada, "${format}"`, description: `new ${format}` },
+      { serial_number: two?.serial_number ?? '', name: `Bob ${format}` },
+      { bleid: three?.bleid ?? '', description: `front ${format}` },
+    ];
+    const header = ['uuid', 'serial_number', 'bleid', 'name', 'description'];
+    const cells = [header, ...rows.map((row) => header.map((field) => row[field] ?? ''))];
+    const path = join(folder, 'in.xlsx');
+    if (format === 'xlsx')
+      await (
+        await writeXlsxFile(cells.map((row) => row.map((value) => ({ value }))) as never)
+      ).toFile(path);
+    const input = {
+      csv: cells
+        .map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(','))
+        .join('\n'),
+      jsonl: rows.map((row) => JSON.stringify(row)).join('\n'),
+      xlsx: format === 'xlsx' ? await readFile(path) : '',
+    }[format];
+    const run = await edit(input ?? '');
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 bicycles: 3 done')]);
+    expect(run.stderr).toMatch(new RegExp(`name +${two?.name} -> Bob ${format}`));
+    expect(now(one?.uuid)).toMatchObject({
+      name: `Ada, "${format}"`,
+      description: `new ${format}`,
+    });
+    expect(now(two?.uuid)).toMatchObject({
+      name: `Bob ${format}`,
+      serial_number: two?.serial_number,
+    });
+    expect(now(three?.uuid)).toMatchObject({ name: three?.name, description: `front ${format}` });
+  },
+);
 
 test('an exported list changes nothing, and what only the service sets is left out', async () => {
   const env = await environmentOf(service());
@@ -81,7 +103,9 @@ test('an exported list changes nothing, and what only the service sets is left o
   const run = await edit(list.stdout);
   expect([run.code, changesSince(before)]).toEqual([0, []]);
   expect(run.stderr).toContain('left out, since only the service sets them:');
-  expect(run.stderr).toMatch(/^left out[^\n]*\n30 bicycles: 0 done now, 30 already done \(journal\) in \d+ ms\n$/);
+  expect(run.stderr).toMatch(
+    /^left out[^\n]*\n30 bicycles: 0 done now, 30 already done \(journal\) in \d+ ms\n$/,
+  );
 });
 
 test.each([
@@ -94,15 +118,30 @@ test.each([
     ['--yes'],
     'columns: name, organization, model, lock, serial_number, description, note\n',
   ],
-  ['the same bicycle twice', 'name,description\nNAME,x\nNAME,y\n', ['--yes'], 'the same bicycle as in line 2'],
+  [
+    'the same bicycle twice',
+    'name,description\nNAME,x\nNAME,y\n',
+    ['--yes'],
+    'the same bicycle as in line 2',
+  ],
   [
     'nothing but a state',
     'name,state\nNAME,lost\n',
     ['--yes'],
     'stdin has no column that edit can change\nhint: give each row fields such as name, organization, model; a state changes by a transition',
   ],
-  ['nothing but names', 'name\nNAME\n', ['--yes'], 'stdin has no column that edit can change\nhint: give each row'],
-  ['a flag of one bicycle', 'name\nNAME\n', ['--yes', '--serial-number', 'x'], '--serial-number is for one bicycle'],
+  [
+    'nothing but names',
+    'name\nNAME\n',
+    ['--yes'],
+    'stdin has no column that edit can change\nhint: give each row',
+  ],
+  [
+    'a flag of one bicycle',
+    'name\nNAME\n',
+    ['--yes', '--serial-number', 'x'],
+    '--serial-number is for one bicycle',
+  ],
 ])('%s: exit 2, and nothing is sent', async (_what, input, args, words) => {
   const before = service().requests.length;
   const run = await edit(input.replaceAll('NAME', usual()[3]?.name ?? ''), args);
@@ -114,7 +153,10 @@ test('--dry-run prints the requests with the version that was read, and sends no
   const before = service().requests.length;
   const one = usual()[4];
   const run = await edit(`uuid,description\n${one?.uuid},dry\n`, ['--dry-run', '-o', 'jsonl']);
-  expect(JSON.parse(run.stdout)).toMatchObject({ method: 'PUT', body: { description: 'dry', name: one?.name } });
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    method: 'PUT',
+    body: { description: 'dry', name: one?.name },
+  });
   expect(JSON.parse(run.stdout).body.concurrency_version).toBeDefined();
   expect([run.code, changesSince(before)]).toEqual([0, []]);
 });
@@ -123,14 +165,24 @@ const UUIDS = ['d238dc92-4ed5-4cec-a476-fe5f869ff26e', '3cbf2500-27cf-4651-a3e0-
 
 /** Two bicycles, and an answer to each edit. */
 async function openBicycles(
-  answer: (edit: { method: string; path: string; body: { [field: string]: unknown } }) => [number, unknown],
+  answer: (edit: {
+    method: string;
+    path: string;
+    body: { [field: string]: unknown };
+  }) => [number, unknown],
 ) {
   const edits: string[] = [];
   const { env } = await openServer((response, { method, path, body }) => {
     const uuid = UUIDS.find((each) => path.includes(each));
-    if (method === 'GET' && uuid === undefined) return sendJson(response, 200, { count: 0, results: [] });
+    if (method === 'GET' && uuid === undefined)
+      return sendJson(response, 200, { count: 0, results: [] });
     if (method === 'GET')
-      return sendJson(response, 200, { uuid, name: 'old', description: '', concurrency_version: 7 });
+      return sendJson(response, 200, {
+        uuid,
+        name: 'old',
+        description: '',
+        concurrency_version: 7,
+      });
     edits.push(`${method} ${uuid?.slice(0, 4)}`);
     const [status, sent] = answer({ method, path, body: JSON.parse(body) });
     sendJson(response, status, { uuid, ...(sent as object) });
@@ -148,7 +200,9 @@ test('a field that the answer lacks was not changed: exit 9', async () => {
 });
 
 test('a service that has only PATCH is sent PATCH', async () => {
-  const { env, edits } = await openBicycles(({ method, body }) => (method === 'PUT' ? [405, {}] : [200, body]));
+  const { env, edits } = await openBicycles(({ method, body }) =>
+    method === 'PUT' ? [405, {}] : [200, body],
+  );
   expect(await edit(TWO, ['--yes', '--concurrency', '1'], env)).toMatchObject({ code: 0 });
   expect(edits).toEqual(['PUT d238', 'PATCH d238', 'PATCH 3cbf']);
 });
@@ -162,7 +216,10 @@ test('a journal: what is done is not sent again, and what changed in the file is
   expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
   expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
   expect(edits).toEqual(['PUT d238', 'PUT 3cbf', 'PUT 3cbf']);
-  const shown = await runFleet(['journal', 'show', journal, '-o', 'csv', '--columns', 'uuid,outcome'], { env });
+  const shown = await runFleet(
+    ['journal', 'show', journal, '-o', 'csv', '--columns', 'uuid,outcome'],
+    { env },
+  );
   expect(shown.stdout).toBe(`uuid,outcome\n${UUIDS[0]},done\n${UUIDS[1]},failed\n`);
   const sheet = join(folder, 'journal.xlsx');
   await runFleet(['journal', 'show', journal, '-o', 'xlsx', '--file', sheet], { env });
@@ -180,9 +237,15 @@ test('an edit without an answer is looked up: the same version proves that nothi
   let status = 502;
   const { env, edits } = await openBicycles(({ body }) => [status, body]);
   const args = ['--yes', '--journal', journal, '--settle', '0'];
-  expect(await edit(TWO, args, env)).toMatchObject({ code: 9, stderr: expect.stringContaining('2 unknown') });
+  expect(await edit(TWO, args, env)).toMatchObject({
+    code: 9,
+    stderr: expect.stringContaining('2 unknown'),
+  });
   status = 200;
   const again = await edit(TWO, args, env);
-  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 not done and sent now')]);
+  expect([again.code, again.stderr]).toEqual([
+    0,
+    expect.stringContaining('2 not done and sent now'),
+  ]);
   expect(edits).toHaveLength(4);
 });

@@ -21,7 +21,8 @@ describe.runIf(hasTool('script'))('edit - on a terminal', () => {
   afterAll(() => terminal.close());
   const rows = () => sandbox().bicycles().slice(0, 6);
   const done = (note: string) => rows().filter((bicycle) => bicycle['note'] === note).length;
-  const edits = () => sandbox().requests.filter(({ method, status }) => method === 'PUT' && status === 200).length;
+  const edits = () =>
+    sandbox().requests.filter(({ method, status }) => method === 'PUT' && status === 200).length;
 
   /** Starts it on rows with that note, one at a time, and waits for its question. */
   async function start(note: string): Promise<void> {
@@ -46,21 +47,28 @@ describe.runIf(hasTool('script'))('edit - on a terminal', () => {
 
   test.each([
     ['Ctrl-C', 'code 130:', () => terminal.press('\u0003')],
-    ['kill -9', 'code 137:', () => process.kill(Number(readFileSync(join(home.folder, 'pid'), 'utf8')), 'SIGKILL')],
-  ])('%s while it sends; the same command again does the rest, and none twice', async (name, code, stop) => {
-    const note = name.replace(/\W/g, '');
-    const before = edits();
-    await start(note);
-    terminal.press('y\r');
-    while (done(note) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
-    stop();
-    expect(await ended()).toContain(code);
-    expect(done(note)).toBeLessThan(6);
-    await start(note);
-    terminal.press('y\r');
-    expect(await ended()).toMatch(/already done[\s\S]*code 0:/);
-    // The answer of one may never have come.
-    expect(done(note)).toBe(6);
-    expect(edits() - before).toBeLessThanOrEqual(6);
-  });
+    [
+      'kill -9',
+      'code 137:',
+      () => process.kill(Number(readFileSync(join(home.folder, 'pid'), 'utf8')), 'SIGKILL'),
+    ],
+  ])(
+    '%s while it sends; the same command again does the rest, and none twice',
+    async (name, code, stop) => {
+      const note = name.replace(/\W/g, '');
+      const before = edits();
+      await start(note);
+      terminal.press('y\r');
+      while (done(note) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+      stop();
+      expect(await ended()).toContain(code);
+      expect(done(note)).toBeLessThan(6);
+      await start(note);
+      terminal.press('y\r');
+      expect(await ended()).toMatch(/already done[\s\S]*code 0:/);
+      // The answer of one may never have come.
+      expect(done(note)).toBe(6);
+      expect(edits() - before).toBeLessThanOrEqual(6);
+    },
+  );
 });

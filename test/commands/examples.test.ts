@@ -36,7 +36,10 @@ const ANY_FREE_PORTS = '--port 0 --sse-port 0';
 /** Several pages, and every state. */
 const BICYCLES = 80;
 const SYSTEM = fileURLToPath(new URL('../support/system.json', import.meta.url));
-const UNTIL_INTERRUPTED: Way = { code: 130, steps: [{ when: /following|open|\d/, press: 'SIGINT' }] };
+const UNTIL_INTERRUPTED: Way = {
+  code: 130,
+  steps: [{ when: /following|open|\d/, press: 'SIGINT' }],
+};
 
 /** How the examples end that do not end by themselves with 0; by the beginning of their line, the longest that fits. */
 const WAYS: { readonly [beginning: string]: Way } = {
@@ -47,9 +50,17 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet map --near 52.52,13.405 --radius 8km -o svg': {
     instead: 'fleet map --near 52.52,13.405 --radius 8km -o svg --file /dev/null',
   },
-  'fleet map --serve': { code: 130, instead: 'fleet map --serve 0', steps: [{ when: /http:/, press: 'SIGINT' }] },
+  'fleet map --serve': {
+    code: 130,
+    instead: 'fleet map --serve 0',
+    steps: [{ when: /http:/, press: 'SIGINT' }],
+  },
   'fleet watch': UNTIL_INTERRUPTED,
-  'fleet watch --live': { code: 130, isTerminal: true, steps: [{ when: /NAME|quit|CHARGE/, press: CTRL_C }] },
+  'fleet watch --live': {
+    code: 130,
+    isTerminal: true,
+    steps: [{ when: /NAME|quit|CHARGE/, press: CTRL_C }],
+  },
   'fleet map --live': { isTerminal: true, steps: [{ when: /q quit/, press: 'q' }] },
   'fleet watch --for': {},
   'fleet watch --until': {},
@@ -66,9 +77,15 @@ const WAYS: { readonly [beginning: string]: Way } = {
       { when: /Organization/, press: '\r' },
     ],
   },
-  'fleet auth login --base-url': { isTerminal: true, steps: [{ when: /Access token/, press: 'any-token\r' }] },
+  'fleet auth login --base-url': {
+    isTerminal: true,
+    steps: [{ when: /Access token/, press: 'any-token\r' }],
+  },
   'fleet completion bash --install': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
-  'fleet completion powershell --install': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
+  'fleet completion powershell --install': {
+    isTerminal: true,
+    steps: [{ when: /y\/N/, press: 'y\r' }],
+  },
   'fleet completion fish | source': { shell: 'fish' },
   'fleet profile delete berlin': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
   'fleet profile delete berlin --yes': {},
@@ -108,7 +125,8 @@ const WAYS: { readonly [beginning: string]: Way } = {
   // The sandbox knows other people, and its own profile takes no login.
   'pass show fleet-password': {
     code: 8,
-    instead: 'echo x | fleet auth login --email you@example.org --password-stdin --base-url http://127.0.0.1:1',
+    instead:
+      'echo x | fleet auth login --email you@example.org --password-stdin --base-url http://127.0.0.1:1',
   },
 };
 
@@ -123,14 +141,18 @@ function wayOf(line: string): Way {
 
 /** Commands of others that examples use; one that is not installed cannot be tried here. */
 function isInstalled(line: string): boolean {
-  return (['jq', 'curl', 'fish'] as const).every((name) => !new RegExp(`\\b${name}\\b`).test(line) || hasTool(name));
+  return (['jq', 'curl', 'fish'] as const).every(
+    (name) => !new RegExp(`\\b${name}\\b`).test(line) || hasTool(name),
+  );
 }
 
 /** The words after `fleet` of a line that is nothing but words; undefined when it takes a shell to read it. */
 function plainWords(line: string): string[] | undefined {
   if (/[|&;<>()$`\\*?]|(?:^|\s)~/.test(line.replace(/'[^']*'|"[^"$`\\]*"/g, ''))) return undefined;
   const [program, ...words] = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
-  return program === 'fleet' ? words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2')) : undefined;
+  return program === 'fleet'
+    ? words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'))
+    : undefined;
 }
 
 /** A step of a line, and whether what it prints goes to the next. */
@@ -147,8 +169,12 @@ function plainSteps(line: string): PlainStep[] | undefined {
   if (line.includes('--journal')) return undefined;
   const pieces = line.split(/ (\||&&) /);
   const steps = pieces.flatMap((piece, index) => {
-    const words = /['"]/.test(piece.replace(/'[^']*'|"[^"]*"/g, '')) ? undefined : plainWords(piece);
-    return index % 2 === 1 || words === undefined ? [] : [{ words, isPiped: pieces[index + 1] === '|' }];
+    const words = /['"]/.test(piece.replace(/'[^']*'|"[^"]*"/g, ''))
+      ? undefined
+      : plainWords(piece);
+    return index % 2 === 1 || words === undefined
+      ? []
+      : [{ words, isPiped: pieces[index + 1] === '|' }];
   });
   return steps.length === (pieces.length + 1) / 2 ? steps : undefined;
 }
@@ -156,7 +182,11 @@ function plainSteps(line: string): PlainStep[] | undefined {
 /** Five seconds of `--for` are one. */
 const HURRY = 5;
 
-async function runInProcess(home: Home, plain: readonly PlainStep[], options: RunOptions): Promise<Ended> {
+async function runInProcess(
+  home: Home,
+  plain: readonly PlainStep[],
+  options: RunOptions,
+): Promise<Ended> {
   let ended = { code: 0, text: '', stdin: '' };
   for (const { words, isPiped } of plain) {
     const { code, text, stdout } = await runWords(home, words, ended.stdin, options);
@@ -166,7 +196,12 @@ async function runInProcess(home: Home, plain: readonly PlainStep[], options: Ru
   return ended;
 }
 
-async function runWords(home: Home, words: readonly string[], stdin: string, { steps = [] }: RunOptions) {
+async function runWords(
+  home: Home,
+  words: readonly string[],
+  stdin: string,
+  { steps = [] }: RunOptions,
+) {
   const signals = new EventEmitter();
   const left = [...steps];
   let text = '';
@@ -196,13 +231,24 @@ beforeAll(async () => {
   sharedSettings = newFolder();
   await settle(sharedSettings, shared());
   // Whose writer has stopped: how old it is, and not current, is what the examples show.
-  await makeMirror(`sqlite:${join(sharedSettings, 'state', 'sandbox.db')}`, { sandbox: shared(), isAlive: false });
+  await makeMirror(`sqlite:${join(sharedSettings, 'state', 'sandbox.db')}`, {
+    sandbox: shared(),
+    isAlive: false,
+  });
 });
 
 /** Two profiles that lead to a sandbox, the first in use. */
 async function settle(folder: string, sandbox: Sandbox): Promise<void> {
-  const place = { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
-  const values = { base_url: sandbox.baseUrl, sse_url: sandbox.sseUrl, organization: sandbox.organizations[0]?.uuid };
+  const place = {
+    folder,
+    configPath: join(folder, 'config.json'),
+    credentialsPath: join(folder, 'credentials.json'),
+  };
+  const values = {
+    base_url: sandbox.baseUrl,
+    sse_url: sandbox.sseUrl,
+    organization: sandbox.organizations[0]?.uuid,
+  };
   for (const profile of ['sandbox', 'berlin']) {
     await saveProfile(place, profile, values);
     await saveToken(place, profile, await sandbox.token());
@@ -226,7 +272,10 @@ async function tryInHome(line: string): Promise<void> {
   const home = await makeHome({}, { pass: `echo ${await shared().token()}` });
   const settings = join(home.folder, 'settings');
   if (!isChanging(line)) {
-    await cp(sharedSettings, settings, { recursive: true, filter: (path) => !/-(?:shm|wal)$/.test(path) });
+    await cp(sharedSettings, settings, {
+      recursive: true,
+      filter: (path) => !/-(?:shm|wal)$/.test(path),
+    });
     return await tryIn(home, line);
   }
   await withSandbox({ bicycles: BICYCLES }, async (sandbox) => {
@@ -240,9 +289,13 @@ async function tryInHome(line: string): Promise<void> {
 
 async function tryIn({ env, ...home }: Home, line: string): Promise<void> {
   const { code = 0, instead = line, ...options } = wayOf(line);
-  const steps = options.isTerminal === true ? undefined : plainSteps(instead.replaceAll('$HOME', home.folder));
+  const steps =
+    options.isTerminal === true ? undefined : plainSteps(instead.replaceAll('$HOME', home.folder));
   const own = { ...home, env: { ...env, ...options.env } };
-  const ended = steps === undefined ? await runLine(own, instead, options) : await runInProcess(own, steps, options);
+  const ended =
+    steps === undefined
+      ? await runLine(own, instead, options)
+      : await runInProcess(own, steps, options);
   expect({ line, ...ended }).toMatchObject({ line, code });
 }
 

@@ -40,7 +40,9 @@ test('a batch is loaded in parts, stepped and committed before anything it asks 
   } satisfies Machine<Step, { readonly type: 'ask'; readonly number: number }, never>;
   for (const number of [1, 2, 3]) queue.push({ type: 'add', number });
   const context = { io: { beginEnd() {} }, clock: systemClock() } as Context;
-  const session = { queue, ending: { over }, stderr: {} } as unknown as Parameters<typeof runLoop>[1];
+  const session = { queue, ending: { over }, stderr: {} } as unknown as Parameters<
+    typeof runLoop
+  >[1];
   const { end } = await runLoop(context, session, machine as never);
   expect(end).toBe('for');
   expect(log).toEqual([

@@ -16,7 +16,9 @@ const SPEED = 100;
 
 async function remove(sandbox: Sandbox, uuid: string): Promise<void> {
   const url = `${sandbox.baseUrl}/bicycles/${uuid}/`;
-  expect((await fetch(url, { method: 'DELETE', headers: await headersFor(sandbox) })).status).toBe(204);
+  expect((await fetch(url, { method: 'DELETE', headers: await headersFor(sandbox) })).status).toBe(
+    204,
+  );
 }
 
 function idOf(sandbox: Sandbox) {
@@ -26,7 +28,12 @@ function idOf(sandbox: Sandbox) {
 }
 
 /** Watches until stderr has that text, then Ctrl-C; `onStderr` hears each piece. */
-async function watchUntil(sandbox: Sandbox, args: string[], text: RegExp, options: RunOptions = {}) {
+async function watchUntil(
+  sandbox: Sandbox,
+  args: string[],
+  text: RegExp,
+  options: RunOptions = {},
+) {
   const signals = new EventEmitter();
   let stderr = '';
   return runFleet(['watch', ...args], {
@@ -43,7 +50,8 @@ async function watchUntil(sandbox: Sandbox, args: string[], text: RegExp, option
 
 /** When the list of the start has been answered. */
 async function read(sandbox: Sandbox): Promise<void> {
-  const isRead = () => sandbox.requests.some(({ server, url }) => server === 'api' && url.includes('/bicycles/'));
+  const isRead = () =>
+    sandbox.requests.some(({ server, url }) => server === 'api' && url.includes('/bicycles/'));
   while (!isRead()) await new Promise((resolve) => setTimeout(resolve, 10));
   await new Promise((resolve) => setTimeout(resolve, 300));
 }
@@ -74,10 +82,16 @@ describe('a bicycle that was deleted during a gap', () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid } = idOf(sandbox);
       const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
-      const got = await watchUntil(sandbox, [organization, '--json'], /"gone":1/, { onStderr: cut });
-      const records = got.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+      const got = await watchUntil(sandbox, [organization, '--json'], /"gone":1/, {
+        onStderr: cut,
+      });
+      const records = got.stderr
+        .split('\n')
+        .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
       expect(records).toContainEqual(expect.objectContaining({ event: 'gone', uuid }));
-      expect(records).toContainEqual(expect.objectContaining({ event: 'resync', complete: true, gone: 1, changes: 0 }));
+      expect(records).toContainEqual(
+        expect.objectContaining({ event: 'resync', complete: true, gone: 1, changes: 0 }),
+      );
       expect(got.stdout).toBe('');
     });
   });
@@ -86,15 +100,27 @@ describe('a bicycle that was deleted during a gap', () => {
 test('a mechanic, whose list shows available bicycles and his own, is not told that the others are gone', async () => {
   await withSandbox(FLEET, async (sandbox) => {
     const { organization } = idOf(sandbox);
-    const [own, rented, deleted] = sandbox.bicycles(organization).filter(({ state }) => state === 'available');
-    if (own === undefined || rented === undefined || deleted === undefined) throw new Error('no bicycle is available');
+    const [own, rented, deleted] = sandbox
+      .bicycles(organization)
+      .filter(({ state }) => state === 'available');
+    if (own === undefined || rented === undefined || deleted === undefined)
+      throw new Error('no bicycle is available');
     const token = await sandbox.token({ affiliations: ['mechanic'] });
     const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
     const rent = [() => sandbox.act(own.uuid, 'rent', sub), () => sandbox.act(rented.uuid, 'rent')];
     const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
-    const cut = afterStart(sandbox, ...rent, pause, () => remove(sandbox, deleted.uuid), sandbox.dropStreams);
+    const cut = afterStart(
+      sandbox,
+      ...rent,
+      pause,
+      () => remove(sandbox, deleted.uuid),
+      sandbox.dropStreams,
+    );
     const env = { ...(await environmentOf(sandbox)), FLEET_TOKEN: token };
-    const got = await watchUntil(sandbox, [organization], /checked the list/, { onStderr: cut, env });
+    const got = await watchUntil(sandbox, [organization], /checked the list/, {
+      onStderr: cut,
+      env,
+    });
     expect(got.stdout).toMatch(new RegExp(`${deleted.name} .*gone, was `));
     expect(got.stderr).toMatch(/checked the list: 1 bicycle gone\n/);
     expect(got.stdout).not.toMatch(new RegExp(`(${own.name}|${rented.name}) .*gone`));
@@ -135,8 +161,14 @@ test('a catch-up whose second page is not found, since the list became shorter, 
     const uuids = sandbox.bicycles(organization).map(({ uuid }) => uuid);
     // A page and one more.
     expect(uuids).toHaveLength(101);
-    const change = () => uuids.map((uuid) => sandbox.changeBicycle(uuid, { description: 'changed' }));
-    const cut = afterStart(sandbox, () => sandbox.setFaults([{ kind: 'shrink' }]), sandbox.dropStreams, change);
+    const change = () =>
+      uuids.map((uuid) => sandbox.changeBicycle(uuid, { description: 'changed' }));
+    const cut = afterStart(
+      sandbox,
+      () => sandbox.setFaults([{ kind: 'shrink' }]),
+      sandbox.dropStreams,
+      change,
+    );
     const args = [organization, '--idle', '86400'];
     const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
     expect(got.stderr).toMatch(/Invalid page.*; reading it again in 30 s\n/);
@@ -152,7 +184,10 @@ test('--until on a bicycle that is followed by name, and that is gone, ends with
     const cut = afterStart(sandbox, () => remove(sandbox, uuid));
     const args = [organization, '--bicycle', uuid, '--until', 'state=retired', '--idle', '86400'];
     const got = await watchUntil(sandbox, args, /never/, { onStderr: cut, clock });
-    expect([got.code, got.stderr]).toEqual([5, expect.stringContaining(`the bicycle ${uuid} is gone`)]);
+    expect([got.code, got.stderr]).toEqual([
+      5,
+      expect.stringContaining(`the bicycle ${uuid} is gone`),
+    ]);
     expect(got.stdout).toMatch(/gone, was /);
   });
 }, 60_000);
@@ -165,8 +200,15 @@ test('a mirror that is behind by the messages’ own times says so, and is not c
   const head = `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nDate: ${date.Date}\r\n\r\n`;
   const service = await startMisbehaving((socket, { path }) => {
     if (!path.startsWith('/subscribe/')) {
-      const results = path.includes('/alerts/') ? [] : [{ uuid, modified: at(60_000), state: 'available' }];
-      return sendStatus(socket, 200, date, JSON.stringify({ count: results.length, next: null, results }));
+      const results = path.includes('/alerts/')
+        ? []
+        : [{ uuid, modified: at(60_000), state: 'available' }];
+      return sendStatus(
+        socket,
+        200,
+        date,
+        JSON.stringify({ count: results.length, next: null, results }),
+      );
     }
     socket.write(head);
     const timer = setInterval(() => {
@@ -178,7 +220,12 @@ test('a mirror that is behind by the messages’ own times says so, and is not c
     socket.on('close', () => clearInterval(timer));
   });
   const addresses = { FLEET_BASE_URL: service.url, FLEET_SSE_URL: service.url };
-  const env = { ...addresses, FLEET_CONFIG_DIR: '/nonexistent', FLEET_TOKEN: 'x', FLEET_ORGANIZATION: organization };
+  const env = {
+    ...addresses,
+    FLEET_CONFIG_DIR: '/nonexistent',
+    FLEET_TOKEN: 'x',
+    FLEET_ORGANIZATION: organization,
+  };
   const folder = newFolder();
   const to = `sqlite:${folder}/fleet.db`;
   const signals = new EventEmitter();
@@ -191,7 +238,9 @@ test('a mirror that is behind by the messages’ own times says so, and is not c
     }
     expect(status.stderr).toMatch(/the mirror is not current: its writer is behind by \d\d s/);
     expect(status.code).toBe(9);
-    expect(status.stdout).toMatch(/list +last complete reading .*, 1 bicycles counted by the service/);
+    expect(status.stdout).toMatch(
+      /list +last complete reading .*, 1 bicycles counted by the service/,
+    );
   } finally {
     signals.emit('SIGTERM');
     await running;

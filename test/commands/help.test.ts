@@ -19,20 +19,25 @@ import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
 const fleet = (line: string, columns?: number) =>
-  runFleet(line === '' ? [] : line.split(' '), columns === undefined ? {} : { terminal: { columns } });
+  runFleet(
+    line === '' ? [] : line.split(' '),
+    columns === undefined ? {} : { terminal: { columns } },
+  );
 
 it('the page of a command is the same whether its noun alone is declared or all of them are', async () => {
   const commands = everyCommand()
     .slice(1)
     .map((command) => pathOf(command).replace('fleet ', ''))
     .filter((words) => !TOPIC_NAMES.some((topic) => topic === words));
-  for (const words of commands) expect(await fleet(`${words} --help`)).toEqual(await fleet(`help ${words}`));
+  for (const words of commands)
+    expect(await fleet(`${words} --help`)).toEqual(await fleet(`help ${words}`));
 });
 
 describe('the first page', () => {
   it('is what fleet alone, --help, -h and help show', async () => {
     const pages = await Promise.all(['', '--help', '-h', 'help'].map((line) => fleet(line)));
-    for (const page of pages) expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
+    for (const page of pages)
+      expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
     const lines = pages[0]?.stdout.split('\n') ?? [];
     expect(lines[0]).toBe('Usage: fleet <command> [flags]');
     for (const noun of [
@@ -47,12 +52,16 @@ describe('the first page', () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     for (const line of ['', '--help'])
       expect(
-        (await fleet(line, 60)).stdout.split('\n').filter((one) => one.replace(/\u001b\[\d+m/g, '').length > 60),
+        (await fleet(line, 60)).stdout
+          .split('\n')
+          .filter((one) => one.replace(/\u001b\[\d+m/g, '').length > 60),
       ).toEqual([]);
   });
 
   it('has bold headings on a terminal that has colours', async () => {
-    expect((await fleet('', 80)).stdout).toContain('\u001b[1mUsage: fleet <command> [flags]\u001b[22m');
+    expect((await fleet('', 80)).stdout).toContain(
+      '\u001b[1mUsage: fleet <command> [flags]\u001b[22m',
+    );
     expect((await fleet('--no-color', 80)).stdout).not.toContain('\u001b');
     expect((await fleet('help output', 80)).stdout).toContain('\u001b[1mExamples:\u001b[22m');
   });
@@ -74,21 +83,28 @@ describe('every page', () => {
     const tooWide = (await everyPage(columns)).flatMap(({ name, text }) =>
       plain(text)
         .split('\n')
-        .filter((line) => [...line].length > columns && !/^ {2}(?:# |\S*.*\bfleet\b)/.test(line) && !isCode(line))
+        .filter(
+          (line) =>
+            [...line].length > columns && !/^ {2}(?:# |\S*.*\bfleet\b)/.test(line) && !isCode(line),
+        )
         .map((line) => `${name}: ${line}`),
     );
     expect(tooWide).toEqual([]);
   });
 
   it('fits on one screen', async () => {
-    const long = (await everyPage()).map(({ name, text }) => [name, text.split('\n').length - 1] as const);
+    const long = (await everyPage()).map(
+      ({ name, text }) => [name, text.split('\n').length - 1] as const,
+    );
     // Those with the most flags take a large one, act lists its transitions, and guides are read page by page.
     const most = (name: string) =>
       /^fleet help /.test(name)
         ? 120
         : /bicycles act /.test(name)
           ? 76
-          : /bicycles (list|create|edit|stats)|alerts (list|act)|watch|map|gbfs|api|sandbox/.test(name)
+          : /bicycles (list|create|edit|stats)|alerts (list|act)|watch|map|gbfs|api|sandbox/.test(
+                name,
+              )
             ? 55
             : 42;
     expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
@@ -96,14 +112,22 @@ describe('every page', () => {
 
   it('has a summary of one line, and tells the aliases', async () => {
     const commands = everyCommand().slice(1);
-    expect(commands.filter((command) => command.summary() === '').map((command) => command.name())).toEqual([]);
+    expect(
+      commands.filter((command) => command.summary() === '').map((command) => command.name()),
+    ).toEqual([]);
     expect((await fleet('bicycles --help')).stdout).toContain('Aliases: bicycle, bikes, bike.');
-    expect((await fleet('bike list --help')).stdout).toContain('Usage: fleet bicycles list [flags]\n');
+    expect((await fleet('bike list --help')).stdout).toContain(
+      'Usage: fleet bicycles list [flags]\n',
+    );
   });
 
   it('ends with where the flags of every command are, which has their defaults', async () => {
-    expect((await fleet('alerts list --help')).stdout).toMatch(/\nFlags of every command: fleet help flags\n$/);
-    expect((await fleet('help flags')).stdout).toMatch(/--retries <n> +retries of a safe request \(default: 3\)/);
+    expect((await fleet('alerts list --help')).stdout).toMatch(
+      /\nFlags of every command: fleet help flags\n$/,
+    );
+    expect((await fleet('help flags')).stdout).toMatch(
+      /--retries <n> +retries of a safe request \(default: 3\)/,
+    );
   });
 });
 
@@ -126,12 +150,20 @@ describe('fleet help', () => {
     );
     for (const topic of TOPIC_NAMES) {
       const { stdout } = await fleet(`help ${topic}`);
-      expect([topic, /^[^ |#`!-]/.test(stdout), /\]\(|\*\*|^\|/m.test(stdout)]).toEqual([topic, true, false]);
+      expect([topic, /^[^ |#`!-]/.test(stdout), /\]\(|\*\*|^\|/m.test(stdout)]).toEqual([
+        topic,
+        true,
+        false,
+      ]);
     }
   });
 
   it.each<[topic: string, what: string, terms: readonly string[]]>([
-    ['exit-codes', 'codes', Object.entries(EXIT_CODES).map(([kind, code]) => `${String(code).padEnd(3)} ${kind}`)],
+    [
+      'exit-codes',
+      'codes',
+      Object.entries(EXIT_CODES).map(([kind, code]) => `${String(code).padEnd(3)} ${kind}`),
+    ],
     ['settings', 'keys', KEY_NAMES],
     ['output', 'formats', FORMATS],
     ['states', 'states', [...BICYCLE_STATES, ...ALERT_STATES]],
@@ -161,7 +193,11 @@ describe('did you mean', () => {
     ['a flag', 'bicycles list --limt 3', 'did you mean "--limit"?'],
     ['a flag with its value', 'bicycles list --orderng=name', 'did you mean "--ordering"?'],
     ['a flag of every command', 'alerts list --profil x', 'did you mean "--profile"?'],
-    ['a transition', 'bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e retrun', 'did you mean "return"?'],
+    [
+      'a transition',
+      'bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e retrun',
+      'did you mean "return"?',
+    ],
     ['a state', 'alerts list --state nwe', 'did you mean "new"?'],
     ["a bicycle's state", 'bicycles list --where state=lots', 'did you mean "lost"?'],
     ['a type', 'alerts list --type lock.bat.lo', 'did you mean "lock.bat.low"?'],
@@ -174,7 +210,11 @@ describe('did you mean', () => {
     ['a setting to set', 'config set retires 1', 'did you mean "retries"?'],
     ['a setting to unset', 'config unset timeuot', 'did you mean "timeout"?'],
     ['a format in the settings', 'config set output jsn', 'did you mean "json"?'],
-    ['a sender', 'watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd --sender bicycel', 'did you mean "bicycle"?'],
+    [
+      'a sender',
+      'watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd --sender bicycel',
+      'did you mean "bicycle"?',
+    ],
     ['a shell', 'completion bsh', 'did you mean "bash"?'],
     ['a method', 'api /bicycles/ -X PSOT', 'did you mean "POST"?'],
   ])('%s', async (_what, line, words) => {

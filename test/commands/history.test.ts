@@ -8,14 +8,21 @@ import { openSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
 async function fleet(sandbox: Sandbox, args: readonly string[], folder = '/nonexistent') {
-  const env = { FLEET_BASE_URL: sandbox.baseUrl, FLEET_SSE_URL: sandbox.sseUrl, FLEET_TOKEN: await sandbox.token() };
+  const env = {
+    FLEET_BASE_URL: sandbox.baseUrl,
+    FLEET_SSE_URL: sandbox.sseUrl,
+    FLEET_TOKEN: await sandbox.token(),
+  };
   return runFleet(args, { env: { ...env, FLEET_CONFIG_DIR: folder } });
 }
 
 /** A bicycle that was reserved, released and taken over. */
 async function openPast() {
   const sandbox = await openSandbox({ bicycles: 20 });
-  const { uuid, name } = sandbox.bicycles().find(({ state }) => state === 'available') ?? { uuid: '', name: '' };
+  const { uuid, name } = sandbox.bicycles().find(({ state }) => state === 'available') ?? {
+    uuid: '',
+    name: '',
+  };
   sandbox.act(uuid, 'reserve', sandbox.users[2]);
   sandbox.act(uuid, 'expire_reservation');
   const run = await fleet(sandbox, ['bicycles', 'act', uuid, 'put_in_maintenance']);
@@ -29,12 +36,17 @@ test('without a mirror: when, from, to, transition and by whom', async () => {
     const run = await fleet(sandbox, ['bicycles', 'history', text, '--json']);
     expect([run.code, run.stderr]).toEqual([0, '']);
     const steps = JSON.parse(run.stdout) as { [field: string]: unknown }[];
-    expect(steps.slice(-3).map((step) => [step['old'], step['new'], step['transition'], step['source']])).toEqual([
+    expect(
+      steps.slice(-3).map((step) => [step['old'], step['new'], step['transition'], step['source']]),
+    ).toEqual([
       ['available', 'reserved', 'reserve', 'service'],
       ['reserved', 'available', 'expire_reservation', 'service'],
       ['available', 'in_maintenance', 'put_in_maintenance', 'service'],
     ]);
-    expect(steps.at(-1)).toMatchObject({ by: 'operator', at: sandbox.history(uuid).at(-1)?.timestamp });
+    expect(steps.at(-1)).toMatchObject({
+      by: 'operator',
+      at: sandbox.history(uuid).at(-1)?.timestamp,
+    });
     expect(steps[0]).toMatchObject({ old: null });
   }
   const table = await fleet(sandbox, ['bicycles', 'history', uuid]);
@@ -51,21 +63,37 @@ test('with a mirror both are merged by time, each with its source', async () => 
   // What only the service says is not as old as the mirror.
   expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toBe('');
   const status = await fleet(sandbox, ['mirror', 'status'], folder);
-  expect([status.code, status.stderr]).toEqual([9, expect.stringContaining('its bicycles are complete as of ')]);
+  expect([status.code, status.stderr]).toEqual([
+    9,
+    expect.stringContaining('its bicycles are complete as of '),
+  ]);
   sandbox.changeBicycle(uuid, { state_of_charge: 7 });
   expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
-  expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toContain('from the mirror, ');
+  expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toContain(
+    'from the mirror, ',
+  );
   const run = await fleet(sandbox, ['bicycles', 'history', uuid, '--json'], folder);
   expect(run.code).toBe(0);
   const steps = JSON.parse(run.stdout) as { at: string; source: string; field: string }[];
-  expect(steps.filter(({ source }) => source === 'service')).toHaveLength(sandbox.history(uuid).length);
-  expect(steps.filter(({ source, field }) => source === 'list' && field === 'state_of_charge')).toHaveLength(1);
+  expect(steps.filter(({ source }) => source === 'service')).toHaveLength(
+    sandbox.history(uuid).length,
+  );
+  expect(
+    steps.filter(({ source, field }) => source === 'list' && field === 'state_of_charge'),
+  ).toHaveLength(1);
   const times = steps.map(({ at }) => Date.parse(at));
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   // The service is down: the mirror alone, and that is said.
   await sandbox.close();
-  const alone = await fleet(sandbox, ['bicycles', 'history', uuid, '--json', '--retries', '0'], folder);
-  expect([alone.code, alone.stderr]).toEqual([0, expect.stringContaining('from the mirror alone: cannot reach')]);
+  const alone = await fleet(
+    sandbox,
+    ['bicycles', 'history', uuid, '--json', '--retries', '0'],
+    folder,
+  );
+  expect([alone.code, alone.stderr]).toEqual([
+    0,
+    expect.stringContaining('from the mirror alone: cannot reach'),
+  ]);
 });
 
 test('a service without it: one line, exit 5', async () => {
@@ -73,7 +101,9 @@ test('a service without it: one line, exit 5', async () => {
   const uuid = sandbox.bicycles()[0]?.uuid ?? '';
   const run = await fleet(sandbox, ['bicycles', 'history', uuid]);
   expect([run.code, run.stdout]).toEqual([5, '']);
-  expect(run.stderr).toMatch(/^error: this service lists no transitions of [0-9a-f-]+\nhint: .*mirror run\n$/);
+  expect(run.stderr).toMatch(
+    /^error: this service lists no transitions of [0-9a-f-]+\nhint: .*mirror run\n$/,
+  );
 });
 
 test('an author who is named by an entry needs no list of users, and one who is in none keeps the UUID', async () => {
@@ -81,14 +111,32 @@ test('an author who is named by an entry needs no list of users, and one who is 
     const stranger = '11111111-1111-4111-8111-111111111111';
     if (path.includes('/transitions/'))
       return sendJson(response, 200, [
-        { timestamp: '2026-03-01T12:00:02Z', to_state: 'lost', transition: 'declare_lost', by: { username: 'ann' } },
-        { timestamp: '2026-03-01T12:00:01Z', state: 'available', transition: 'return', by: `/users/${stranger}/` },
-        { timestamp: '2026-03-01T12:00:00Z', state: 'rented', transition: 'rent', by: 'bob@example.org' },
+        {
+          timestamp: '2026-03-01T12:00:02Z',
+          to_state: 'lost',
+          transition: 'declare_lost',
+          by: { username: 'ann' },
+        },
+        {
+          timestamp: '2026-03-01T12:00:01Z',
+          state: 'available',
+          transition: 'return',
+          by: `/users/${stranger}/`,
+        },
+        {
+          timestamp: '2026-03-01T12:00:00Z',
+          state: 'rented',
+          transition: 'rent',
+          by: 'bob@example.org',
+        },
       ]);
     sendJson(response, path.startsWith('/users/') ? 403 : 404, { detail: 'no' });
   });
   const uuid = '22222222-2222-4222-8222-222222222222';
-  const run = await runFleet(['bicycles', 'history', uuid, '-o', 'csv', '--columns', 'by,old,new'], { env });
+  const run = await runFleet(
+    ['bicycles', 'history', uuid, '-o', 'csv', '--columns', 'by,old,new'],
+    { env },
+  );
   expect(run.stdout).toBe(
     'by,old,new\nbob@example.org,,rented\n11111111-1111-4111-8111-111111111111,rented,available\nann,available,lost\n',
   );

@@ -2,7 +2,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findDelimiter, type InputRow, readRows, Unreadable } from '../../src/commands/shared/input/rows.js';
+import {
+  findDelimiter,
+  type InputRow,
+  readRows,
+  Unreadable,
+} from '../../src/commands/shared/input/rows.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 
@@ -28,7 +33,10 @@ async function outcomeOf(text: string): Promise<string> {
 
 describe('CSV', () => {
   const cell = fc
-    .array(fc.constantFrom('"', ',', ';', '\t', '\n', 'a', ' ', 'Ž', '🚲'), { minLength: 1, maxLength: 6 })
+    .array(fc.constantFrom('"', ',', ';', '\t', '\n', 'a', ' ', 'Ž', '🚲'), {
+      minLength: 1,
+      maxLength: 6,
+    })
     .map((all) => all.join(''));
   const quote = (text: string, always: boolean) =>
     always || /["\n,;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -99,33 +107,45 @@ describe('CSV', () => {
 });
 
 describe('JSON', () => {
-  const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>, { maxKeys: 4 });
+  const object = fc.dictionary(
+    fc.string(),
+    fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
+    { maxKeys: 4 },
+  );
 
   test('an array, lines and pretty objects one after the other are the same', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(object, { maxLength: 5 }), fc.constantFrom(0, 2), async (objects, indent) => {
-        const texts = objects.map((one) => JSON.stringify(one, null, indent));
-        const expected = objects.map((one) => JSON.parse(JSON.stringify(one)));
-        let line = 1;
-        const placed = texts.map((text, index) => {
-          const row = { line, value: expected[index] };
-          line += text.split('\n').length;
-          return row;
-        });
-        expect(await read(texts.join('\n'))).toEqual(placed);
-        const array = await read(`[\n${texts.join(',\n')}\n]`);
-        expect(array).toEqual(placed.map((row) => ({ ...row, line: row.line + 1 })));
-      }),
+      fc.asyncProperty(
+        fc.array(object, { maxLength: 5 }),
+        fc.constantFrom(0, 2),
+        async (objects, indent) => {
+          const texts = objects.map((one) => JSON.stringify(one, null, indent));
+          const expected = objects.map((one) => JSON.parse(JSON.stringify(one)));
+          let line = 1;
+          const placed = texts.map((text, index) => {
+            const row = { line, value: expected[index] };
+            line += text.split('\n').length;
+            return row;
+          });
+          expect(await read(texts.join('\n'))).toEqual(placed);
+          const array = await read(`[\n${texts.join(',\n')}\n]`);
+          expect(array).toEqual(placed.map((row) => ({ ...row, line: row.line + 1 })));
+        },
+      ),
       { numRuns: often(300) },
     );
   });
 
   test('a beginning of a file is refused', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(object, { minLength: 1, maxLength: 3 }), fc.nat(), async (objects, at) => {
-        const text = JSON.stringify(objects);
-        expect(await outcomeOf(text.slice(0, 1 + (at % (text.length - 1))))).toMatch(/^1: /);
-      }),
+      fc.asyncProperty(
+        fc.array(object, { minLength: 1, maxLength: 3 }),
+        fc.nat(),
+        async (objects, at) => {
+          const text = JSON.stringify(objects);
+          expect(await outcomeOf(text.slice(0, 1 + (at % (text.length - 1))))).toMatch(/^1: /);
+        },
+      ),
       { numRuns: often(500) },
     );
   });

@@ -30,15 +30,23 @@ async function openService(statuses: number[] = []): Promise<Service> {
   });
   return {
     url,
-    posts: () => asked.filter(({ method }) => method === 'POST').map(({ path }) => path.split('/')[2] ?? ''),
+    posts: () =>
+      asked.filter(({ method }) => method === 'POST').map(({ path }) => path.split('/')[2] ?? ''),
     act: (words, options = {}) =>
-      runFleet(['bicycles', 'act', ...words, 'rent', '--yes'], { env, clock: openQuickClock(), ...options }),
+      runFleet(['bicycles', 'act', ...words, 'rent', '--yes'], {
+        env,
+        clock: openQuickClock(),
+        ...options,
+      }),
   };
 }
 
 const outcomesOf = (stdout: string) =>
   Object.fromEntries(
-    jsonLines<{ uuid: string; outcome: string }>(stdout).map(({ uuid, outcome }) => [uuid[0], outcome]),
+    jsonLines<{ uuid: string; outcome: string }>(stdout).map(({ uuid, outcome }) => [
+      uuid[0],
+      outcome,
+    ]),
   );
 
 describe('a process that was stopped between the journal and the bytes', () => {
@@ -64,7 +72,15 @@ describe('a process that was stopped between the journal and the bytes', () => {
     const { act, posts } = await openService();
     const clock = openSleeper(path, (journal) => {
       const { holder, records } = readJournal(Buffer.from(journal), path);
-      const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: records };
+      const claim = {
+        claim: 'other',
+        over: holder?.id,
+        pid: 1,
+        host: 'h',
+        beat_ms: 1500,
+        n: 1,
+        after: records,
+      };
       appendFileSync(path, `\n${lineOf(claim)}`);
     });
     const { code, stdout, stderr } = await act([A, B, '--journal', path, '--json'], { clock });
@@ -77,8 +93,12 @@ describe('a process that was stopped between the journal and the bytes', () => {
   test('and still holds its journal says so, and sends each once', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
-    const { code, stderr } = await act([A, B, '--journal', path], { clock: openSleeper(path, () => {}) });
-    expect(stderr).toMatch(/this process was stopped for 60\.\d s; checking that no other run took over the journal/);
+    const { code, stderr } = await act([A, B, '--journal', path], {
+      clock: openSleeper(path, () => {}),
+    });
+    expect(stderr).toMatch(
+      /this process was stopped for 60\.\d s; checking that no other run took over the journal/,
+    );
     expect(posts().sort()).toEqual([A, B]);
     expect(code).toBe(0);
   });
@@ -101,7 +121,11 @@ describe('a journal that somebody changed', () => {
       (lines) => lines.flatMap((line) => (line.includes('"sending"') ? [line, line] : [line])),
       /records are missing/,
     ],
-    ['a checksum is missing', (lines) => lines.map((line) => line.replace(/,"sum":"\w+"/, '')), /line 1 was changed/],
+    [
+      'a checksum is missing',
+      (lines) => lines.map((line) => line.replace(/,"sum":"\w+"/, '')),
+      /line 1 was changed/,
+    ],
     [
       'two runs, the end of the first is missing',
       (lines) => {
@@ -109,33 +133,50 @@ describe('a journal that somebody changed', () => {
         const [claim = ''] = numbered([
           { claim: 'x', over: null, pid: 1, host: 'h', beat_ms: 1500, after: lines.length },
         ]);
-        return [...lines.slice(0, end - 1), claim.trim(), ...numbered([{ released: 'x' }], 2).map((one) => one.trim())];
+        return [
+          ...lines.slice(0, end - 1),
+          claim.trim(),
+          ...numbered([{ released: 'x' }], 2).map((one) => one.trim()),
+        ];
       },
       /records are missing before line \d+/,
     ],
   ];
 
-  test.each(changes)('%s: exit 2, nothing acted on, until --unknown resend', async (_case, change, why) => {
-    const path = newJournal();
-    const { act, posts } = await openService();
-    expect((await act([A, B, '--journal', path])).code).toBe(0);
-    const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
-    await writeFile(path, `${change(lines).join('\n')}\n`);
-    for (const more of [[], ['--dry-run'], ['--unknown', 'done']]) {
-      const { code, stderr } = await act([A, B, C, '--journal', path, ...more]);
-      expect(stderr).toMatch(why);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('nothing was sent')]);
-    }
-    expect(posts()).toHaveLength(2);
-    const shown = await runFleet(['journal', 'show', path, '-o', 'csv']);
-    expect([shown.code, shown.stderr]).toEqual([9, expect.stringMatching(why)]);
-    const resent = await act([A, B, C, '--journal', path, '--unknown', 'resend', '--settle', '0']);
-    expect(resent.code).toBe(0);
-    expect(posts()).toContain(C);
-    // The operator knew: from there on it is a journal again.
-    const again = await act([A, B, C, '--journal', path, '--json']);
-    expect(outcomesOf(again.stdout)).toEqual({ a: 'skipped', b: 'skipped', c: 'skipped' });
-  });
+  test.each(changes)(
+    '%s: exit 2, nothing acted on, until --unknown resend',
+    async (_case, change, why) => {
+      const path = newJournal();
+      const { act, posts } = await openService();
+      expect((await act([A, B, '--journal', path])).code).toBe(0);
+      const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+      await writeFile(path, `${change(lines).join('\n')}\n`);
+      for (const more of [[], ['--dry-run'], ['--unknown', 'done']]) {
+        const { code, stderr } = await act([A, B, C, '--journal', path, ...more]);
+        expect(stderr).toMatch(why);
+        expect([code, stderr]).toEqual([2, expect.stringContaining('nothing was sent')]);
+      }
+      expect(posts()).toHaveLength(2);
+      const shown = await runFleet(['journal', 'show', path, '-o', 'csv']);
+      expect([shown.code, shown.stderr]).toEqual([9, expect.stringMatching(why)]);
+      const resent = await act([
+        A,
+        B,
+        C,
+        '--journal',
+        path,
+        '--unknown',
+        'resend',
+        '--settle',
+        '0',
+      ]);
+      expect(resent.code).toBe(0);
+      expect(posts()).toContain(C);
+      // The operator knew: from there on it is a journal again.
+      const again = await act([A, B, C, '--journal', path, '--json']);
+      expect(outcomesOf(again.stdout)).toEqual({ a: 'skipped', b: 'skipped', c: 'skipped' });
+    },
+  );
 
   test('what is appended by something else while a run uses it ends the run', async () => {
     const path = newJournal();
@@ -143,45 +184,75 @@ describe('a journal that somebody changed', () => {
       if (method === 'POST') await appendFile(path, '{"answered":"x"}\n');
       sendJson(response, 200, method === 'GET' ? [] : {});
     });
-    const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--concurrency', '1'];
+    const args = [
+      'bicycles',
+      'act',
+      A,
+      B,
+      'rent',
+      '--yes',
+      '--journal',
+      path,
+      '--concurrency',
+      '1',
+    ];
     const { code, stderr } = await runFleet(args, { env });
     expect(stderr).toContain('was changed while the run used it');
-    expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({ code: 10, posts: 1 });
+    expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({
+      code: 10,
+      posts: 1,
+    });
   });
 });
 
-test.each([408, 409, 423, 425, 499])('%d was not carried out: a resume sends it again', async (status) => {
-  const path = newJournal();
-  const { act, posts } = await openService([status]);
-  const first = await act([A, B, '--journal', path, '--json', '--concurrency', '1']);
-  expect(first.code).toBe(9);
-  const second = await act([A, B, '--journal', path, '--json']);
-  expect(outcomesOf(second.stdout)).toEqual({ a: 'done', b: 'skipped' });
-  expect({ code: second.code, posts: posts() }).toEqual({ code: 0, posts: [A, B, A] });
-});
-
-describe('a gateway answers a change', () => {
-  test.each([502, 503, 504, 524])('%d in bulk: unknown, and a resume does not send it by itself', async (status) => {
+test.each([408, 409, 423, 425, 499])(
+  '%d was not carried out: a resume sends it again',
+  async (status) => {
     const path = newJournal();
     const { act, posts } = await openService([status]);
     const first = await act([A, B, '--journal', path, '--json', '--concurrency', '1']);
-    expect(outcomesOf(first.stdout)).toEqual({ a: 'unknown', b: 'done' });
-    const second = await act([A, B, '--journal', path, '--json', '--settle', '0']);
-    expect(outcomesOf(second.stdout)).toEqual({ a: 'unknown', b: 'skipped' });
-    expect(posts()).toEqual([A, B]);
-  });
+    expect(first.code).toBe(9);
+    const second = await act([A, B, '--journal', path, '--json']);
+    expect(outcomesOf(second.stdout)).toEqual({ a: 'done', b: 'skipped' });
+    expect({ code: second.code, posts: posts() }).toEqual({ code: 0, posts: [A, B, A] });
+  },
+);
+
+describe('a gateway answers a change', () => {
+  test.each([502, 503, 504, 524])(
+    '%d in bulk: unknown, and a resume does not send it by itself',
+    async (status) => {
+      const path = newJournal();
+      const { act, posts } = await openService([status]);
+      const first = await act([A, B, '--journal', path, '--json', '--concurrency', '1']);
+      expect(outcomesOf(first.stdout)).toEqual({ a: 'unknown', b: 'done' });
+      const second = await act([A, B, '--journal', path, '--json', '--settle', '0']);
+      expect(outcomesOf(second.stdout)).toEqual({ a: 'unknown', b: 'skipped' });
+      expect(posts()).toEqual([A, B]);
+    },
+  );
 
   test.each([
-    ['act', ['bicycles', 'act', A, 'rent'], `"fleet bicycles get ${A}" and "fleet bicycles history ${A}" show it`],
+    [
+      'act',
+      ['bicycles', 'act', A, 'rent'],
+      `"fleet bicycles get ${A}" and "fleet bicycles history ${A}" show it`,
+    ],
     ['alerts', ['alerts', 'act', A, 'resolve'], `"fleet api /alerts/${A}/" shows it`],
     [
       'create',
       ['bicycles', 'create', '--name', 'Ada', '--organization', A],
       '"fleet bicycles list --ordering -created"',
     ],
-    ['api', ['api', '-X', 'POST', `/bicycles/${A}/actions/`, '-f', 'type=rent'], 'check before you retry'],
+    [
+      'api',
+      ['api', '-X', 'POST', `/bicycles/${A}/actions/`, '-f', 'type=rent'],
+      'check before you retry',
+    ],
   ])('with 503, %s: whether it was carried out is unknown, exit 8', async (_case, args, hint) => {
-    const { env, asked } = await openServer((response) => sendJson(response, 503, { detail: 'upstream' }));
+    const { env, asked } = await openServer((response) =>
+      sendJson(response, 503, { detail: 'upstream' }),
+    );
     const { code, stderr } = await runFleet(args, { env });
     expect(stderr).toContain('whether it was carried out is unknown');
     expect(stderr).not.toContain('try again later');
@@ -196,7 +267,8 @@ test.each([500, 302, 200])(
   async (status) => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked }) => {
-      if (asked === '/me/') return void response.writeHead(status, { location: '/login' }).end('<html>');
+      if (asked === '/me/')
+        return void response.writeHead(status, { location: '/login' }).end('<html>');
       sendJson(response, 200, method === 'GET' ? [] : {});
     });
     const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path];
@@ -207,13 +279,34 @@ test.each([500, 302, 200])(
 describe('journal show', () => {
   test('a row a bicycle, how it is known, and a summary', async () => {
     const path = newJournal();
-    const result = { status: 200, state: 'rented', request_id: 'r1', milliseconds: 1, message: null };
-    await leaveJournal(path, { binding: {}, start: { newest: null, date: null }, sending: [A, B, C, D] });
+    const result = {
+      status: 200,
+      state: 'rented',
+      request_id: 'r1',
+      milliseconds: 1,
+      message: null,
+    };
+    await leaveJournal(path, {
+      binding: {},
+      start: { newest: null, date: null },
+      sending: [A, B, C, D],
+    });
     const at = Date.parse('2026-03-01T12:00:00Z');
     const records = [
       { answered: A, run: 'dead', name: 'Emmy 1', result: { outcome: 'done', ...result }, at },
-      { answered: B, run: 'dead', how: 'history', result: { outcome: 'done', ...result, status: null }, at },
-      { answered: D, run: 'dead', result: { outcome: 'unknown', ...result, status: null, state: null }, at },
+      {
+        answered: B,
+        run: 'dead',
+        how: 'history',
+        result: { outcome: 'done', ...result, status: null },
+        at,
+      },
+      {
+        answered: D,
+        run: 'dead',
+        result: { outcome: 'unknown', ...result, status: null, state: null },
+        at,
+      },
     ];
     await appendFile(path, numbered(records, 7).join(''));
     const { code, stdout, stderr } = await runFleet(['journal', 'show', path, '-o', 'csv']);

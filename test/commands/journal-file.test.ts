@@ -2,7 +2,17 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, copyFile, link, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  copyFile,
+  link,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../src/commands/shared/bulk/journal.js';
@@ -18,10 +28,22 @@ import { jsonLines } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
 const HEADER = lineOf({ fleet_journal: 3, ...BINDING });
-const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z', user: [] };
+const START = {
+  newest: '2026-01-01T00:00:00Z',
+  isEmpty: false,
+  date: '2026-01-01T00:00:01Z',
+  user: [],
+};
 const NOTHING = { name: null, before: null };
 const ANSWERED = { uuid: null, name: null, how: 'answered' } as const;
-const DONE = { outcome: 'done', status: 200, state: null, request_id: null, milliseconds: 3, message: null } as const;
+const DONE = {
+  outcome: 'done',
+  status: 200,
+  state: null,
+  request_id: null,
+  milliseconds: 3,
+  message: null,
+} as const;
 
 /** `hurry` is slow enough for a living run to keep its beat on a busy machine. */
 function open(path: string, binding = BINDING, hurry = 8) {
@@ -49,7 +71,15 @@ describe('reading', () => {
     fc.record({ answered: key, run: fc.constant('r'), result }),
     fc.record({ beat: fc.constant('r') }),
   );
-  const CLAIM = lineOf({ claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 1 });
+  const CLAIM = lineOf({
+    claim: 'r',
+    over: null,
+    pid: 1,
+    host: 'h',
+    beat_ms: 1500,
+    n: 1,
+    after: 1,
+  });
 
   test('any beginning of a journal is usable, and says what its whole lines say', () => {
     fc.assert(
@@ -72,7 +102,9 @@ describe('reading', () => {
           if ('sending' in one) expected.set(one.sending, undefined);
           if ('answered' in one) expected.set(one.answered, one.result);
         }
-        expect(new Map([...read.entries].map(([name, entry]) => [name, entry.result]))).toEqual(expected);
+        expect(new Map([...read.entries].map(([name, entry]) => [name, entry.result]))).toEqual(
+          expected,
+        );
       }),
       { numRuns: often(500) },
     );
@@ -102,7 +134,9 @@ describe('reading', () => {
   });
 
   test.each(['{"a":1}\n', 'uuid\n', 'hello', '[]\n'])('%j is no journal', (text) => {
-    expect(() => readJournal(Buffer.from(text), 'j')).toThrow('j is not a fleet journal, and was left unchanged');
+    expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
+      'j is not a fleet journal, and was left unchanged',
+    );
   });
 
   test.each([1, 2, 'x'])('a journal of version %j is known as one', (version) => {
@@ -121,22 +155,42 @@ describe('reading', () => {
       ],
       2,
     );
-    const taken = lineOf({ claim: 's', over: 'r', pid: 2, host: 'h', beat_ms: 1500, n: 1, after: 3 });
+    const taken = lineOf({
+      claim: 's',
+      over: 'r',
+      pid: 2,
+      host: 'h',
+      beat_ms: 1500,
+      n: 1,
+      after: 3,
+    });
     const text = [HEADER + CLAIM, a + taken, b, answered].join('');
     const { entries, holder } = readJournal(Buffer.from(text), 'j');
-    expect([...entries].map(([name, entry]) => [name, entry.result?.outcome])).toEqual([['a', 'done']]);
+    expect([...entries].map(([name, entry]) => [name, entry.result?.outcome])).toEqual([
+      ['a', 'done'],
+    ]);
     expect(holder?.id).toBe('s');
   });
 });
 
 test('of several claims the first counts, unless the holder let go or is named as dead', () => {
-  const claim = (id: string, over: string | null = null) => ({ claim: id, over, pid: 1, host: 'h', beat_ms: 1500 });
+  const claim = (id: string, over: string | null = null) => ({
+    claim: id,
+    over,
+    pid: 1,
+    host: 'h',
+    beat_ms: 1500,
+  });
   const cases: [string, object[], string | undefined][] = [
     ['nobody', [], undefined],
     ['the first', [claim('a'), claim('b')], 'a'],
     ['one that let go', [claim('a'), { released: 'a' }, claim('b')], 'b'],
     ['one that found it dead', [claim('a'), claim('b', 'a')], 'b'],
-    ['five that found it dead', [claim('a'), claim('b', 'a'), claim('c', 'a'), claim('d', 'a')], 'b'],
+    [
+      'five that found it dead',
+      [claim('a'), claim('b', 'a'), claim('c', 'a'), claim('d', 'a')],
+      'b',
+    ],
     ['one that found a dead one dead', [claim('a'), claim('b', 'a'), claim('c', 'b')], 'c'],
     ['another that let go', [claim('a'), claim('b'), { released: 'b' }], 'a'],
   ];
@@ -166,17 +220,28 @@ describe('opening', () => {
       first.record('a', DONE, { ...ANSWERED, name: 'Bea' }),
     ]);
     const text = await readFile(path, 'utf8');
-    for (const word of ['"sending":"a"', '"sending":"b"', '"answered":"a"']) expect(text).toContain(word);
+    for (const word of ['"sending":"a"', '"sending":"b"', '"answered":"a"'])
+      expect(text).toContain(word);
     await first.close();
     await appendFile(path, '{"sendi');
     const second = await open(path);
     const sending = { start: START, afterMs: expect.any(Number), before: null };
-    const about = { uuid: null, how: 'answered', run: expect.any(String), atMs: expect.any(Number) };
+    const about = {
+      uuid: null,
+      how: 'answered',
+      run: expect.any(String),
+      atMs: expect.any(Number),
+    };
     expect([...second.before]).toEqual([
       ['a', { ...about, name: 'Bea', result: DONE, sending }],
       [
         'b',
-        { ...about, name: 'Ada', result: undefined, sending: { ...sending, before: { state: 'lost', version: '7' } } },
+        {
+          ...about,
+          name: 'Ada',
+          result: undefined,
+          sending: { ...sending, before: { state: 'lost', version: '7' } },
+        },
       ],
     ]);
     await second.begin(START);
@@ -211,7 +276,9 @@ describe('opening', () => {
     await symlink(path, `${path}.symlink`);
     await link(path, `${path}.link`);
     const names = [path, `${path}.symlink`, `${path}.link`, `${path}.dangling`];
-    const tried = names.map((name) => expect(open(name, BINDING, 1)).rejects.toThrow('is in use by another run'));
+    const tried = names.map((name) =>
+      expect(open(name, BINDING, 1)).rejects.toThrow('is in use by another run'),
+    );
     await Promise.all(tried);
     await first.close();
     await (await open(`${path}.link`)).close();
@@ -253,7 +320,15 @@ describe('opening', () => {
     const path = newJournal();
     const journal = await open(path);
     const { holder } = readJournal(await readFile(path), path);
-    const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 2 };
+    const claim = {
+      claim: 'other',
+      over: holder?.id,
+      pid: 1,
+      host: 'h',
+      beat_ms: 1500,
+      n: 1,
+      after: 2,
+    };
     await appendFile(path, `\n${lineOf(claim)}`);
     await expect(journal.announce('a', NOTHING)).rejects.toThrow('was taken over by another run');
     await journal.close();
@@ -273,7 +348,9 @@ describe('opening', () => {
   });
 
   test.each(['/dev/null', '/dev/full', '/dev/stdout', '/tmp'])('%s is no journal', async (path) => {
-    await expect(open(path)).rejects.toThrow(/the journal \S+ (is not a regular file|cannot be opened)/);
+    await expect(open(path)).rejects.toThrow(
+      /the journal \S+ (is not a regular file|cannot be opened)/,
+    );
   });
 });
 
@@ -292,7 +369,12 @@ describe('processes', () => {
     await writeFile(list, uuids.join('\n'));
     // A file of this process may grow to 4 kB and no further; SIGXFSZ ignored, so that the write fails as on a full disk.
     const command = `trap '' XFSZ; ulimit -f 4; exec ${PROGRAM_LINE} bicycles act - rent --yes --json --journal "${path}" < "${list}"`;
-    const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent' };
+    const env = {
+      ...process.env,
+      FLEET_BASE_URL: url,
+      FLEET_TOKEN: 't',
+      FLEET_CONFIG_DIR: '/nonexistent',
+    };
     const child = spawn('bash', ['-c', command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';

@@ -27,14 +27,22 @@ interface Result {
 
 async function act(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox)), ...options.env };
-  const run = await runFleet(['bicycles', 'act', ...args, '--json'], { clock: openQuickClock(), ...options, env });
+  const run = await runFleet(['bicycles', 'act', ...args, '--json'], {
+    clock: openQuickClock(),
+    ...options,
+    env,
+  });
   // The progress is taken off the terminal before a result is written.
   const results = run.stdout
     .replaceAll('\r\u001b[K', '')
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Result);
-  return { ...run, results, outcomes: Object.fromEntries(results.map(({ uuid, outcome }) => [uuid, outcome])) };
+  return {
+    ...run,
+    results,
+    outcomes: Object.fromEntries(results.map(({ uuid, outcome }) => [uuid, outcome])),
+  };
 }
 
 function posts(sandbox: Sandbox): number {
@@ -42,7 +50,11 @@ function posts(sandbox: Sandbox): number {
 }
 
 /** A journal as a run that was killed just now leaves it, with these about to be sent; nothing changed for a minute before. */
-async function leave(sandbox: Sandbox, path: string, sending: Parameters<typeof leaveJournal>[1]['sending']) {
+async function leave(
+  sandbox: Sandbox,
+  path: string,
+  sending: Parameters<typeof leaveJournal>[1]['sending'],
+) {
   const binding = { base_url: sandbox.baseUrl, transition: 'reserve' };
   const date = new Date(Date.now() - 1000).toISOString().replace(/\.\d+Z/, 'Z');
   const user = [personOfToken(await sandbox.token())];
@@ -57,7 +69,11 @@ async function arrive(sandbox: Sandbox, uuid: string, type: string): Promise<voi
     'content-type': 'application/json',
   };
   const body = JSON.stringify({ type });
-  const answer = await fetch(`${sandbox.baseUrl}/bicycles/${uuid}/actions/`, { method: 'POST', headers, body });
+  const answer = await fetch(`${sandbox.baseUrl}/bicycles/${uuid}/actions/`, {
+    method: 'POST',
+    headers,
+    body,
+  });
   expect(answer.ok).toBe(true);
 }
 
@@ -81,14 +97,19 @@ const withRun = (options: SandboxOptions, use: (sandbox: Sandbox, path: string) 
 describe.concurrent('a rerun', () => {
   test('skips what is done, reports what was refused, sends neither', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
-      const [good = '', bad = ''] = [...inState(sandbox, 'available', 1), ...inState(sandbox, 'lost', 1)];
+      const [good = '', bad = ''] = [
+        ...inState(sandbox, 'available', 1),
+        ...inState(sandbox, 'lost', 1),
+      ];
       const args = [good, bad, 'reserve', '--yes', '--journal', path];
       expect((await act(sandbox, args)).outcomes).toEqual({ [good]: 'done', [bad]: 'refused' });
       const before = posts(sandbox);
       const again = await act(sandbox, args);
       expect(again.code).toBe(9);
       expect(again.outcomes).toEqual({ [good]: 'skipped', [bad]: 'refused' });
-      expect(again.results.find(({ uuid }) => uuid === bad)?.message).toContain("current state 'lost'");
+      expect(again.results.find(({ uuid }) => uuid === bad)?.message).toContain(
+        "current state 'lost'",
+      );
       expect(posts(sandbox)).toBe(before);
       // Nothing is left to be asked about.
       expect(
@@ -108,7 +129,10 @@ describe.concurrent('a rerun', () => {
       const [bad = ''] = inState(sandbox, 'lost', 1);
       await act(sandbox, [good, 'reserve', '--journal', path]);
       const again = await act(sandbox, [good, 'reserve', '--journal', path]);
-      expect({ code: again.code, outcomes: again.outcomes }).toEqual({ code: 0, outcomes: { [good]: 'skipped' } });
+      expect({ code: again.code, outcomes: again.outcomes }).toEqual({
+        code: 0,
+        outcomes: { [good]: 'skipped' },
+      });
       expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
       expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
       expect(sandbox.actionCount(good)).toBe(1);
@@ -116,26 +140,37 @@ describe.concurrent('a rerun', () => {
   });
 
   test('after Ctrl-C resumes where it stopped', async () => {
-    await withRun({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] }, async (sandbox, path) => {
-      const uuids = inState(sandbox, 'available', 60);
-      const args = [...uuids, 'reserve', '--yes', '--journal', path];
-      const signals = new EventEmitter();
-      const running = act(sandbox, args, { signals, clock: openQuickClock(0.1) });
-      while (posts(sandbox) < 20) await new Promise((resolve) => setTimeout(resolve, 2));
-      signals.emit('SIGINT');
-      const first = await running;
-      expect(first.code).toBe(130);
-      expect(first.results.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
-      const { code, results, stderr } = await act(sandbox, args, { clock: openQuickClock(0.1) });
-      const open = results.filter(({ outcome }) => outcome !== 'done' && outcome !== 'skipped');
-      expect({ code, open, stderr: code === 0 || stderr }).toEqual({ code: 0, open: [], stderr: true });
-      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-    });
+    await withRun(
+      { bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] },
+      async (sandbox, path) => {
+        const uuids = inState(sandbox, 'available', 60);
+        const args = [...uuids, 'reserve', '--yes', '--journal', path];
+        const signals = new EventEmitter();
+        const running = act(sandbox, args, { signals, clock: openQuickClock(0.1) });
+        while (posts(sandbox) < 20) await new Promise((resolve) => setTimeout(resolve, 2));
+        signals.emit('SIGINT');
+        const first = await running;
+        expect(first.code).toBe(130);
+        expect(first.results.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
+        const { code, results, stderr } = await act(sandbox, args, { clock: openQuickClock(0.1) });
+        const open = results.filter(({ outcome }) => outcome !== 'done' && outcome !== 'skipped');
+        expect({ code, open, stderr: code === 0 || stderr }).toEqual({
+          code: 0,
+          open: [],
+          stderr: true,
+        });
+        for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
+      },
+    );
   });
 
   test('connections that died: with the state before from the input, what is in the target state now is done', async () => {
     // A service without a history of transitions.
-    const service = { service: 'interface', bicycles: 200, faults: [{ kind: 'cut', share: 0.2 }] } as const;
+    const service = {
+      service: 'interface',
+      bicycles: 200,
+      faults: [{ kind: 'cut', share: 0.2 }],
+    } as const;
     await withRun({ ...service, faults: [...service.faults] }, async (sandbox, path) => {
       const uuids = inState(sandbox, 'available', 60);
       const stdin = uuids.map((uuid) => JSON.stringify(sandbox.bicycle(uuid))).join('\n');
@@ -150,16 +185,19 @@ describe.concurrent('a rerun', () => {
   });
 
   test('answers that say nothing (503): looked up, and sent again where nothing was done', async () => {
-    await withRun({ bicycles: 200, faults: [{ kind: 'error', status: 503, share: 0.1 }] }, async (sandbox, path) => {
-      const uuids = inState(sandbox, 'available', 60);
-      const args = [...uuids, 'reserve', '--yes', '--journal', path];
-      const codes: number[] = [];
-      do codes.push((await act(sandbox, args)).code);
-      while (codes.at(-1) !== 0 && codes.length < 10);
-      expect(codes.at(-1)).toBe(0);
-      expect(codes.length).toBeGreaterThan(1);
-      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-    });
+    await withRun(
+      { bicycles: 200, faults: [{ kind: 'error', status: 503, share: 0.1 }] },
+      async (sandbox, path) => {
+        const uuids = inState(sandbox, 'available', 60);
+        const args = [...uuids, 'reserve', '--yes', '--journal', path];
+        const codes: number[] = [];
+        do codes.push((await act(sandbox, args)).code);
+        while (codes.at(-1) !== 0 && codes.length < 10);
+        expect(codes.at(-1)).toBe(0);
+        expect(codes.length).toBeGreaterThan(1);
+        for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
+      },
+    );
   });
 
   test('killed between sending and answer: what nobody touched is sent, what was available before and is reserved is done', async () => {
@@ -169,9 +207,16 @@ describe.concurrent('a rerun', () => {
       await arrive(sandbox, carriedOut, 'reserve');
       const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
       const { code, outcomes, stderr } = await act(sandbox, args);
-      expect(stderr).toContain('2 without an answer in an earlier run: 1 done, 1 not done and sent now, 0 unknown');
-      expect([code, outcomes]).toEqual([0, { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' }]);
-      expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([1, 1, 1]);
+      expect(stderr).toContain(
+        '2 without an answer in an earlier run: 1 done, 1 not done and sent now, 0 unknown',
+      );
+      expect([code, outcomes]).toEqual([
+        0,
+        { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
+      ]);
+      expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([
+        1, 1, 1,
+      ]);
     });
   });
 
@@ -182,8 +227,18 @@ describe.concurrent('a rerun', () => {
       const start = { newest: newestOf(sandbox), date: '2026-01-01T00:00:00Z' };
       await leaveJournal(path, { binding, start, sending: [lost] });
       sandbox.changeBicycle(lost, { latitude: 52.5 });
-      const { code, outcomes } = await act(sandbox, [lost, fresh, 'take_over', '--yes', '--journal', path]);
-      expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [lost]: 'unknown', [fresh]: 'done' } });
+      const { code, outcomes } = await act(sandbox, [
+        lost,
+        fresh,
+        'take_over',
+        '--yes',
+        '--journal',
+        path,
+      ]);
+      expect({ code, outcomes }).toEqual({
+        code: 9,
+        outcomes: { [lost]: 'unknown', [fresh]: 'done' },
+      });
       expect(sandbox.actionCount(lost)).toBe(0);
     });
   });
@@ -201,7 +256,8 @@ describe.concurrent('a rerun', () => {
       const run = await act(sandbox, [...args, '--unknown', choice]);
       expect([run.code, run.outcomes]).toEqual([code, { [moved]: outcome, [fresh]: 'done' }]);
       expect(sandbox.actionCount(moved)).toBe(count);
-      if (choice === 'done') expect((await act(sandbox, args)).outcomes).toMatchObject({ [moved]: 'skipped' });
+      if (choice === 'done')
+        expect((await act(sandbox, args)).outcomes).toMatchObject({ [moved]: 'skipped' });
     });
   });
 
@@ -228,7 +284,9 @@ describe.concurrent('a rerun', () => {
       stdin.write(key);
       stdin.write('\r');
       expect((await running).code).toBe(code);
-      expect(said).toContain(`1 may or may not have been done before (touched is available); reserve them again?`);
+      expect(said).toContain(
+        `1 may or may not have been done before (touched is available); reserve them again?`,
+      );
       expect(sandbox.actionCount(moved)).toBe(count);
     });
   });
@@ -247,8 +305,18 @@ describe.concurrent('a rerun', () => {
       };
       await appendFile(path, lineOf({ answered: settled, run: DEAD_RUN, result, n: 5 }));
       sandbox.changeBicycle(moved, { state: 'lost' });
-      const { code, outcomes } = await act(sandbox, [settled, moved, 'reserve', '--yes', '--journal', path]);
-      expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [settled]: 'skipped', [moved]: 'unknown' } });
+      const { code, outcomes } = await act(sandbox, [
+        settled,
+        moved,
+        'reserve',
+        '--yes',
+        '--journal',
+        path,
+      ]);
+      expect({ code, outcomes }).toEqual({
+        code: 9,
+        outcomes: { [settled]: 'skipped', [moved]: 'unknown' },
+      });
     });
   });
 
@@ -264,21 +332,42 @@ describe.concurrent('a rerun', () => {
           if (path.includes('/transitions/')) {
             if (!hasHistory) return sendJson(response, 405, { detail: 'Method not allowed' });
             const by = { transition: 'rent', by: 'me@x.org' };
-            return sendPage(response, [{ timestamp: new Date().toISOString(), state: 'rented', ...by }]);
+            return sendPage(response, [
+              { timestamp: new Date().toISOString(), state: 'rented', ...by },
+            ]);
           }
           if (path === '/me/') return sendJson(response, 200, { id: 5, email: 'me@x.org' });
           if (!path.startsWith('/bicycles/?ordering=-modified'))
             return sendJson(response, 404, { detail: 'Not found.' });
-          sendJson(response, 200, [{ uuid: A, state: 'rented', modified: new Date().toISOString() }]);
+          sendJson(response, 200, [
+            { uuid: A, state: 'rented', modified: new Date().toISOString() },
+          ]);
         },
         async ({ url, env, asked }) => {
           await withJournal(async (path) => {
             const user = [{ id: '5', email: 'me@x.org' }];
             const start = { newest: '2026-01-01T00:00:00Z', date: '2026-01-01T00:00:00Z', user };
             await leaveJournal(path, { binding: { base_url: url }, start, sending: [A] });
-            const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '-o', 'csv', '--columns'];
-            const { code, stdout } = await runFleet([...args, 'uuid,outcome'], { env, clock: openQuickClock() });
-            expect(stdout).toBe(`uuid,outcome\n${B},done\n${A},${hasHistory ? 'done' : 'unknown'}\n`);
+            const args = [
+              'bicycles',
+              'act',
+              A,
+              B,
+              'rent',
+              '--yes',
+              '--journal',
+              path,
+              '-o',
+              'csv',
+              '--columns',
+            ];
+            const { code, stdout } = await runFleet([...args, 'uuid,outcome'], {
+              env,
+              clock: openQuickClock(),
+            });
+            expect(stdout).toBe(
+              `uuid,outcome\n${B},done\n${A},${hasHistory ? 'done' : 'unknown'}\n`,
+            );
             expect({ code, sent }).toEqual({ code: hasHistory ? 0 : 9, sent: 1 });
             expect(asked.filter((one) => one.method === 'GET' && one.path.includes(B))).toEqual([]);
           });
@@ -294,17 +383,24 @@ describe.concurrent('a rerun', () => {
       // The clock of the machine is an hour ahead at the resume, and the request of the dead run comes late.
       const clock = { ...openQuickClock(5), wallMs: () => Date.now() + 3_600_000 };
       const stderr: string[] = [];
-      const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '15'], {
-        clock,
-        terminal: { columns: 200 },
-        onStderr: (text) => stderr.push(text),
-      });
-      while (!stderr.join('').includes('(--settle)')) await new Promise((resolve) => setTimeout(resolve, 5));
+      const running = act(
+        sandbox,
+        [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '15'],
+        {
+          clock,
+          terminal: { columns: 200 },
+          onStderr: (text) => stderr.push(text),
+        },
+      );
+      while (!stderr.join('').includes('(--settle)'))
+        await new Promise((resolve) => setTimeout(resolve, 5));
       expect(sandbox.actionCount(fresh)).toBe(1);
       await arrive(sandbox, late, 'reserve');
       expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
       expect(sandbox.actionCount(late)).toBe(1);
-      expect(stderr.join('')).toMatch(/1 request of an earlier run may still arrive; waiting \d+ s \(--settle\)/);
+      expect(stderr.join('')).toMatch(
+        /1 request of an earlier run may still arrive; waiting \d+ s \(--settle\)/,
+      );
     });
   });
 
@@ -313,15 +409,21 @@ describe.concurrent('a rerun', () => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
       let isGone = false;
-      const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '4000'], {
-        clock: openQuickClock(5),
-        onStderr: (text) => {
-          if (!text.includes('(--settle)')) return;
-          isGone = true;
-          rmSync(path);
+      const running = act(
+        sandbox,
+        [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '4000'],
+        {
+          clock: openQuickClock(5),
+          onStderr: (text) => {
+            if (!text.includes('(--settle)')) return;
+            isGone = true;
+            rmSync(path);
+          },
         },
-      });
-      const patience = new Promise((resolve) => setTimeout(resolve, 30_000, 'still waiting').unref());
+      );
+      const patience = new Promise((resolve) =>
+        setTimeout(resolve, 30_000, 'still waiting').unref(),
+      );
       expect(await Promise.race([running, patience])).toMatchObject({
         code: 10,
         outcomes: { [late]: 'unknown', [fresh]: 'done' },
@@ -336,11 +438,26 @@ describe.concurrent('a rerun', () => {
         async (response, { method }) => {
           if (method === 'GET') return sendJson(response, 200, []);
           const { holder } = readJournal(await readFile(path), path);
-          await appendFile(path, `\n${lineOf({ claim: 'other', over: holder?.id, beat_ms: 1500, n: 1 })}`);
+          await appendFile(
+            path,
+            `\n${lineOf({ claim: 'other', over: holder?.id, beat_ms: 1500, n: 1 })}`,
+          );
           sendJson(response, 429, {});
         },
         async ({ env, asked }) => {
-          const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--json', '--concurrency', '1'];
+          const args = [
+            'bicycles',
+            'act',
+            A,
+            B,
+            'rent',
+            '--yes',
+            '--journal',
+            path,
+            '--json',
+            '--concurrency',
+            '1',
+          ];
           const { code, stdout, stderr } = await runFleet(args, { env });
           expect(stdout.match(/"outcome":"not-sent"/g)).toHaveLength(2);
           expect(stderr).toContain('was taken over by another run');
@@ -363,7 +480,9 @@ describe.concurrent('a rerun', () => {
             state: acted.has(uuid) ? 'rented' : 'available',
             modified: `2026-01-01T00:00:0${acted.get(uuid) ?? 0}.000Z`,
           }));
-          return path.startsWith('/bicycles/?') ? sendJson(response, 200, bicycles) : sendJson(response, 404, {});
+          return path.startsWith('/bicycles/?')
+            ? sendJson(response, 200, bicycles)
+            : sendJson(response, 404, {});
         }
         const uuid = path.split('/')[2] ?? '';
         setTimeout(() => {
@@ -373,8 +492,13 @@ describe.concurrent('a rerun', () => {
       },
       async ({ env }) => {
         await withJournal(async (path) => {
-          const stdin = [A, B].map((uuid) => JSON.stringify({ uuid, state: 'available' })).join('\n');
-          const args = `bicycles act - rent --yes --journal ${path} --timeout 1 --retries 0 --settle 30`.split(' ');
+          const stdin = [A, B]
+            .map((uuid) => JSON.stringify({ uuid, state: 'available' }))
+            .join('\n');
+          const args =
+            `bicycles act - rent --yes --journal ${path} --timeout 1 --retries 0 --settle 30`.split(
+              ' ',
+            );
           expect((await runFleet(args, { env, stdin, clock: openQuickClock(5) })).code).toBe(9);
           const { code } = await runFleet(args, { env, stdin, clock: openQuickClock(30) });
           expect(code).toBe(0);
@@ -391,7 +515,10 @@ describe.concurrent('a rerun', () => {
         await withJournal(async (path) => {
           for (const base of [`${url}/api`, `${url}/api/`, `${url}/api`]) {
             const env = { FLEET_BASE_URL: base, FLEET_TOKEN: 't' };
-            const { code } = await runFleet(['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path], { env });
+            const { code } = await runFleet(
+              ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path],
+              { env },
+            );
             expect(code).toBe(0);
           }
           expect(asked.filter(({ method }) => method === 'POST')).toHaveLength(2);
@@ -419,7 +546,9 @@ describe.concurrent('a rerun', () => {
       await writeFile(path, 'my precious list\n');
       expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', path])).code).toBe(2);
       expect(await readFile(path, 'utf8')).toBe('my precious list\n');
-      expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', `${path}/none`])).code).toBe(2);
+      expect(
+        (await act(sandbox, [A, B, 'reserve', '--yes', '--journal', `${path}/none`])).code,
+      ).toBe(2);
       expect(posts(sandbox)).toBe(0);
     });
   });
@@ -431,7 +560,15 @@ describe.concurrent('a rerun', () => {
       const claim = { claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500 };
       await appendFile(path, numbered([claim, { sending: doubt, run: 'r' }]).join(''));
       const before = await readFile(path, 'utf8');
-      const { stdout, stderr } = await act(sandbox, [done, left, doubt, 'reserve', '--dry-run', '--journal', path]);
+      const { stdout, stderr } = await act(sandbox, [
+        done,
+        left,
+        doubt,
+        'reserve',
+        '--dry-run',
+        '--journal',
+        path,
+      ]);
       expect(stdout.trim().split('\n')).toHaveLength(1);
       expect(stdout).toContain(left);
       expect(stderr).toContain(

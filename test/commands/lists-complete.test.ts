@@ -29,16 +29,23 @@ interface Ended {
 const PLACE = { latitude: 52.5, longitude: 13.4 };
 
 /** Lists a fleet that moves while it is read: pages by their number, as most services cut them. */
-async function listMoving(moving: Moving, args: readonly string[], command = ['bicycles', 'list']): Promise<Ended> {
+async function listMoving(
+  moving: Moving,
+  args: readonly string[],
+  command = ['bicycles', 'list'],
+): Promise<Ended> {
   const { pageSize = 2, move, count, isBareArray } = moving;
   const ids = [...moving.ids];
   let requests = 0;
   const { env } = await openServer((response, { page }) => {
     requests += 1;
     move?.(ids, requests);
-    const results = ids
-      .slice((page - 1) * pageSize, page * pageSize)
-      .map((id) => ({ uuid: id, name: `bike ${id}`, state: id.length > 1 ? 'lost' : 'available', ...PLACE }));
+    const results = ids.slice((page - 1) * pageSize, page * pageSize).map((id) => ({
+      uuid: id,
+      name: `bike ${id}`,
+      state: id.length > 1 ? 'lost' : 'available',
+      ...PLACE,
+    }));
     const next = page * pageSize < ids.length ? `http://x/?page=${page + 1}` : null;
     const total = count === null ? {} : { count: count ?? ids.length };
     return sendJson(response, 200, isBareArray ? results : { ...total, next, results });
@@ -56,7 +63,9 @@ const oneIsHidden = { count: 7 };
 
 describe('a bicycle created meanwhile', () => {
   test('is found when the pages are read again, and only as far as needed', async () => {
-    const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, ['--all']);
+    const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, [
+      '--all',
+    ]);
     expect({ code, ids }).toEqual({ code: 0, ids: [...SIX, 'new'] });
     expect(stderr).toContain('the total changed from 6 to 7 while the list was read');
     expect(stderr).toContain('1 of 7 bicycles did not come; reading the pages again');
@@ -93,7 +102,10 @@ describe('a bicycle created meanwhile', () => {
   });
 
   test('is not looked for when --limit has enough', async () => {
-    const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, ['--limit', '5']);
+    const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, [
+      '--limit',
+      '5',
+    ]);
     expect({ code, ids }).toEqual({ code: 0, ids: SIX.slice(0, 5) });
     expect(stderr).not.toContain('reading the pages again');
   });
@@ -131,15 +143,25 @@ describe('what is still missing', () => {
   });
 
   test('as JSON, on stdout a whole array', async () => {
-    const { code, stdout, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, ['--all', '--json', '-q']);
+    const { code, stdout, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, [
+      '--all',
+      '--json',
+      '-q',
+    ]);
     expect(code).toBe(9);
     expect(JSON.parse(stdout)).toHaveLength(6);
-    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'partial', detail: { count: 7, came: 6, missing: 1 } } });
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { kind: 'partial', detail: { count: 7, came: 6, missing: 1 } },
+    });
   });
 
   test('of any list: alerts, and fleet api --paginate', async () => {
-    expect((await listMoving({ ids: SIX, ...oneIsHidden }, ['--all'], ['alerts', 'list'])).code).toBe(9);
-    expect((await listMoving({ ids: SIX, ...oneIsHidden }, ['--paginate'], ['api', '/locks/'])).code).toBe(9);
+    expect(
+      (await listMoving({ ids: SIX, ...oneIsHidden }, ['--all'], ['alerts', 'list'])).code,
+    ).toBe(9);
+    expect(
+      (await listMoving({ ids: SIX, ...oneIsHidden }, ['--paginate'], ['api', '/locks/'])).code,
+    ).toBe(9);
   });
 
   test('reading again ends, whatever the count says', async () => {
@@ -150,7 +172,10 @@ describe('what is still missing', () => {
 
   test('one page is what was asked for, not a list', async () => {
     const { code, stderr } = await listMoving({ ids: ['a', 'b'], ...oneIsHidden }, []);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '! the service counts 7 bicycles and sent 2\n' });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: '! the service counts 7 bicycles and sent 2\n',
+    });
   });
 });
 
@@ -180,7 +205,9 @@ test('items without a uuid cannot be told apart and are not read again', async (
   const { env, asked } = await openServer((response) =>
     sendJson(response, 200, { count: 3, next: null, results: [{ at: 1 }, { at: 1 }] }),
   );
-  const { code, stdout } = await runFleet(['api', '/history/', '--paginate', '--json', '-q'], { env });
+  const { code, stdout } = await runFleet(['api', '/history/', '--paginate', '--json', '-q'], {
+    env,
+  });
   expect({ code, items: JSON.parse(stdout), asked: asked.length }).toEqual({
     code: 9,
     items: [{ at: 1 }, { at: 1 }],
@@ -190,7 +217,10 @@ test('items without a uuid cannot be told apart and are not read again', async (
 
 describe('a list without an end', () => {
   /** Every page names a next one with a parameter that nobody has seen. */
-  const endless = async (results: (number: number) => unknown[], args = ['--all', '-o', 'uuid', '-q']) => {
+  const endless = async (
+    results: (number: number) => unknown[],
+    args = ['--all', '-o', 'uuid', '-q'],
+  ) => {
     let number = 0;
     const { env, asked } = await openServer((response) =>
       sendJson(response, 200, { next: `http://x/?cursor=${++number}`, results: results(number) }),
@@ -229,15 +259,30 @@ test('pages ahead are fewer where pages are large', async () => {
     sendPart(response, request, all, 3);
   });
   const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
-  expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({ code: 0, count: 24, most: 2 });
+  expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({
+    code: 0,
+    count: 24,
+    most: 2,
+  });
 });
 
 test('pages that suddenly grow are not read ahead side by side, and are read all the same', async () => {
   const name = 'x'.repeat(1_000_000);
-  const all = Array.from({ length: 48 }, (_, index) => ({ uuid: `u${index}`, ...(index < 12 ? {} : { name }) }));
-  const { env, asked } = await openServer((response, request) => sendPart(response, request, all, 12));
-  const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
-  expect({ code, rows: stdout.split('\n').length - 1, stderr }).toEqual({ code: 0, rows: 48, stderr: '' });
+  const all = Array.from({ length: 48 }, (_, index) => ({
+    uuid: `u${index}`,
+    ...(index < 12 ? {} : { name }),
+  }));
+  const { env, asked } = await openServer((response, request) =>
+    sendPart(response, request, all, 12),
+  );
+  const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
+    env,
+  });
+  expect({ code, rows: stdout.split('\n').length - 1, stderr }).toEqual({
+    code: 0,
+    rows: 48,
+    stderr: '',
+  });
   // Given up at 8 MB while something else was used, and asked for again in turn.
   expect(asked.filter(({ page }) => page === 2)).toHaveLength(2);
 });

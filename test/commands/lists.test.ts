@@ -21,7 +21,9 @@ test('one page by default, with a line that says how many there are and how to s
   const { code, stdout, stderr } = await fleet('bicycles', 'list');
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n')).toHaveLength(21);
-  expect(stderr).toMatch(/^Showing 20 of \d+ bicycles\. Next page: --page 2\. Everything: --all\n$/);
+  expect(stderr).toMatch(
+    /^Showing 20 of \d+ bicycles\. Next page: --page 2\. Everything: --all\n$/,
+  );
 });
 
 test('every documented parameter is sent by its literal name', async () => {
@@ -38,7 +40,16 @@ test('every documented parameter is sent by its literal name', async () => {
 });
 
 test('several states and types are repeated parameters', async () => {
-  await fleet('alerts', 'list', '--state', 'new,escalated', '--state', 'stopped', '--type', 'lock.bat.low');
+  await fleet(
+    'alerts',
+    'list',
+    '--state',
+    'new,escalated',
+    '--state',
+    'stopped',
+    '--type',
+    'lock.bat.low',
+  );
   expect(lastPath()).toContain('?state=new&state=escalated&state=stopped&alert_type=lock.bat.low');
 });
 
@@ -105,9 +116,15 @@ test.each([
   [['--bbox', '1,2,3'], '--bbox takes four numbers'],
   [['--param', 'x'], '--param takes NAME=VALUE'],
   [['--param', 'page=2'], 'the query parameter "page" is sent by a flag'],
-  [['--ordering', 'name', '--param', 'ordering=uuid'], 'the query parameter "ordering" is sent by a flag'],
+  [
+    ['--ordering', 'name', '--param', 'ordering=uuid'],
+    'the query parameter "ordering" is sent by a flag',
+  ],
   [['--count', '--limit', '5'], "option '--count' cannot be used with option '--limit <n>'"],
-  [['--count', '--page', '2', '--where', 'state=lost'], "option '--count' cannot be used with option '--page <n>'"],
+  [
+    ['--count', '--page', '2', '--where', 'state=lost'],
+    "option '--count' cannot be used with option '--page <n>'",
+  ],
   [['--count', '--jq', '.'], '--count prints a number and takes no --jq'],
   [['--where', 'state=availble'], 'did you mean "available"?'],
   [['--jq', '.['], '--jq: syntax error'],
@@ -129,7 +146,9 @@ const PROGRAMS = [
 test.each(mostly(PROGRAMS, (_, index) => index === 1))(
   'a page of very many items through jq: %s',
   async (program, printed) => {
-    const { env } = await openServer((response) => sendJson(response, 200, new Array(130_000).fill({})));
+    const { env } = await openServer((response) =>
+      sendJson(response, 200, new Array(130_000).fill({})),
+    );
     const { code, stdout } = await runFleet(['bicycles', 'list', '-q', '--jq', program], { env });
     expect([code, stdout === printed]).toEqual([0, true]);
   },
@@ -137,7 +156,8 @@ test.each(mostly(PROGRAMS, (_, index) => index === 1))(
 
 describe('--jq', () => {
   test('sees the array that --json prints', async () => {
-    const program = '.[] | select(.state_of_charge != null and (.state_of_charge | tonumber) < 20) | .uuid';
+    const program =
+      '.[] | select(.state_of_charge != null and (.state_of_charge | tonumber) < 20) | .uuid';
     const { code, stdout } = await fleet('bicycles', 'list', '--all', '--jq', program);
     const low = service()
       .bicycles()
@@ -146,11 +166,15 @@ describe('--jq', () => {
     expect((await fleet('bicycles', 'list', '--all', '--json', '--jq', 'length')).stdout).toBe(
       `${service().bicycles().length}\n`,
     );
-    expect((await fleet('bicycles', 'list', '--bbox', '0.1,0.1,0,0', '-q', '--jq', '.')).stdout).toBe('[]\n');
+    expect(
+      (await fleet('bicycles', 'list', '--bbox', '0.1,0.1,0,0', '-q', '--jq', '.')).stdout,
+    ).toBe('[]\n');
   });
 
   test('sees item by item with -o jsonl, behind --where', async () => {
-    const { stdout } = await fleet(...'bicycles list --all -o jsonl --where state=lost --jq .state'.split(' '));
+    const { stdout } = await fleet(
+      ...'bicycles list --all -o jsonl --where state=lost --jq .state'.split(' '),
+    );
     expect(new Set(stdout.trimEnd().split('\n'))).toEqual(new Set(['lost']));
   });
 
@@ -162,7 +186,9 @@ describe('--jq', () => {
   test('a program that begins with .[] needs no more than a page at a time', async () => {
     let askedAtFirstLine = 0;
     const all = Array.from({ length: 20 }, (_, index) => ({ uuid: `u${index}` }));
-    const { env, asked } = await openServer((response, request) => sendPart(response, request, all, 1));
+    const { env, asked } = await openServer((response, request) =>
+      sendPart(response, request, all, 1),
+    );
     const { stdout } = await runFleet(['bicycles', 'list', '--all', '--jq', '.[] | .uuid'], {
       env,
       onStdout: () => {
@@ -189,11 +215,16 @@ describe('--jq', () => {
 describe('a progress line', () => {
   /** What is seen of the two streams on one terminal: lines, each with what was drawn over erased. */
   function screenOf(text: string): string[] {
-    return text.split('\n').map((line) => line.slice(line.lastIndexOf('\r\u001b[K') + 1).replace('\u001b[K', ''));
+    return text
+      .split('\n')
+      .map((line) => line.slice(line.lastIndexOf('\r\u001b[K') + 1).replace('\u001b[K', ''));
   }
 
   const run = async (args: readonly string[], terminal: boolean) => {
-    const all = Array.from({ length: 8 }, (_, index) => ({ uuid: `u${index}`, name: `Ada ${index}` }));
+    const all = Array.from({ length: 8 }, (_, index) => ({
+      uuid: `u${index}`,
+      name: `Ada ${index}`,
+    }));
     const { env } = await openServer(async (response, request) => {
       await new Promise((resolve) => setTimeout(resolve, request.page === 3 ? 900 : 0));
       sendPart(response, request, all, 2);
@@ -219,7 +250,9 @@ describe('a progress line', () => {
     async (format) => {
       const { code, stdout, screen } = await run(['--all', '-o', format], true);
       expect(code).toBe(0);
-      const notices = screen.filter((line) => line.startsWith('Hidden at this width') || line.includes('left out'));
+      const notices = screen.filter(
+        (line) => line.startsWith('Hidden at this width') || line.includes('left out'),
+      );
       // An empty line stands before them.
       const footer = notices.length === 0 ? '' : `\n${notices.join('\n')}\n`;
       expect(screen.join('\n')).toBe(stdout + footer);
@@ -245,13 +278,18 @@ describe('a progress line', () => {
   test('the announcement of a retry takes its place', async () => {
     let count = 0;
     const { env } = await openServer((response) =>
-      ++count === 1 ? sendJson(response, 503, { detail: 'busy' }) : sendJson(response, 200, [{ uuid: 'a' }]),
+      ++count === 1
+        ? sendJson(response, 503, { detail: 'busy' })
+        : sendJson(response, 200, [{ uuid: 'a' }]),
     );
     const { code, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
       env,
       terminal: { columns: 80 },
     });
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/busy; trying again in 0\.\d s \(1 of 3\)\n/)]);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/busy; trying again in 0\.\d s \(1 of 3\)\n/),
+    ]);
   });
 });
 
@@ -262,7 +300,9 @@ describe('complete or loud', () => {
         ? sendJson(response, 500, { detail: 'boom' })
         : sendJson(response, 200, { count: 2, next: 'http://x/?page=2', results: [{ uuid: 'a' }] }),
     );
-    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
+      env,
+    });
     expect({ code, stdout }).toEqual({ code: 7, stdout: 'a\n' });
     expect(stderr).toContain('boom');
   });
@@ -271,9 +311,15 @@ describe('complete or loud', () => {
     const { env } = await openServer((response, { path }) =>
       path.includes('page=2')
         ? sendJson(response, 200, { count: 4, next: null, results: [{ uuid: 'b' }, { uuid: 'c' }] })
-        : sendJson(response, 200, { count: 3, next: 'http://x/?page=2', results: [{ uuid: 'a' }, { uuid: 'b' }] }),
+        : sendJson(response, 200, {
+            count: 3,
+            next: 'http://x/?page=2',
+            results: [{ uuid: 'a' }, { uuid: 'b' }],
+          }),
     );
-    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+    const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
+      env,
+    });
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\nc\n' });
     expect(stderr).toContain('the total changed from 3 to 4');
     expect(stderr).toContain('1 bicycle came twice and is shown once');
@@ -281,7 +327,9 @@ describe('complete or loud', () => {
 
   test('--limit is met although some came twice', async () => {
     const all = ['a', 'b', 'b', 'c', 'd', 'e'].map((uuid) => ({ uuid }));
-    const { env, asked } = await openServer((response, request) => sendPart(response, request, all, 2, { count: 5 }));
+    const { env, asked } = await openServer((response, request) =>
+      sendPart(response, request, all, 2, { count: 5 }),
+    );
     const { stdout } = await runFleet(['bicycles', 'list', '--limit', '4', '-o', 'uuid'], { env });
     expect(stdout).toBe('a\nb\nc\nd\n');
     expect(asked.length).toBe(3);
@@ -295,7 +343,10 @@ describe('complete or loud', () => {
       ['--near', '0,0', '--radius', '1'],
     ]) {
       const { env } = await openServer((response, { page }) =>
-        sendPage(response, [{ uuid: `u${page}` }], { count: 9, next: `http://x/?page=${3 - page}` }),
+        sendPage(response, [{ uuid: `u${page}` }], {
+          count: 9,
+          next: `http://x/?page=${3 - page}`,
+        }),
       );
       const { code, stderr } = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env });
       expect([code, stderr]).toEqual([7, expect.stringContaining('leads in a circle')]);

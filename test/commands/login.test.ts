@@ -25,28 +25,44 @@ beforeEach(() => {
 });
 
 const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
-  runFleet(line.split(' '), { now: () => nowMs, ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });
-const credentials = async () => JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8'));
+  runFleet(line.split(' '), {
+    now: () => nowMs,
+    ...options,
+    env: { FLEET_CONFIG_DIR: folder, ...options.env },
+  });
+const credentials = async () =>
+  JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8'));
 const PASSWORD = 'correct horse battery';
 const logIn = (url: string, more = '', stdin = `${PASSWORD}\n`) =>
-  fleet(`auth login --email operator@example.com --password-stdin --base-url ${url}${more}`, { stdin });
+  fleet(`auth login --email operator@example.com --password-stdin --base-url ${url}${more}`, {
+    stdin,
+  });
 const MINUTE_MS = 60_000;
 const jwt = (claims: object) =>
   `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
 /** As in src/settings/token.ts. */
 const CHECK_EVERY_MS = 30_000;
 const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
-  requests.filter((request) => ('url' in request ? request.url : request.path).endsWith('/jwt/refresh_token/'));
+  requests.filter((request) =>
+    ('url' in request ? request.url : request.path).endsWith('/jwt/refresh_token/'),
+  );
 
 describe('auth login --email', () => {
   it('keeps the token and how it is renewed, and nowhere the password', async () => {
     const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
     const run = await logIn(baseUrl, ' -v');
-    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('logged in as operator@example.com\n')]);
+    expect([run.code, run.stderr]).toEqual([
+      0,
+      expect.stringContaining('logged in as operator@example.com\n'),
+    ]);
     expect(run.stderr).toContain('checked: 3 bicycles');
     expect(run.stderr).not.toMatch(/horse|eyJ/);
     const { tokens, logins } = await credentials();
-    const login = { email: 'operator@example.com', refreshPath: '/jwt/refresh_token/', sinceMs: nowMs };
+    const login = {
+      email: 'operator@example.com',
+      refreshPath: '/jwt/refresh_token/',
+      sinceMs: nowMs,
+    };
     expect(logins).toEqual({ default: login });
     expect(run.stderr).toContain(
       'the token names 2 organizations and none is chosen: run "fleet config set organization NAME"',
@@ -68,7 +84,10 @@ describe('auth login --email', () => {
       ['Password of operator@example.com', `${PASSWORD}\r`],
       ['Organization (number, name or UUID', `${organizations[1]?.name}\r`],
     ]);
-    const run = await fleet(`auth login --email operator@example.com --base-url ${baseUrl}`, terminal);
+    const run = await fleet(
+      `auth login --email operator@example.com --base-url ${baseUrl}`,
+      terminal,
+    );
     expect([run.code, typed()]).toEqual([0, 2]);
     expect(run.stderr).not.toContain('horse');
     expect(run.stderr).toContain(`(${organizations[0]?.name})`);
@@ -77,10 +96,28 @@ describe('auth login --email', () => {
   });
 
   it.each<[string, string, string, number, string]>([
-    ['a wrong password', '', 'wrong', 4, 'the service refused the login: Unable to log in with provided credentials.'],
+    [
+      'a wrong password',
+      '',
+      'wrong',
+      4,
+      'the service refused the login: Unable to log in with provided credentials.',
+    ],
     ['no password', '', '', 2, 'the password is empty'],
-    ['a path that is none', ' --login-path https://evil.example/', 'x', 2, '--login-path takes a path below'],
-    ['a path that is not there', ' --login-path /login', 'x', 5, 'hint: this service has no login there'],
+    [
+      'a path that is none',
+      ' --login-path https://evil.example/',
+      'x',
+      2,
+      '--login-path takes a path below',
+    ],
+    [
+      'a path that is not there',
+      ' --login-path /login',
+      'x',
+      5,
+      'hint: this service has no login there',
+    ],
   ])('refuses %s and stores nothing', async (_what, more, stdin, code, message) => {
     const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
     const run = await logIn(baseUrl, more, stdin);
@@ -95,14 +132,18 @@ describe('auth login --email', () => {
     expect((await logIn(url)).code).not.toBe(0);
     // The search for another prefix carries nothing.
     expect(asked.map(({ headers }) => headers.authorization)).toEqual(asked.map(() => undefined));
-    expect(asked.filter(({ body }) => body !== '').map(({ method, path }) => [method, path])).toEqual([
-      ['POST', '/jwt/login/'],
-    ]);
+    expect(
+      asked.filter(({ body }) => body !== '').map(({ method, path }) => [method, path]),
+    ).toEqual([['POST', '/jwt/login/']]);
   });
 
   it('needs its flags together', async () => {
-    expect((await fleet('auth login --password-stdin')).stderr).toContain('and --login-path need --email');
-    expect((await fleet('auth login --with-token --email a@b.c')).stderr).toContain('cannot be used together');
+    expect((await fleet('auth login --password-stdin')).stderr).toContain(
+      'and --login-path need --email',
+    );
+    expect((await fleet('auth login --with-token --email a@b.c')).stderr).toContain(
+      'cannot be used together',
+    );
   });
 });
 
@@ -131,7 +172,8 @@ describe('the token of a login', () => {
 
   it('keeps nobody waiting whose renewal is not answered: neither Ctrl-C nor a logout', async () => {
     const { url, asked } = await openServer((response, { path }) => {
-      if (path.includes('login')) sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
+      if (path.includes('login'))
+        sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
       else if (!path.includes('refresh')) sendJson(response, 200, []);
     });
     await logIn(url);
@@ -154,7 +196,9 @@ describe('the token of a login', () => {
     nowMs += 31 * MINUTE_MS;
     const run = await fleet('bicycles list --profile berlin');
     expect(run.code).toBe(4);
-    expect(run.stderr).toContain('the token of profile "berlin" has ended and could not be renewed');
+    expect(run.stderr).toContain(
+      'the token of profile "berlin" has ended and could not be renewed',
+    );
     expect(run.stderr).toContain(
       'hint: run "fleet auth login --email operator@example.com --profile berlin" for a new token\n',
     );
@@ -166,9 +210,13 @@ describe('the token of a login', () => {
     await logIn(baseUrl);
     nowMs += 20 * MINUTE_MS;
     const stored = await readFile(join(folder, 'credentials.json'), 'utf8');
-    await writeFile(join(folder, 'credentials.json'), stored.replace('/jwt/refresh_token/', '/jwt/no_refresh/'), {
-      mode: 0o600,
-    });
+    await writeFile(
+      join(folder, 'credentials.json'),
+      stored.replace('/jwt/refresh_token/', '/jwt/no_refresh/'),
+      {
+        mode: 0o600,
+      },
+    );
     const run = await fleet('bicycles list');
     expect(run.code).toBe(0);
     expect(run.stderr).toContain('the old token is used until it ends at 2026-03-01T12:30:00.000Z');
@@ -189,9 +237,17 @@ describe('a service that lies about tokens', () => {
   };
 
   it.each<[string, (life: number) => string, string]>([
-    ['one that has ended', (life) => jwt({ exp: seconds() - life }), 'the renewed token ends before the old one'],
+    [
+      'one that has ended',
+      (life) => jwt({ exp: seconds() - life }),
+      'the renewed token ends before the old one',
+    ],
     ['a word', () => 'null', 'the renewed token ends before the old one'],
-    ['half a megabyte', () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) }), 'longer than any token'],
+    [
+      'half a megabyte',
+      () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) }),
+      'longer than any token',
+    ],
   ])('a renewal that gives %s takes the good one not away', async (_what, worse, message) => {
     const { url } = await openTokens((isRenewal) =>
       isRenewal ? worse(60) : jwt({ iat: seconds(), exp: seconds() + 1800 }),
@@ -212,18 +268,26 @@ describe('a service that lies about tokens', () => {
     ['live for five minutes and do not say when they began', 1, lives(300), 0],
     ['are half spent', 3, lives(300), 1],
     ['have ended by the clock of this machine', 0, lives(-3600), 0],
-  ])('tokens that %s are not renewed with every request', async (_what, minutes, tokenOf, times) => {
-    const { url, posts } = await openTokens(tokenOf);
-    await logIn(url);
-    nowMs += minutes * MINUTE_MS;
-    const before = posts();
-    const stdin = Array.from({ length: 20 }, (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`);
-    await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
-    expect(posts() - before).toBe(times);
-  });
+  ])(
+    'tokens that %s are not renewed with every request',
+    async (_what, minutes, tokenOf, times) => {
+      const { url, posts } = await openTokens(tokenOf);
+      await logIn(url);
+      nowMs += minutes * MINUTE_MS;
+      const before = posts();
+      const stdin = Array.from(
+        { length: 20 },
+        (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`,
+      );
+      await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
+      expect(posts() - before).toBe(times);
+    },
+  );
 
   it('a short password is hidden where the service quotes it', async () => {
-    const { url } = await openServer((response) => sendJson(response, 400, { detail: 'not "hunter2" (hunter2)' }));
+    const { url } = await openServer((response) =>
+      sendJson(response, 400, { detail: 'not "hunter2" (hunter2)' }),
+    );
     const run = await logIn(url, '', 'hunter2\n');
     expect(run.stderr).toContain('not "[hidden]" ([hidden])');
   });
@@ -231,12 +295,23 @@ describe('a service that lies about tokens', () => {
 
 it('the token_command of the guide logs in to such a service', async () => {
   const { baseUrl } = await openSandbox({ bicycles: 3 });
-  const line = /^fleet config set token_command "(.*)"$/m.exec(readText('docs/settings.md'))?.[1] ?? '';
+  const line =
+    /^fleet config set token_command "(.*)"$/m.exec(readText('docs/settings.md'))?.[1] ?? '';
   const command = line.replace('https://bikes.example.com/api', baseUrl);
   expect(command).toContain(`${baseUrl}/jwt/login/`);
-  await writeFile(join(folder, '.fleet-login.json'), JSON.stringify({ email: 'operator@example.com', password: 'x' }));
-  const env = { HOME: folder, PATH: process.env['PATH'], FLEET_BASE_URL: baseUrl, FLEET_TOKEN_COMMAND: command };
-  const run = await runFleet(['bicycles', 'list', '--count'], { env: { ...env, FLEET_CONFIG_DIR: folder } });
+  await writeFile(
+    join(folder, '.fleet-login.json'),
+    JSON.stringify({ email: 'operator@example.com', password: 'x' }),
+  );
+  const env = {
+    HOME: folder,
+    PATH: process.env['PATH'],
+    FLEET_BASE_URL: baseUrl,
+    FLEET_TOKEN_COMMAND: command,
+  };
+  const run = await runFleet(['bicycles', 'list', '--count'], {
+    env: { ...env, FLEET_CONFIG_DIR: folder },
+  });
   expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
 });
 
@@ -254,8 +329,17 @@ it('a renewal: is due again and again while one command runs, and no more once i
       return () => void timers.splice(timers.indexOf(timer), 1);
     },
   };
-  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-  const world = { ...streams, env: { FLEET_CONFIG_DIR: folder }, signals: new EventEmitter(), clock };
+  const streams = {
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+  };
+  const world = {
+    ...streams,
+    env: { FLEET_CONFIG_DIR: folder },
+    signals: new EventEmitter(),
+    clock,
+  };
   const signals = { signal: over.signal, urgentSignal: over.signal, leaveSignals() {} };
   const io = openIo(world, { noColor: true, isJson: false, clock });
   const { context, close } = openContext(world, io, {}, signals);
@@ -266,10 +350,16 @@ it('a renewal: is due again and again while one command runs, and no more once i
       nowMs += minutes * MINUTE_MS;
       timers.shift()?.action();
       const times = minutes === 14 ? round - 1 : round;
-      await vi.waitFor(() => expect([renewals(requests).length, timers.length]).toEqual([times, 1]), 10_000);
+      await vi.waitFor(
+        () => expect([renewals(requests).length, timers.length]).toEqual([times, 1]),
+        10_000,
+      );
     }
   }
-  expect([source.isRenewable, readExpiry(await source.get())]).toEqual([true, nowMs + 30 * MINUTE_MS]);
+  expect([source.isRenewable, readExpiry(await source.get())]).toEqual([
+    true,
+    nowMs + 30 * MINUTE_MS,
+  ]);
   await close();
   expect(timers).toEqual([]);
 });

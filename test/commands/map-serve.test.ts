@@ -31,7 +31,16 @@ const sandbox = useSandbox({ bicycles: 20 });
 
 function update(sequence: number, characters = 0): Update {
   const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
-  return { sequence, atMs: 0, note: null, rows: [], gone: ['x'.repeat(characters)], alerts: null, events: [], link };
+  return {
+    sequence,
+    atMs: 0,
+    note: null,
+    rows: [],
+    gone: ['x'.repeat(characters)],
+    alerts: null,
+    events: [],
+    link,
+  };
 }
 
 /** The fleet after an update. */
@@ -39,7 +48,8 @@ function payload(sequence: number): Payload {
   return { ...update(sequence), title: 'a fleet', tiles: null, pastFromMs: null };
 }
 
-const TEMPLATE = '<meta http-equiv="Content-Security-Policy" content="default-src x{{fleet:elsewhere}}">{{fleet:data}}';
+const TEMPLATE =
+  '<meta http-equiv="Content-Security-Policy" content="default-src x{{fleet:elsewhere}}">{{fleet:data}}';
 
 let server: PageServer | undefined;
 afterEach(() => server?.close());
@@ -48,7 +58,9 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
   return { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizationOf(sandbox()) };
 }
 
-async function start(more: { idleMs?: number; payload?: Partial<Payload> } = {}): Promise<PageServer> {
+async function start(
+  more: { idleMs?: number; payload?: Partial<Payload> } = {},
+): Promise<PageServer> {
   let last = 0;
   const options = {
     ...more,
@@ -58,7 +70,10 @@ async function start(more: { idleMs?: number; payload?: Partial<Payload> } = {})
     fields: () => undefined,
     past: undefined,
   };
-  const opened = await openPageServer({ ...options, payload: () => ({ ...payload(last), ...more.payload }) });
+  const opened = await openPageServer({
+    ...options,
+    payload: () => ({ ...payload(last), ...more.payload }),
+  });
   server = {
     ...opened,
     send(news) {
@@ -71,7 +86,9 @@ async function start(more: { idleMs?: number; payload?: Partial<Payload> } = {})
 
 /** By node:http: fetch chooses these headers by itself. */
 async function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
-  const [answer] = (await once(request(url, { method, headers }).end(), 'response')) as [IncomingMessage];
+  const [answer] = (await once(request(url, { method, headers }).end(), 'response')) as [
+    IncomingMessage,
+  ];
   return { status: answer.statusCode, headers: answer.headers, body: await text(answer) };
 }
 
@@ -98,13 +115,18 @@ async function readFleet(url: string): Promise<Payload> {
 
 /** The connections of this process, both ends of each. */
 function connections(): number {
-  return process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Server)?Wrap$/.test(name)).length;
+  return process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Server)?Wrap$/.test(name))
+    .length;
 }
 
 test('answers its own name, its own pages and its own path alone', async () => {
   const { url } = await start();
   const { port } = new URL(url);
-  const asked: readonly (readonly [status: number, headers: Record<string, string>, method?: string])[] = [
+  const asked: readonly (readonly [
+    status: number,
+    headers: Record<string, string>,
+    method?: string,
+  ])[] = [
     [200, {}],
     [200, { Host: `localhost:${port}`, Origin: `http://localhost:${port}` }],
     [421, { Host: 'evil.example' }],
@@ -113,7 +135,8 @@ test('answers its own name, its own pages and its own path alone', async () => {
     [403, { 'Sec-Fetch-Site': 'cross-site' }],
     [405, {}, 'POST'],
   ];
-  for (const [status, headers, method] of asked) expect((await ask(url, headers, method)).status).toBe(status);
+  for (const [status, headers, method] of asked)
+    expect((await ask(url, headers, method)).status).toBe(status);
   expect((await ask(`http://127.0.0.1:${port}/`)).status).toBe(404);
   expect((await ask(`http://127.0.0.1:${port}/${'a'.repeat(24)}/events?after=0`)).status).toBe(404);
   const { headers, body } = await ask(url);
@@ -138,12 +161,17 @@ test('a tab hears what comes after what it has; one of another run gets the flee
   send(update(1));
   const current = listen(url, 1);
   const others = [-1, 9].map((after) => listen(url, after));
-  await eventually(() => current.text.includes('retry') && others.every(({ text }) => text.includes('fleet')));
+  await eventually(
+    () => current.text.includes('retry') && others.every(({ text }) => text.includes('fleet')),
+  );
   send(update(2));
   send(update(3));
-  await eventually(() => [current, ...others].every(({ text }) => eventsOf(text).includes('update 3')));
+  await eventually(() =>
+    [current, ...others].every(({ text }) => eventsOf(text).includes('update 3')),
+  );
   expect(eventsOf(current.text)).toEqual(['update 2', 'update 3']);
-  for (const { text } of others) expect(eventsOf(text)).toEqual(['fleet 1', 'update 2', 'update 3']);
+  for (const { text } of others)
+    expect(eventsOf(text)).toEqual(['fleet 1', 'update 2', 'update 3']);
   for (const tab of [current, ...others]) tab.stop();
 });
 
@@ -179,7 +207,9 @@ test('60 deaf tabs cost no more than one, and are closed in time; one that reads
     const socket = connect(Number(port), '127.0.0.1');
     const path = index % 2 === 0 ? 'fleet' : 'events?after=0';
     // What the system takes as a whole is over, and kept open for nothing more.
-    socket.write(`GET ${pathname}${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
+    socket.write(
+      `GET ${pathname}${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`,
+    );
     return socket.on('error', () => {});
   });
   // Each is answered, and reads no further.
@@ -188,7 +218,9 @@ test('60 deaf tabs cost no more than one, and are closed in time; one that reads
   let most = 0;
   for (let sequence = 1; sequence <= 30; sequence++) {
     send(update(sequence, 500_000));
-    await eventually(() => quick.text.includes(`{"sequence":${sequence},`) && quick.text.endsWith('\n\n'));
+    await eventually(
+      () => quick.text.includes(`{"sequence":${sequence},`) && quick.text.endsWith('\n\n'),
+    );
     quick.text = '';
     most = Math.max(most, used() - before);
   }
@@ -234,7 +266,9 @@ test('a port in use, a zone and a bad tile server are refused before anything is
   const run = async (...args: string[]) => runFleet(['map', ...args], { env });
   expect(await run('--serve', port)).toMatchObject({ code: 2, stdout: '' });
   const zone = sandbox().zones[0]?.uuid ?? '';
-  expect((await run('--serve', '0', '--zone', zone)).stderr).toContain('--serve cannot follow a zone');
+  expect((await run('--serve', '0', '--zone', zone)).stderr).toContain(
+    '--serve cannot follow a zone',
+  );
   for (const tiles of [
     'tiles',
     'ftp://x/{z}/{x}/{y}',
@@ -245,7 +279,14 @@ test('a port in use, a zone and a bad tile server are refused before anything is
 });
 
 function openFeed(keep: (bicycle: Bicycle) => boolean): TabFeed {
-  return new TabFeed({ title: 'a fleet', tiles: null, offsetMinutes: 0, pastFromMs: null, startMs: 0, keep });
+  return new TabFeed({
+    title: 'a fleet',
+    tiles: null,
+    offsetMinutes: 0,
+    pastFromMs: null,
+    startMs: 0,
+    keep,
+  });
 }
 
 test('the feed: what changed and nothing else; what is read anew but the same is no news', () => {
@@ -283,7 +324,10 @@ test('of a fleet that is too large to follow the page says so, and does not read
   feed.take([], size(99_999));
   expect(feed.flush(0)).toMatchObject({ note: null, link: { total: 120_000 } });
   feed.take([], size(100_000));
-  expect(feed.flush(0)).toMatchObject({ note: expect.stringContaining('120,000'), link: { total: null } });
+  expect(feed.flush(0)).toMatchObject({
+    note: expect.stringContaining('120,000'),
+    link: { total: null },
+  });
 });
 
 test('alerts that cannot be read take one line: the next reading is the next try', async () => {
@@ -308,7 +352,9 @@ test('a reader that closed the pipe before it got the address ends the command, 
   const env = await environment();
   const signals = new EventEmitter();
   const streams = { stdin: Readable.from([]), stdout, stderr: new PassThrough().resume() };
-  expect(await main(['map', '--serve', '0'], { ...streams, env, signals, clock: systemClock() })).toBe(0);
+  expect(
+    await main(['map', '--serve', '0'], { ...streams, env, signals, clock: systemClock() }),
+  ).toBe(0);
   await expect(fetch(url)).rejects.toThrow();
 });
 
@@ -330,7 +376,8 @@ describe('with a sandbox behind it', () => {
     const { served, read } = await serve('--state', 'lost');
     await served.until(() => served.stderr().includes('watching'));
     const own = sandbox().bicycles(organizationOf(sandbox()));
-    const uuidsIn = (state: string) => own.flatMap((bicycle) => (bicycle.state === state ? [bicycle.uuid] : [])).sort();
+    const uuidsIn = (state: string) =>
+      own.flatMap((bicycle) => (bicycle.state === state ? [bicycle.uuid] : [])).sort();
     const soon = (value: (page: Payload) => unknown) =>
       expect.poll(async () => value(await read()), { timeout: 20_000 });
     await soon((page) => uuidsOf(page).sort()).toEqual(uuidsIn('lost'));
@@ -359,13 +406,30 @@ describe('with a sandbox behind it', () => {
     const [bicycle] = sandbox().bicycles(organizationOf(sandbox()));
     const uuid = bicycle?.uuid ?? '';
     const changes = [
-      { at: '2026-03-01T12:00:00.000000Z', bicycle: uuid, field: 'state', old: 'lost', new: 'rented' },
-      { at: '2026-03-01T13:00:00.000000Z', bicycle: uuid, field: 'state', old: 'rented', new: bicycle?.state },
+      {
+        at: '2026-03-01T12:00:00.000000Z',
+        bicycle: uuid,
+        field: 'state',
+        old: 'lost',
+        new: 'rented',
+      },
+      {
+        at: '2026-03-01T13:00:00.000000Z',
+        bicycle: uuid,
+        field: 'state',
+        old: 'rented',
+        new: bicycle?.state,
+      },
     ];
-    await makeMirror(`sqlite:${join(folder, 'state', 'default.db')}`, { sandbox: sandbox(), isAlive: false, changes });
+    await makeMirror(`sqlite:${join(folder, 'state', 'default.db')}`, {
+      sandbox: sandbox(),
+      isAlive: false,
+      changes,
+    });
     const { served, url, read } = await serve();
     expect((await read()).pastFromMs).toBe(Date.parse('2026-03-01T12:00:00Z'));
-    const at = async (time: string) => stateOf(JSON.parse((await ask(`${url}past?at=${Date.parse(time)}`)).body), uuid);
+    const at = async (time: string) =>
+      stateOf(JSON.parse((await ask(`${url}past?at=${Date.parse(time)}`)).body), uuid);
     expect(await at('2026-03-01T12:00:00Z')).toBe('lost');
     expect(await at('2026-03-01T12:30:00Z')).toBe('rented');
     expect(await at('2026-03-01T13:30:00Z')).toBe(bicycle?.state);

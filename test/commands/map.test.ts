@@ -1,6 +1,13 @@
 // `fleet map` over sockets: its numbers are those of `bicycles stats`, its files whole or not there, its flags at one with each other.
 
-import { readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -30,7 +37,8 @@ async function fleet(line: string, options: RunOptions = {}) {
 
 /** The states and their numbers in the legend of a drawing without colours. */
 function legendOf(text: string, states: readonly string[]): { [state: string]: number } {
-  const last = (state: string) => [...text.matchAll(new RegExp(`${state}\\s+(\\d+)`, 'g'))].at(-1)?.[1];
+  const last = (state: string) =>
+    [...text.matchAll(new RegExp(`${state}\\s+(\\d+)`, 'g'))].at(-1)?.[1];
   return Object.fromEntries(states.map((state) => [state, Number(last(state))]));
 }
 
@@ -39,18 +47,26 @@ test('the title is the name of the organization, or what --title says', async ()
   const env = { FLEET_ORGANIZATION: organization?.uuid };
   for (const line of ['map', 'map -o svg', 'map -o html']) {
     expect((await fleet(line, { env })).stdout).toContain(organization?.name);
-    const named = (await fleet(`${line} --title Night&Shift`, { env })).stdout.replaceAll('&amp;', '&');
+    const named = (await fleet(`${line} --title Night&Shift`, { env })).stdout.replaceAll(
+      '&amp;',
+      '&',
+    );
     expect(named).toContain('Night&Shift');
     expect(named).not.toContain(organization?.name);
   }
 });
 
-test.each(['svg', 'html'])('-o %s goes into a file or a pipe, not onto a terminal', async (form) => {
-  const { code, stdout, stderr } = await fleet(`map -o ${form}`, { terminal: { columns: 80, rows: 24 } });
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain('is not printed on a terminal');
-  expect(stderr).toContain(`give --file fleet.${form}`);
-});
+test.each(['svg', 'html'])(
+  '-o %s goes into a file or a pipe, not onto a terminal',
+  async (form) => {
+    const { code, stdout, stderr } = await fleet(`map -o ${form}`, {
+      terminal: { columns: 80, rows: 24 },
+    });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('is not printed on a terminal');
+    expect(stderr).toContain(`give --file fleet.${form}`);
+  },
+);
 
 describe('every number is that of bicycles stats', () => {
   test.each([
@@ -59,7 +75,9 @@ describe('every number is that of bicycles stats', () => {
     ['--near 52.52,13.405 --radius 4km', ''],
     ['--where state_of_charge<50', ''],
   ])('%s', async (filters) => {
-    const rows = JSON.parse((await fleet(`bicycles stats --by state --json ${filters}`)).stdout) as StatsRow[];
+    const rows = JSON.parse(
+      (await fleet(`bicycles stats --by state --json ${filters}`)).stdout,
+    ) as StatsRow[];
     const counts = Object.fromEntries(rows.map(({ value, count }) => [value, count]));
     const total = rows.reduce((sum, { count }) => sum + count, 0);
     for (const [line, options] of [
@@ -84,7 +102,9 @@ describe('where it is drawn', () => {
     expect(terminal).toMatch(/[\u2800-\u28ff]/);
     expect(terminal).toContain('\u001b[');
     expect(terminal.split('\n')).toHaveLength(30);
-    const dumb = (await fleet('map', { terminal: { columns: 60, rows: 20 }, env: { TERM: 'dumb' } })).stdout;
+    const dumb = (
+      await fleet('map', { terminal: { columns: 60, rows: 20 }, env: { TERM: 'dumb' } })
+    ).stdout;
     expect(dumb).toMatch(/^[\x20-\x7E\n]*$/);
   });
 
@@ -110,16 +130,20 @@ describe('where it is drawn', () => {
   });
 
   test('who may read a file stays as it was; a link leads to a file that is not there yet', async () => {
-    const [own, link, target] = ['own.svg', 'dangling.svg', 'target.svg'].map((name) => join(folder, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const [own, link, target] = ['own.svg', 'dangling.svg', 'target.svg'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string];
     writeFileSync(own, 'before', { mode: 0o600 });
     symlinkSync('target.svg', link);
     for (const file of [own, link]) expect((await fleet(`map --file ${file}`)).code).toBe(0);
-    expect([statSync(own).mode & 0o777, readFileSync(own, 'utf8').slice(0, 4)]).toEqual([0o600, '<svg']);
-    expect([readlinkSync(link), readFileSync(target, 'utf8').slice(0, 4)]).toEqual(['target.svg', '<svg']);
+    expect([statSync(own).mode & 0o777, readFileSync(own, 'utf8').slice(0, 4)]).toEqual([
+      0o600,
+      '<svg',
+    ]);
+    expect([readlinkSync(link), readFileSync(target, 'utf8').slice(0, 4)]).toEqual([
+      'target.svg',
+      '<svg',
+    ]);
   });
 });
 
@@ -140,10 +164,19 @@ test.each([
   ['map --tiles https://tiles.example/{z}/{x}/{y}.png', '--tiles'],
   ['map -o html --tiles https://tiles.example/{z}/{x}/{y}.pbf', 'no vector tiles'],
   ['map -o html --tiles javascript:alert(1)//{z}{x}{y}', '--tiles takes pictures of a server'],
-  ['map -o html --tiles https://tiles.example;sandbox/{z}/{x}/{y}.png', '--tiles takes pictures of a server'],
-  ['map -o html --tiles https://tiles"onload.example/{z}/{x}/{y}.png', '--tiles takes pictures of a server'],
+  [
+    'map -o html --tiles https://tiles.example;sandbox/{z}/{x}/{y}.png',
+    '--tiles takes pictures of a server',
+  ],
+  [
+    'map -o html --tiles https://tiles"onload.example/{z}/{x}/{y}.png',
+    '--tiles takes pictures of a server',
+  ],
   ['map -o html --tiles https://*/{z}/{x}/{y}.png', '--tiles takes pictures of a server'],
-  ['map -o html --tiles https://{s}.tiles.example/{z}/{x}/{y}.png', '--tiles takes pictures of a server'],
+  [
+    'map -o html --tiles https://{s}.tiles.example/{z}/{x}/{y}.png',
+    '--tiles takes pictures of a server',
+  ],
   ['map -o html --tiles https://{z}.tiles.example/{x}/{y}.png', '{z}'],
   ['map -o html --tiles https://tiles.example/{x}/{y}.png#{z}', '{z}'],
   ['bicycles list -o svg', 'fleet map -o svg'],
@@ -187,7 +220,9 @@ test('a list that stays short is drawn, and ends with 9', async () => {
     sendJson(response, 200, {
       count: path.startsWith('/alerts') ? 0 : 3,
       next: null,
-      results: path.startsWith('/alerts') ? [] : [{ uuid: 'u', state: 'lost', latitude: 1, longitude: 2 }],
+      results: path.startsWith('/alerts')
+        ? []
+        : [{ uuid: 'u', state: 'lost', latitude: 1, longitude: 2 }],
     });
   const { env } = await openServer(answer);
   const { code, stdout } = await runFleet(['map', '-q'], { env });
@@ -293,7 +328,10 @@ describe('the keys of --live', () => {
     expect(press('+').seen.view.worldDots).toBeCloseTo(start.worldDots * 2, 3);
     expect(press('++-').seen.view.worldDots).toBeCloseTo(start.worldDots * 2, 3);
     const far = press(`${'-'.repeat(20)}${'\u001b[A'.repeat(9)}`).seen;
-    expect([far.view.y, far.view.worldDots]).toEqual([0, Math.min(far.extent.width, far.extent.height)]);
+    expect([far.view.y, far.view.worldDots]).toEqual([
+      0,
+      Math.min(far.extent.width, far.extent.height),
+    ]);
     expect(press('+'.repeat(60)).seen.view.worldDots).toBeLessThan(1e9);
   });
 

@@ -24,9 +24,17 @@ let second = bicycle;
 
 beforeAll(async () => {
   await makeMirror(mirror, { sandbox: sandbox() });
-  open = await openDatabase(addressOf(mirror), { access: 'write', signal: new AbortController().signal, env: {} });
+  open = await openDatabase(addressOf(mirror), {
+    access: 'write',
+    signal: new AbortController().signal,
+    env: {},
+  });
   const organization = organizationOf(sandbox());
-  env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organization, FLEET_CONFIG_DIR: folder };
+  env = {
+    ...(await environmentOf(sandbox())),
+    FLEET_ORGANIZATION: organization,
+    FLEET_CONFIG_DIR: folder,
+  };
   // One that the list shows last, so that few pages do not hold it.
   const found = sandbox()
     .bicycles(organization)
@@ -67,13 +75,15 @@ test.each([
   ['a writer that is silent for 16 s', async () => beat(16), [], {}],
   [
     'a gap that is open',
-    async () => execute("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'cut')"),
+    async () =>
+      execute("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'cut')"),
     [],
     {},
   ],
   [
     'a reading that is not whole',
-    async () => execute(`UPDATE writers SET state = replace(state, '"isWhole":true', '"isWhole":false')`),
+    async () =>
+      execute(`UPDATE writers SET state = replace(state, '"isWhole":true', '"isWhole":false')`),
     [],
     {},
   ],
@@ -100,29 +110,44 @@ test('what the mirror does not know, or knows twice, is left to the service', as
   expect(twice.paths.length).toBeGreaterThan(1);
 });
 
-test.each(useEngines())('rows that name bicycles are looked up in the mirror: %s', async (_, newText) => {
-  const FLEET_MIRROR = await newText();
-  await makeMirror(FLEET_MIRROR, { sandbox: sandbox() });
-  const act = async (input: string, flags: readonly string[] = []) => {
-    const before = sandbox().requests.length;
-    const args = ['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run', ...flags];
-    const run = await runFleet(args, { env: { ...env, FLEET_MIRROR }, stdin: Readable.from([input]) });
-    return { ...run, count: sandbox().requests.length - before };
-  };
-  const known = await act(`name\n${second.name}\n`);
-  expect([known.code, known.count, known.stdout]).toEqual([0, 0, expect.stringContaining(second.uuid)]);
-  const serial = sandbox().bicycle(bicycle.uuid)?.serial_number;
-  const mixed = await act(`serial_number,name\n${serial},${bicycle.name}\n,${second.name}\n`);
-  expect([mixed.count, mixed.stdout]).toEqual([0, expect.stringMatching(`${bicycle.uuid}[^]*${second.uuid}`)]);
-  expect((await act(`name\n${second.name}\n`, ['--no-mirror'])).count).toBeGreaterThan(0);
-  const unknown = await act(`name\n${second.name}\nnobody\n`);
-  expect([unknown.code, unknown.count > 0]).toEqual([2, true]);
-});
+test.each(useEngines())(
+  'rows that name bicycles are looked up in the mirror: %s',
+  async (_, newText) => {
+    const FLEET_MIRROR = await newText();
+    await makeMirror(FLEET_MIRROR, { sandbox: sandbox() });
+    const act = async (input: string, flags: readonly string[] = []) => {
+      const before = sandbox().requests.length;
+      const args = ['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run', ...flags];
+      const run = await runFleet(args, {
+        env: { ...env, FLEET_MIRROR },
+        stdin: Readable.from([input]),
+      });
+      return { ...run, count: sandbox().requests.length - before };
+    };
+    const known = await act(`name\n${second.name}\n`);
+    expect([known.code, known.count, known.stdout]).toEqual([
+      0,
+      0,
+      expect.stringContaining(second.uuid),
+    ]);
+    const serial = sandbox().bicycle(bicycle.uuid)?.serial_number;
+    const mixed = await act(`serial_number,name\n${serial},${bicycle.name}\n,${second.name}\n`);
+    expect([mixed.count, mixed.stdout]).toEqual([
+      0,
+      expect.stringMatching(`${bicycle.uuid}[^]*${second.uuid}`),
+    ]);
+    expect((await act(`name\n${second.name}\n`, ['--no-mirror'])).count).toBeGreaterThan(0);
+    const unknown = await act(`name\n${second.name}\nnobody\n`);
+    expect([unknown.code, unknown.count > 0]).toEqual([2, true]);
+  },
+);
 
 test('a damaged file costs nothing but the request', async () => {
   const other = newFolder();
   writeFileSync(join(other, 'default.db'), 'no database'.repeat(1000));
-  const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid'], { XDG_STATE_HOME: other });
+  const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid'], {
+    XDG_STATE_HOME: other,
+  });
   expect([run.code, run.stdout, run.stderr]).toEqual([0, `${bicycle.uuid}\n`, '']);
 });
 
@@ -131,7 +156,16 @@ test('a watch knows every bicycle from the start, and what changed since the mir
     await beat();
     const { requests } = sandbox();
     const before = requests.length;
-    const args = ['watch', '--until', 'state=unrecoverable', '--for', '20s', '--resync-pages', '1', ...flags];
+    const args = [
+      'watch',
+      '--until',
+      'state=unrecoverable',
+      '--for',
+      '20s',
+      '--resync-pages',
+      '1',
+      ...flags,
+    ];
     const isOpen = setInterval(() => {
       if (!requests.slice(before).some(({ url }) => url.includes('/subscribe/'))) return;
       clearInterval(isOpen);
@@ -142,7 +176,9 @@ test('a watch knows every bicycle from the start, and what changed since the mir
   // The fleet moved after the mirror was made: that is caught up.
   const changed = sandbox()
     .bicycles(organizationOf(sandbox()))
-    .find(({ uuid, state }) => ![bicycle.uuid, second.uuid].includes(uuid) && state === 'available');
+    .find(
+      ({ uuid, state }) => ![bicycle.uuid, second.uuid].includes(uuid) && state === 'available',
+    );
   sandbox().changeBicycle(String(changed?.uuid), { state: 'lost' });
   const known = await seen(bicycle, []);
   expect(known.stdout).toContain('available -> unrecoverable');
@@ -159,7 +195,11 @@ test('the journal of a bulk run has the state before from the mirror, which deci
       .find(({ state }) => state === 'available')?.uuid,
   );
   const journal = join(folder, 'run.journal');
-  const run = await runFleet(['bicycles', 'act', third, 'reserve', '--yes', '--journal', journal], { env });
+  const run = await runFleet(['bicycles', 'act', third, 'reserve', '--yes', '--journal', journal], {
+    env,
+  });
   expect(run.code).toBe(0);
-  expect(readFileSync(journal, 'utf8')).toMatch(new RegExp(`"${third}".*"before":\\{"state":"available"`));
+  expect(readFileSync(journal, 'utf8')).toMatch(
+    new RegExp(`"${third}".*"before":\\{"state":"available"`),
+  );
 });

@@ -54,8 +54,20 @@ describe.each(engines)('%s', (kind, newText) => {
       changes: [
         { at: START, bicycle, field: 'state', old: 'available', new: 'rented' },
         { at: START, bicycle: other, field: 'state', old: 'lost', new: 'available' },
-        { at: '2026-03-01T13:00:00.000000Z', bicycle, field: 'state', old: 'rented', new: 'available' },
-        { at: '2026-03-01T13:00:01.000000Z', bicycle, field: 'state_of_charge', old: 50.5, new: 20 },
+        {
+          at: '2026-03-01T13:00:00.000000Z',
+          bicycle,
+          field: 'state',
+          old: 'rented',
+          new: 'available',
+        },
+        {
+          at: '2026-03-01T13:00:01.000000Z',
+          bicycle,
+          field: 'state_of_charge',
+          old: 50.5,
+          new: 20,
+        },
       ],
       gaps: [{ started, ended, reason: 'the stream was cut', found: 3 }],
     });
@@ -65,7 +77,11 @@ describe.each(engines)('%s', (kind, newText) => {
       FLEET_CONFIG_DIR: configWith(text),
     };
     // As a writer has it: the file with -wal behind its name is there while somebody has it open.
-    open = await openDatabase(addressOf(text), { access: 'write', signal: new AbortController().signal, env: {} });
+    open = await openDatabase(addressOf(text), {
+      access: 'write',
+      signal: new AbortController().signal,
+      env: {},
+    });
   });
   afterAll(() => open?.close());
 
@@ -75,7 +91,9 @@ describe.each(engines)('%s', (kind, newText) => {
     if (Date.now() - beatMs < 5_000) return;
     beatMs = Date.now();
     const heartbeat = new Date(beatMs).toISOString();
-    await withDatabase(text, (database) => database.all(`UPDATE writers SET heartbeat = '${heartbeat}'`));
+    await withDatabase(text, (database) =>
+      database.all(`UPDATE writers SET heartbeat = '${heartbeat}'`),
+    );
   });
 
   const FILTERS = [
@@ -103,21 +121,25 @@ describe.each(engines)('%s', (kind, newText) => {
   ];
   // Each on SQLite, every other one on PostgreSQL too.
   const filters = FILTERS.filter((_, index) => kind === 'sqlite' || index % 2 === 1);
-  test.each(filters)('list %s --offline is what the service answers, and nothing is sent', async (filter) => {
-    const online = await fleet(`bicycles list ${filter} -o jsonl`);
-    const before = asked();
-    const offline = await fleet(`bicycles list ${filter} -o jsonl --offline`);
-    expect(asked()).toBe(before);
-    const [told, ...footer] = offline.stderr.split('\n');
-    expect(told).toMatch(/^\{"notice":"from the mirror, current, .* old/);
-    // SQLite folds no letters but those of ASCII, and every bicycle is looked at.
-    if (!filter.includes('É')) expect(footer.join('\n')).toBe(online.stderr);
-    const sorted = (lines: string) => (filter === '--all' ? lines.split('\n').sort().join('\n') : lines);
-    // The service's own distance to the middle of the box is part of no mirror.
-    const same = (lines: string) => sorted(lines.replaceAll(/,"distance":[^,}]*/g, ''));
-    expect(same(offline.stdout)).toBe(same(online.stdout));
-    expect(offline.code).toBe(online.code);
-  });
+  test.each(filters)(
+    'list %s --offline is what the service answers, and nothing is sent',
+    async (filter) => {
+      const online = await fleet(`bicycles list ${filter} -o jsonl`);
+      const before = asked();
+      const offline = await fleet(`bicycles list ${filter} -o jsonl --offline`);
+      expect(asked()).toBe(before);
+      const [told, ...footer] = offline.stderr.split('\n');
+      expect(told).toMatch(/^\{"notice":"from the mirror, current, .* old/);
+      // SQLite folds no letters but those of ASCII, and every bicycle is looked at.
+      if (!filter.includes('É')) expect(footer.join('\n')).toBe(online.stderr);
+      const sorted = (lines: string) =>
+        filter === '--all' ? lines.split('\n').sort().join('\n') : lines;
+      // The service's own distance to the middle of the box is part of no mirror.
+      const same = (lines: string) => sorted(lines.replaceAll(/,"distance":[^,}]*/g, ''));
+      expect(same(offline.stdout)).toBe(same(online.stdout));
+      expect(offline.code).toBe(online.code);
+    },
+  );
 
   test.each([
     'bicycles get BICYCLE --json',
@@ -135,15 +157,25 @@ describe.each(engines)('%s', (kind, newText) => {
     const offline = await fleet(`${command} --offline`);
     expect(asked()).toBe(before);
     const same = (text: string) =>
-      line.includes('list --all') ? text.replaceAll(/,$/gm, '').split('\n').sort().join('\n') : text;
+      line.includes('list --all')
+        ? text.replaceAll(/,$/gm, '').split('\n').sort().join('\n')
+        : text;
     expect([offline.code, same(offline.stdout)]).toEqual([online.code, same(online.stdout)]);
   });
 
   test.each([
-    ['bicycles list --offline --zone 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', 2, /cannot filter by "zone"/],
+    [
+      'bicycles list --offline --zone 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+      2,
+      /cannot filter by "zone"/,
+    ],
     ['bicycles list --offline --param x=1', 2, /cannot filter by "x"/],
     ['bicycles list --offline --ordering bleid,distance', 2, /cannot order by "distance"/],
-    ['bicycles list --offline --organization 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', 2, /does not hold organization/],
+    [
+      'bicycles list --offline --organization 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+      2,
+      /does not hold organization/,
+    ],
     ['bicycles list --offline --no-mirror', 2, /cannot be used together/],
     ['bicycles get 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 --offline', 5, /in the mirror/],
   ])('%s is exit %i', async (line, code, message) => {
@@ -162,7 +194,12 @@ describe.each(engines)('%s', (kind, newText) => {
       current: true,
       whole: true,
       base_url: sandbox().baseUrl,
-      counts: { bicycles: sandbox().bicycles(organizationOf(sandbox())).length, gone: 0, changes: 4, gaps: 1 },
+      counts: {
+        bicycles: sandbox().bicycles(organizationOf(sandbox())).length,
+        gone: 0,
+        changes: 4,
+        gaps: 1,
+      },
       gaps: [{ reason: 'the stream was cut', found: 3 }],
     });
     expect([run.code, run.stderr]).toEqual([0, '']);
@@ -170,9 +207,14 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(lines).toMatch(/^status +current$/m);
     expect(lines).toMatch(/ for 4 min: the stream was cut; 3 changes found$/m);
     const set = (sql: string) => withDatabase(text, (database) => database.all(sql));
-    await set("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'the stream was cut')");
+    await set(
+      "INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'the stream was cut')",
+    );
     const behind = await fleet('mirror status');
-    expect([behind.code, behind.stderr]).toEqual([9, 'error: the mirror is not current: a gap is open\n']);
+    expect([behind.code, behind.stderr]).toEqual([
+      9,
+      'error: the mirror is not current: a gap is open\n',
+    ]);
     expect(behind.stdout).toMatch(/^as of +2026-03-02T00:00:00Z /m);
     expect((await fleet('bicycles list --offline -o uuid --limit 1')).stderr).toMatch(
       /^! from the mirror, .* old: a gap is open\n/,
@@ -187,9 +229,15 @@ describe.each(engines)('%s', (kind, newText) => {
   });
 
   test('what was never read to its end is no answer that counts as whole', async () => {
-    const set = (sql: string) => withDatabase(text, (database) => database.all(`UPDATE writers SET ${sql}`));
+    const set = (sql: string) =>
+      withDatabase(text, (database) => database.all(`UPDATE writers SET ${sql}`));
     await set(`alerts = NULL, state = replace(state, 'Whole":true', 'Whole":false')`);
-    const lines = ['bicycles list --all', 'bicycles get Nobody', 'bicycles stats', 'alerts list --count'];
+    const lines = [
+      'bicycles list --all',
+      'bicycles get Nobody',
+      'bicycles stats',
+      'alerts list --count',
+    ];
     for (const line of lines)
       expect(await fleet(`${line} --offline -q`)).toMatchObject({
         code: 9,
@@ -201,8 +249,13 @@ describe.each(engines)('%s', (kind, newText) => {
   test('status does not count a long history: it says about how many changes there are', async () => {
     const [long, back] =
       kind === 'sqlite'
-        ? ['UPDATE changes SET id = 75000000 WHERE id = 4', 'UPDATE changes SET id = 4 WHERE id > 4']
-        : [75e6, 0].map((rows) => `UPDATE pg_class SET reltuples = ${rows} WHERE relname = 'changes_before'`);
+        ? [
+            'UPDATE changes SET id = 75000000 WHERE id = 4',
+            'UPDATE changes SET id = 4 WHERE id > 4',
+          ]
+        : [75e6, 0].map(
+            (rows) => `UPDATE pg_class SET reltuples = ${rows} WHERE relname = 'changes_before'`,
+          );
     await withDatabase(text, (database) => database.all(long ?? ''));
     const { counts, changes_estimated } = JSON.parse((await fleet('mirror status --json')).stdout);
     expect([counts.changes, changes_estimated]).toEqual([75e6, true]);
@@ -227,8 +280,14 @@ describe.each(engines)('%s', (kind, newText) => {
         '',
       ].join('\n'),
     );
-    const since = await fleet(`bicycles history ${bicycle} --since 2026-03-01T12:50:00Z --field state --json`);
-    expect(JSON.parse(since.stdout)[0]).toMatchObject({ field: 'state', old: 'rented', new: 'available' });
+    const since = await fleet(
+      `bicycles history ${bicycle} --since 2026-03-01T12:50:00Z --field state --json`,
+    );
+    expect(JSON.parse(since.stdout)[0]).toMatchObject({
+      field: 'state',
+      old: 'rented',
+      new: 'available',
+    });
     const none = await fleet(`bicycles history ${bicycle} --since 1h`);
     expect(none.stderr).toMatch(/No changes of .* are recorded since/);
     expect((await fleet('bicycles history nobody')).code).toBe(5);
@@ -268,7 +327,11 @@ describe.each(engines)('%s', (kind, newText) => {
       message: { uuid: bicycle, state: 'available' },
     });
     const none = await fleet('mirror replay --since 1h');
-    expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No changes are recorded in that time\n']);
+    expect([none.code, none.stdout, none.stderr]).toEqual([
+      0,
+      '',
+      'No changes are recorded in that time\n',
+    ]);
     expect((await fleet('mirror replay --speed 0')).code).toBe(2);
   });
 
@@ -280,14 +343,22 @@ describe.each(engines)('%s', (kind, newText) => {
     const lines = (await fleet(`mirror query ${sql} -o jsonl`)).stdout;
     expect(lines).toContain('"whole":9007199254740993,');
     if (kind === 'postgres') expect(lines).toContain('"big":12345678901234567890.10,');
-    expect(JSON.parse((await fleet(`mirror query ${sql} -o geojson`)).stdout).features).toHaveLength(2);
-    expect((await fleet(`mirror query ${sql} -o uuid`)).stdout).toBe(`${rows[0].uuid}\n${rows[1].uuid}\n`);
+    expect(
+      JSON.parse((await fleet(`mirror query ${sql} -o geojson`)).stdout).features,
+    ).toHaveLength(2);
+    expect((await fleet(`mirror query ${sql} -o uuid`)).stdout).toBe(
+      `${rows[0].uuid}\n${rows[1].uuid}\n`,
+    );
     const count = "'select state, count(*) as n from latest group by state order by n desc, state'";
     expect((await fleet(`mirror query ${count} --jq '.[0].n'`)).stdout).toMatch(/^\d+\n$/);
     expect((await fleet(`mirror query ${count} -o csv`)).stdout).toMatch(/^state,n\n/);
     expect((await fleet(`mirror query ${count}`)).stdout).toMatch(/^STATE +N\n/);
-    expect((await fleet("mirror query 'select 1 as a, 2 as a' --json")).stdout).toBe('[\n{"a":1,"a_2":2}\n]\n');
-    expect((await fleet("mirror query 'select uuid from bicycles where 1 = 0' -o csv")).stdout).toBe('uuid\n');
+    expect((await fleet("mirror query 'select 1 as a, 2 as a' --json")).stdout).toBe(
+      '[\n{"a":1,"a_2":2}\n]\n',
+    );
+    expect(
+      (await fleet("mirror query 'select uuid from bicycles where 1 = 0' -o csv")).stdout,
+    ).toBe('uuid\n');
   });
 
   test.each(QUERIES)('a query of docs/mirror.md has rows: %s', async (sql) => {
@@ -305,7 +376,9 @@ describe.each(engines)('%s', (kind, newText) => {
     ['explain select 1; drop table bicycles', /has several/],
     ['', /is empty/],
     [`select "WriteFile"('/tmp/x', 'y')`, /"WriteFile" is refused/],
-    ...(kind === 'postgres' ? [['select from bicycles', /has no rows to show/] as [string, RegExp]] : []),
+    ...(kind === 'postgres'
+      ? [['select from bicycles', /has no rows to show/] as [string, RegExp]]
+      : []),
   ])('query %j is refused with exit 2', async (sql, message) => {
     const run = await runFleet(['mirror', 'query', sql], { env });
     expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringMatching(message)]);
@@ -313,9 +386,15 @@ describe.each(engines)('%s', (kind, newText) => {
 
   test('--to names the database of --offline, and needs it', async () => {
     const elsewhere = await fleet('bicycles list --offline --to sqlite:/nonexistent/other.db');
-    expect([elsewhere.code, elsewhere.stderr]).toEqual([3, expect.stringContaining('/nonexistent/other.db')]);
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      3,
+      expect.stringContaining('/nonexistent/other.db'),
+    ]);
     const alone = await fleet('bicycles list --to sqlite:/nonexistent/other.db');
-    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('--to needs --offline')]);
+    expect([alone.code, alone.stderr]).toEqual([
+      2,
+      expect.stringContaining('--to needs --offline'),
+    ]);
   });
 
   test('a mirror of another service is refused', async () => {
@@ -327,7 +406,10 @@ describe.each(engines)('%s', (kind, newText) => {
 describe('without a mirror', () => {
   let env: NodeJS.ProcessEnv = {};
   beforeAll(async () => {
-    env = { ...(await environmentOf(sandbox())), FLEET_CONFIG_DIR: configWith('sqlite:/nonexistent/fleet.db') };
+    env = {
+      ...(await environmentOf(sandbox())),
+      FLEET_CONFIG_DIR: configWith('sqlite:/nonexistent/fleet.db'),
+    };
   });
   test.each([
     'mirror status',
@@ -361,7 +443,12 @@ test('replay ends with its reader, although more of the past waits than there is
   const streams = { stdin: Readable.from([]), stdout, stderr: new PassThrough().resume() };
   const env = { ...(await environmentOf(sandbox())), FLEET_CONFIG_DIR: configWith(mirror) };
   const words = ['mirror', 'replay', '--speed', 'max', '--json'];
-  const running = main(words, { ...streams, env, signals: new EventEmitter(), clock: systemClock() });
+  const running = main(words, {
+    ...streams,
+    env,
+    signals: new EventEmitter(),
+    clock: systemClock(),
+  });
   const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still running').unref());
   expect(await Promise.race([running, patience])).toBe(0);
 });

@@ -43,11 +43,16 @@ describe.each(engines)('%s', (_kind, newText) => {
       { field: 'description', new: '"one"', source: 'push' },
       { field: 'description', new: '"two"', source: 'push' },
     );
-    const [row] = await ask(`select description, state_of_charge_text, raw from bicycles where uuid = '${uuid}'`);
+    const [row] = await ask(
+      `select description, state_of_charge_text, raw from bicycles where uuid = '${uuid}'`,
+    );
     expect(row).toMatchObject({ description: 'two', state_of_charge_text: '12.5' });
     const alert = sandbox.raiseAlert(uuid, 'lock.bat.low');
-    await until(`select bicycle_uuid from alerts where uuid = '${alert.uuid}'`, { bicycle_uuid: uuid });
-    const closed = (gaps: string) => expect.stringMatching(`"mirrored for .*: .* field changes, ${gaps}; run it again`);
+    await until(`select bicycle_uuid from alerts where uuid = '${alert.uuid}'`, {
+      bicycle_uuid: uuid,
+    });
+    const closed = (gaps: string) =>
+      expect.stringMatching(`"mirrored for .*: .* field changes, ${gaps}; run it again`);
     expect(await running.stop('SIGTERM')).toMatchObject({ code: 143, stderr: closed('0 gaps') });
     expect(await ask(CURRENT)).toEqual([{ n: 0 }]);
     const again = run('--json');
@@ -59,7 +64,8 @@ describe.each(engines)('%s', (_kind, newText) => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, act } = scene;
     run();
-    const { uuid = '' } = sandbox.bicycles(scene.organization).find(({ state }) => state === 'available') ?? {};
+    const { uuid = '' } =
+      sandbox.bicycles(scene.organization).find(({ state }) => state === 'available') ?? {};
     await scene.isWhole();
     const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
     await act(uuid, 'rent');
@@ -139,7 +145,9 @@ describe.each(engines)('%s', (_kind, newText) => {
     await until('select count(*) as n from latest', { n: scene.uuids().length });
     const push = (message: object, sender = 'bicycle') =>
       sandbox.publish(`/${organization}/admin/bicycles/*`, sender, message);
-    const long = Array.from({ length: 20_000 }, (_, index) => ((index * 7919) % 99_991).toString(36)).join('');
+    const long = Array.from({ length: 20_000 }, (_, index) =>
+      ((index * 7919) % 99_991).toString(36),
+    ).join('');
     for (const name of ['\0', '\ud800', long]) {
       push({ uuid: name, name });
       push({ uuid: name, message: name }, 'alert');
@@ -147,12 +155,23 @@ describe.each(engines)('%s', (_kind, newText) => {
     push({ uuid: other, name: long, bleid: long, serial_number: long, state: long });
     // Late, by a time that no database has.
     push({ uuid: other, modified: '0000-01-01T00:00:00Z' });
-    push({ uuid: third, latest_gps_timestamp: '2026-02-30T10:00:00Z', state: 'a\udc00\0', description: 'last' });
-    await until(`select description from bicycles where uuid = '${third}'`, { description: 'last' });
+    push({
+      uuid: third,
+      latest_gps_timestamp: '2026-02-30T10:00:00Z',
+      state: 'a\udc00\0',
+      description: 'last',
+    });
+    await until(`select description from bicycles where uuid = '${third}'`, {
+      description: 'last',
+    });
     const field = "raw ->> 'description'";
-    await until(`select ${field} as text from bicycles where uuid = '${uuid}'`, { text: 'a\ufffdb\ufffdc\\u0000' });
+    await until(`select ${field} as text from bicycles where uuid = '${uuid}'`, {
+      text: 'a\ufffdb\ufffdc\\u0000',
+    });
     await until(`select count(${field}) - count(${field}) as n from bicycles`, { n: 0 });
-    await until(`select count(*) as n from state_durations where state = 'a\ufffd\ufffd'`, { n: 1 });
+    await until(`select count(*) as n from state_durations where state = 'a\ufffd\ufffd'`, {
+      n: 1,
+    });
     await until(
       `select count(*) as n from bicycles where uuid = '${other}' and ${field.replace('description', 'name')} = '${long}'`,
       { n: 1 },
@@ -173,20 +192,26 @@ describe.each(engines)('%s', (_kind, newText) => {
     // The next gap begins where this one ended.
     const [position] = await ask('select state from writers');
     const [gap] = await ask('select ended from gaps');
-    expect(JSON.parse(String(position?.['state'])).heardMs).toBe(Date.parse(String(gap?.['ended'])));
-    expect(await ask('select reason, found from gaps')).toEqual([{ reason: 'the mirror was not running', found: 1 }]);
+    expect(JSON.parse(String(position?.['state'])).heardMs).toBe(
+      Date.parse(String(gap?.['ended'])),
+    );
+    expect(await ask('select reason, found from gaps')).toEqual([
+      { reason: 'the mirror was not running', found: 1 },
+    ]);
     expect(await ask('select bicycle, field, source from changes')).toEqual([
       { bicycle: uuid, field: 'description', source: 'list' },
     ]);
-    expect(await ask(`select count(*) as n from bicycles where uuid = '${other}' and gone is null`)).toEqual([
-      { n: 1 },
-    ]);
+    expect(
+      await ask(`select count(*) as n from bicycles where uuid = '${other}' and gone is null`),
+    ).toEqual([{ n: 1 }]);
   });
 });
 
 describe('bicycles that leave the list', () => {
   test('are marked as gone when two whole readings have shown it', async () => {
-    const { run, remove, sandbox, until, count, uuids, isWhole } = await openScene(await newSqlite());
+    const { run, remove, sandbox, until, count, uuids, isWhole } = await openScene(
+      await newSqlite(),
+    );
     run();
     const [uuid = '', other = ''] = uuids();
     await isWhole();
@@ -194,12 +219,17 @@ describe('bicycles that leave the list', () => {
     sandbox.setFaults([{ kind: 'noreplay' }]);
     sandbox.dropStreams();
     await until(`select uuid from bicycles where gone is not null`, { uuid });
-    await until(`select old, source from changes where field = 'gone'`, { old: 'null', source: 'list' });
+    await until(`select old, source from changes where field = 'gone'`, {
+      old: 'null',
+      source: 'list',
+    });
     expect(await count(`latest where uuid in ('${uuid}', '${other}')`)).toBe(1);
   });
 
   test('stay as they are when a list is empty, cut short or has no count', async () => {
-    const { once, onceAt, openOther, sandbox, tell, uuids, count, ...scene } = await openScene(await newSqlite());
+    const { once, onceAt, openOther, sandbox, tell, uuids, count, ...scene } = await openScene(
+      await newSqlite(),
+    );
     expect((await once()).code).toBe(0);
     const total = uuids().length;
     const page = { next: null, previous: null, results: [] };
@@ -208,7 +238,9 @@ describe('bicycles that leave the list', () => {
       { ...page, count: total, results: sandbox.bicycles(scene.organization).slice(0, 3) },
       { ...page, count: null, next: '?page=2' },
     ]) {
-      const server = await openOther((path) => (path.startsWith('/bicycles/') ? JSON.stringify(body) : undefined));
+      const server = await openOther((path) =>
+        path.startsWith('/bicycles/') ? JSON.stringify(body) : undefined,
+      );
       await tell(`update meta set value = '${server.url}' where key = 'base_url'`);
       const { code } = await onceAt(server.url);
       expect([0, 7, 9]).toContain(code);
@@ -218,8 +250,10 @@ describe('bicycles that leave the list', () => {
 
   test('those of an organization that a run leaves out stay, and are read anew with the others', async () => {
     const { organization: one, other: two, once, ask } = await openScene(await newSqlite());
-    const read = (...organizations: string[]) => once(...organizations.flatMap((each) => ['--organization', each]));
-    const present = () => ask('select organization, count(*) as n from latest group by organization order by n');
+    const read = (...organizations: string[]) =>
+      once(...organizations.flatMap((each) => ['--organization', each]));
+    const present = () =>
+      ask('select organization, count(*) as n from latest group by organization order by n');
     expect((await read(one, two)).code).toBe(0);
     const both = await present();
     expect(both).toHaveLength(2);
@@ -235,7 +269,10 @@ describe('one writer', () => {
     const { once, tell } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     await tell(takenOver(hostname(), Date.now() - 12_000));
-    const waited = { code: 0, stderr: expect.stringContaining('waiting to see whether it still runs') };
+    const waited = {
+      code: 0,
+      stderr: expect.stringContaining('waiting to see whether it still runs'),
+    };
     expect(await once()).toMatchObject(waited);
   }, 30_000);
 
@@ -243,10 +280,15 @@ describe('one writer', () => {
     const { once, run, tell, env } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     await tell(takenOver('elsewhere', Date.now()));
-    const { url } = await openServer((response) => sendJson(response, 404, { detail: 'Not found.' }));
+    const { url } = await openServer((response) =>
+      sendJson(response, 404, { detail: 'Not found.' }),
+    );
     Object.assign(env, { FLEET_SSE_URL: url });
     const { code, stderr } = await run().ended;
-    expect([code, stderr]).toEqual([5, expect.stringMatching(/error: the subscription to \S+ was not found/)]);
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringMatching(/error: the subscription to \S+ was not found/),
+    ]);
   });
 
   test('a second one is refused and told who writes; one that lost its lease writes nothing more', async () => {
@@ -260,7 +302,10 @@ describe('one writer', () => {
     await scene.tell(takenOver('elsewhere', Date.now()));
     sandbox.changeBicycle(scene.uuids()[0] ?? '', { description: 'after it' });
     const { code, stderr } = await running.ended;
-    expect([code, stderr]).toEqual([3, expect.stringContaining('on elsewhere keeps the mirror now')]);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('on elsewhere keeps the mirror now'),
+    ]);
     expect(await count(`changes where new = '"after it"'`)).toBe(0);
   });
 });
@@ -268,7 +313,9 @@ describe('one writer', () => {
 test('alerts behind a page that could not be read are read the next time', async () => {
   const { sandbox, uuids, onceAt, openOther, count } = await openScene(await newSqlite());
   let isBroken = false;
-  const server = await openOther((path) => (isBroken && /^\/alerts\/.*page=2/.test(path) ? '[' : undefined));
+  const server = await openOther((path) =>
+    isBroken && /^\/alerts\/.*page=2/.test(path) ? '[' : undefined,
+  );
   expect((await onceAt(server.url)).code).toBe(0);
   const before = await count('alerts');
   for (let made = 0; made < 250; made++) sandbox.raiseAlert(uuids()[0] ?? '', 'lock.bat.low');
@@ -281,49 +328,61 @@ test('alerts behind a page that could not be read are read the next time', async
 });
 
 describe('what ends it, and what it survives', () => {
-  test.each(['delete', 'wal'])('a database with other tables in the journal mode %s is left as it is', async (mode) => {
-    const path = join(folder, `songs-${mode}.db`);
-    await withDatabase(`sqlite:${path}`, async (database) => {
-      await database.all(`pragma journal_mode = ${mode}`);
-      await database.all('create table songs (name text)');
-    });
-    // The garbage collector may close what a test had open, and with it go the files beside this one.
-    const before = readFileSync(path);
-    const { once } = await openScene(`sqlite:${path}`);
-    expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining('is not a mirror') });
-    expect(readFileSync(path)).toEqual(before);
-  });
+  test.each(['delete', 'wal'])(
+    'a database with other tables in the journal mode %s is left as it is',
+    async (mode) => {
+      const path = join(folder, `songs-${mode}.db`);
+      await withDatabase(`sqlite:${path}`, async (database) => {
+        await database.all(`pragma journal_mode = ${mode}`);
+        await database.all('create table songs (name text)');
+      });
+      // The garbage collector may close what a test had open, and with it go the files beside this one.
+      const before = readFileSync(path);
+      const { once } = await openScene(`sqlite:${path}`);
+      expect(await once()).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('is not a mirror'),
+      });
+      expect(readFileSync(path)).toEqual(before);
+    },
+  );
 
-  test.each(['', '-wal'])('a file (%j) that is deleted ends the writer within two beats', async (suffix) => {
-    const { run, to, isWhole, said } = await openScene(await newSqlite());
-    const running = run();
-    await isWhole();
-    await said(running, 'watching');
-    rmSync(`${to.replace('sqlite:', '')}${suffix}`);
-    const deletedAtMs = now();
-    const { code, stderr } = await running.ended;
-    const gone = 'was deleted or replaced while the mirror was written';
-    expect([code, stderr]).toEqual([10, expect.stringContaining(gone)]);
-    expect(now() - deletedAtMs).toBeLessThan(2 * HEARTBEAT_MS + SPEED * 1000);
-  });
+  test.each(['', '-wal'])(
+    'a file (%j) that is deleted ends the writer within two beats',
+    async (suffix) => {
+      const { run, to, isWhole, said } = await openScene(await newSqlite());
+      const running = run();
+      await isWhole();
+      await said(running, 'watching');
+      rmSync(`${to.replace('sqlite:', '')}${suffix}`);
+      const deletedAtMs = now();
+      const { code, stderr } = await running.ended;
+      const gone = 'was deleted or replaced while the mirror was written';
+      expect([code, stderr]).toEqual([10, expect.stringContaining(gone)]);
+      expect(now() - deletedAtMs).toBeLessThan(2 * HEARTBEAT_MS + SPEED * 1000);
+    },
+  );
 
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
-  test.runIf(postgres !== undefined)('a lock that another holds for too long is waited for, in words', async () => {
-    const to = (await postgres?.()) ?? '';
-    const { sandbox, run, isWhole, said, uuids, until } = await openScene(to);
-    const running = run('--to', `${to}?options=-c%20lock_timeout=50ms`);
-    await said(running, 'watching');
-    await isWhole();
-    await withDatabase(to, (database) =>
-      database.transaction(async () => {
-        await database.all('lock table changes');
-        sandbox.changeBicycle(uuids()[0] ?? '', { description: 'late' });
-        await running.until(() => /is busy: .*lock timeout; trying again/.test(running.stderr()));
-      }),
-    );
-    await said(running, 'the database is back');
-    await until(`select count(*) as n from changes where new = '"late"'`, { n: 1 });
-  });
+  test.runIf(postgres !== undefined)(
+    'a lock that another holds for too long is waited for, in words',
+    async () => {
+      const to = (await postgres?.()) ?? '';
+      const { sandbox, run, isWhole, said, uuids, until } = await openScene(to);
+      const running = run('--to', `${to}?options=-c%20lock_timeout=50ms`);
+      await said(running, 'watching');
+      await isWhole();
+      await withDatabase(to, (database) =>
+        database.transaction(async () => {
+          await database.all('lock table changes');
+          sandbox.changeBicycle(uuids()[0] ?? '', { description: 'late' });
+          await running.until(() => /is busy: .*lock timeout; trying again/.test(running.stderr()));
+        }),
+      );
+      await said(running, 'the database is back');
+      await until(`select count(*) as n from changes where new = '"late"'`, { n: 1 });
+    },
+  );
 
   const GONE_AND_BACK = 'a database that goes away and comes back: nothing is lost, nothing twice';
   test.runIf(postgres !== undefined)(GONE_AND_BACK, async () => {
@@ -375,7 +434,9 @@ describe('what ends it, and what it survives', () => {
     const running = run('--keep', '90d', '--metrics', String(gate.port));
     await said(running, 'watching');
     const get = (path: string) => fetch(`http://127.0.0.1:${gate.port}${path}`);
-    await expect.poll(() => count("changes where at < '2021-01-01'"), { timeout: LIMIT_MS }).toBe(0);
+    await expect
+      .poll(() => count("changes where at < '2021-01-01'"), { timeout: LIMIT_MS })
+      .toBe(0);
     expect(await count("meta where key = 'kept_since'")).toBe(1);
     await expect.poll(async () => (await get('/healthz')).status, { timeout: LIMIT_MS }).toBe(200);
     const text = await (await get('/metrics')).text();

@@ -14,7 +14,10 @@ test.each(useEngines())('%s: from the schema before, once', async (_kind, newTex
   const to = await newText();
   await withDatabase(to, (database) => makeOld(database));
   const old = await runFleet(['mirror', 'status', '--to', to], { env });
-  expect([old.code, old.stderr]).toEqual([3, expect.stringContaining('upgrade it: fleet mirror upgrade')]);
+  expect([old.code, old.stderr]).toEqual([
+    3,
+    expect.stringContaining('upgrade it: fleet mirror upgrade'),
+  ]);
   for (const said of [`is upgraded from schema 3 to ${SCHEMA_NUMBER}`, 'is up to date']) {
     const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', to], { env });
     expect([code, stderr]).toEqual([0, expect.stringContaining(said)]);

@@ -7,7 +7,8 @@ import { runWritersTrial } from '../support/writers-trial.js';
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 10);
 const organizations = Number(process.env['FLEET_TEST_ORGANIZATIONS'] ?? 8);
 const processes = Number(process.env['FLEET_TEST_PROCESSES'] ?? 2);
-const stopPostgres = process.env['FLEET_TEST_POSTGRES'] === undefined ? announcePostgres() : () => {};
+const stopPostgres =
+  process.env['FLEET_TEST_POSTGRES'] === undefined ? announcePostgres() : () => {};
 const { useEngines } = await import('../support/mirror.js');
 
 /** Links are five minutes old at most, and rows equal the list only then. */
@@ -19,7 +20,13 @@ describe.each(useEngines().filter(([kind]) => kind === 'postgres'))('%s', (_kind
     async () => {
       const seed = Date.now() % 1_000_000;
       const to = await newDatabase();
-      const verdict = await runWritersTrial({ seed, to, durationMs: MINUTES * 60_000, organizations, processes });
+      const verdict = await runWritersTrial({
+        seed,
+        to,
+        durationMs: MINUTES * 60_000,
+        organizations,
+        processes,
+      });
       const { stderr, faults, ...sums } = verdict;
       console.log(JSON.stringify({ seed, ...sums }));
       expect(faults, stderr).toEqual([]);

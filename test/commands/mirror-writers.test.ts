@@ -38,7 +38,8 @@ describe.each(useEngines())('%s', (kind, newText) => {
       const { organization: one, other: two, to, env, run, once, until, isWhole } = scene;
       for (const { code, stderr } of await Promise.all([once(), once(), once()]))
         if (code !== 0) expect(stderr).toContain(`another writer keeps ${one}`);
-      const nobodyIsGone = () => until('select count(*) as n from bicycles where gone is not null', { n: 0 });
+      const nobodyIsGone = () =>
+        until('select count(*) as n from bicycles where gone is not null', { n: 0 });
       run();
       await isWhole();
       const second = run('--organization', two);
@@ -67,7 +68,10 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const { organization, other, run, once, isWhole, ask } = await openScene(await newText());
     run();
     await isWhole();
-    const refused = { code: 3, stderr: expect.stringContaining(`another writer keeps ${organization}`) };
+    const refused = {
+      code: 3,
+      stderr: expect.stringContaining(`another writer keeps ${organization}`),
+    };
     expect(await once('--organization', other)).toMatchObject(refused);
     expect(await ask('select organization from writers')).toEqual([{ organization }]);
   });
@@ -76,7 +80,8 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);
-    const { uuid = '' } = sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
+    const { uuid = '' } =
+      sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
     // A list that the next writer reads during the ride may show it.
     const states = `select new from changes where bicycle = '${uuid}' and field = 'state' and new <> '"rented"' order by id`;
     sandbox.setFaults([{ kind: 'norented' }]);
@@ -93,7 +98,8 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);
-    const { uuid = '' } = sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
+    const { uuid = '' } =
+      sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
     const states = `select new from changes where bicycle = '${uuid}' and field = 'state' order by id`;
     await act(uuid, 'rent');
     await until(states, { new: '"rented"' });
@@ -112,7 +118,9 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const running = scene.run('--standby');
     await scene.isWhole();
     const past = new Date(Date.now() - 12_000).toISOString();
-    await scene.tell(`update writers set owner = 'other', host = 'elsewhere', heartbeat = '${past}'`);
+    await scene.tell(
+      `update writers set owner = 'other', host = 'elsewhere', heartbeat = '${past}'`,
+    );
     await scene.said(running, 'on elsewhere keeps the mirror now; waiting for its end');
     await goesOn(scene);
   }, 60_000);
@@ -120,7 +128,10 @@ describe.each(useEngines())('%s', (kind, newText) => {
   test('--standby takes over from a writer that was killed, and what happened meanwhile is a gap that is closed', async () => {
     const { sandbox, organization, to, env, ...scene } = await openScene(await newText());
     const { run, said, isWhole, tell, until, ask } = scene;
-    const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], { env, stdio: 'ignore' });
+    const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], {
+      env,
+      stdio: 'ignore',
+    });
     await isWhole();
     const standby = run('--standby');
     await said(standby, 'waiting for its end');
@@ -129,11 +140,18 @@ describe.each(useEngines())('%s', (kind, newText) => {
     sandbox.changeBicycle(uuid, { description: 'meanwhile' });
     // All but three of its last 15 seconds.
     const past =
-      kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-12 seconds')" : "now() - interval '12 s'";
+      kind === 'sqlite'
+        ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-12 seconds')"
+        : "now() - interval '12 s'";
     await tell(`update writers set heartbeat = ${past}`);
     await said(standby, 'watching');
-    await until(`select new, source from changes where bicycle = '${uuid}'`, { new: '"meanwhile"', source: 'list' });
+    await until(`select new, source from changes where bicycle = '${uuid}'`, {
+      new: '"meanwhile"',
+      source: 'list',
+    });
     await until('select count(*) as n from gaps where ended is null', { n: 0 });
-    expect(await ask('select reason from gaps')).toEqual([{ reason: 'the mirror was not running' }]);
+    expect(await ask('select reason from gaps')).toEqual([
+      { reason: 'the mirror was not running' },
+    ]);
   }, 60_000);
 });

@@ -9,7 +9,11 @@ import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
 
-async function fleet(args: readonly string[], { env, ...options }: RunOptions = {}, own: Sandbox = sandbox()) {
+async function fleet(
+  args: readonly string[],
+  { env, ...options }: RunOptions = {},
+  own: Sandbox = sandbox(),
+) {
   const token = { FLEET_TOKEN: await own.token() };
   return runFleet(args, { ...options, env: { FLEET_BASE_URL: own.baseUrl, ...token, ...env } });
 }
@@ -22,7 +26,10 @@ describe('organizations, zones and models list', () => {
     ['models', 'NAME', () => sandbox().models],
   ] as const)('%s in every format', async (noun, header, known) => {
     const expected = known().map(({ uuid }) => uuid);
-    const json = JSON.parse((await fleet([noun, 'list', '--json'])).stdout) as { uuid: string; name: string }[];
+    const json = JSON.parse((await fleet([noun, 'list', '--json'])).stdout) as {
+      uuid: string;
+      name: string;
+    }[];
     expect(json.map(({ uuid }) => uuid)).toEqual(expected);
     const table = (await fleet([noun, 'list'])).stdout;
     expect(table).toMatch(new RegExp(`^${header} +UUID`));
@@ -59,11 +66,18 @@ describe('organizations, zones and models list', () => {
       zone('MultiPolygon', `[[${outer}]]`),
       zone('Point', '[1,2]'),
       zone('Polygon', '[[[8,47],[9,47],[9,48]]]').replace('"Polygon"', '"open"'),
-      zone('Polygon', '[[[179,1],[-179,1],[-179,2],[179,2],[179,1]]]').replace('"Polygon"', '"across"'),
+      zone('Polygon', '[[[179,1],[-179,1],[-179,2],[179,2],[179,1]]]').replace(
+        '"Polygon"',
+        '"across"',
+      ),
       zone('Polygon', '[[[181,1],[182,1],[182,2],[181,1]]]').replace('"Polygon"', '"beyond"'),
     ];
     const { url } = await openServer((response) =>
-      sendJson(response, 200, `{"count":6,"next":null,"previous":null,"results":[${zones.join()}]}`),
+      sendJson(
+        response,
+        200,
+        `{"count":6,"next":null,"previous":null,"results":[${zones.join()}]}`,
+      ),
     );
     const run = await fleet(['zones', 'list', '-o', 'geojson'], { env: { FLEET_BASE_URL: url } });
     const { features } = JSON.parse(run.stdout);
@@ -79,34 +93,64 @@ describe('organizations, zones and models list', () => {
     const own = await openSandbox({ bicycles: 3, service: 'interface' });
     const run = await fleet(['zones', 'list'], {}, own);
     expect(run.code).toBe(5);
-    expect(run.stderr).toMatch(/^error: this service lists no zones \(HTTP 404, request [^)]+\)\nhint: .*\n$/);
+    expect(run.stderr).toMatch(
+      /^error: this service lists no zones \(HTTP 404, request [^)]+\)\nhint: .*\n$/,
+    );
   });
 });
 
 describe('by name', () => {
   test('the name that was meant is said', async () => {
     const { code, stderr } = await fleet(['bicycles', 'list', '--zone', 'ber']);
-    expect([code, stderr]).toEqual([5, expect.stringContaining('hint: did you mean "Berlin"? zones: ')]);
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringContaining('hint: did you mean "Berlin"? zones: '),
+    ]);
   });
 
   test('--zone, --organization and the settings', async () => {
     const [zone] = sandbox().zones;
     const [, second] = sandbox().organizations;
     const model = sandbox().models[0];
-    const ofModel = await fleet(['bicycles', 'list', '--model', model?.name ?? '', '--all', '--json']);
+    const ofModel = await fleet([
+      'bicycles',
+      'list',
+      '--model',
+      model?.name ?? '',
+      '--all',
+      '--json',
+    ]);
     const models = JSON.parse(ofModel.stdout).map(({ model: url }: { model: string }) => url);
     expect(models.length).toBeGreaterThan(0);
     expect(new Set(models)).toEqual(new Set([model?.url]));
     const count = await fleet(['bicycles', 'list', '--model', model?.uuid ?? '', '--count']);
     expect(count.stdout).toBe(`${models.length}\n`);
-    const byName = await fleet(['bicycles', 'list', '--zone', zone?.name ?? '', '--all', '-o', 'uuid']);
-    const byUuid = await fleet(['bicycles', 'list', '--zone', zone?.uuid ?? '', '--all', '-o', 'uuid']);
+    const byName = await fleet([
+      'bicycles',
+      'list',
+      '--zone',
+      zone?.name ?? '',
+      '--all',
+      '-o',
+      'uuid',
+    ]);
+    const byUuid = await fleet([
+      'bicycles',
+      'list',
+      '--zone',
+      zone?.uuid ?? '',
+      '--all',
+      '-o',
+      'uuid',
+    ]);
     expect([byName.code, byName.stdout]).toEqual([0, byUuid.stdout]);
     expect(byName.stdout).not.toBe('');
     const own = `${sandbox().bicycles(second?.uuid).length}\n`;
     const env = { FLEET_ORGANIZATION: second?.name };
     expect((await fleet(['bicycles', 'list', '--count'], { env })).stdout).toBe(own);
-    expect((await fleet(['bicycles', 'list', '--count', '--organization', second?.name ?? ''])).stdout).toBe(own);
+    expect(
+      (await fleet(['bicycles', 'list', '--count', '--organization', second?.name ?? ''])).stdout,
+    ).toBe(own);
     // Looked up once, however often it is asked for.
     const before = sandbox().requests.length;
     const name = sandbox().bicycles(second?.uuid)[0]?.name ?? '';
@@ -129,7 +173,15 @@ describe('by name', () => {
       ...['--model', model?.name ?? '', '--lock', bleid, '--organization', second?.name ?? ''],
     ]);
     expect([edit.code, edit.stderr]).toEqual([0, expect.any(String)]);
-    const create = await fleet(['bicycles', 'create', '--name', 'Ada', '--model', model?.name ?? '', '--dry-run']);
+    const create = await fleet([
+      'bicycles',
+      'create',
+      '--name',
+      'Ada',
+      '--model',
+      model?.name ?? '',
+      '--dry-run',
+    ]);
     expect(create.code).toBe(2);
     const here = ['--organization', second?.name ?? ''];
     const made = await fleet([
@@ -158,13 +210,17 @@ describe('by name', () => {
           ])
         : sendJson(response, 200, { uuid }),
     );
-    const edit = (model: string) => runFleet(['bicycles', 'edit', uuid, '--model', model, '--yes'], { env });
+    const edit = (model: string) =>
+      runFleet(['bicycles', 'edit', uuid, '--model', model, '--yes'], { env });
     const several = await edit('cargo');
     expect(several.code).toBe(2);
     expect(several.stderr).toContain('2 models are named "cargo"; nothing was sent');
     expect(several.stderr).toContain('11111111-1111-4111-8111-111111111111 (Cargo), 22222222');
     const none = await edit('Tandem');
-    expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('no model is named "Tandem"')]);
+    expect([none.code, none.stderr]).toEqual([
+      5,
+      expect.stringContaining('no model is named "Tandem"'),
+    ]);
     expect(none.stderr).toContain('(City)');
     expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'GET']);
   });

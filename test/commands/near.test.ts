@@ -3,7 +3,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Circle } from '../../src/commands/bicycles/area.js';
-import { boxAround, parseBbox, parseNear, parseRadius, showBox } from '../../src/commands/bicycles/area.js';
+import {
+  boxAround,
+  parseBbox,
+  parseNear,
+  parseRadius,
+  showBox,
+} from '../../src/commands/bicycles/area.js';
 import { distanceMetres, type LatLon, showDistance } from '../../src/views/distance.js';
 import { environmentOf } from '../support/environment.js';
 import { often } from '../support/often.js';
@@ -21,8 +27,13 @@ const EARTH_RADIUS_METRES = 6_371_008.8;
 function walk({ latitude, longitude }: LatLon, metres: number, bearingDegrees: number): LatLon {
   const radians = Math.PI / 180;
   const angle = metres / EARTH_RADIUS_METRES;
-  const [north, east, bearing] = [latitude * radians, longitude * radians, bearingDegrees * radians];
-  const sine = Math.sin(north) * Math.cos(angle) + Math.cos(north) * Math.sin(angle) * Math.cos(bearing);
+  const [north, east, bearing] = [
+    latitude * radians,
+    longitude * radians,
+    bearingDegrees * radians,
+  ];
+  const sine =
+    Math.sin(north) * Math.cos(angle) + Math.cos(north) * Math.sin(angle) * Math.cos(bearing);
   const turn = Math.atan2(
     Math.sin(bearing) * Math.sin(angle) * Math.cos(north),
     Math.cos(angle) - Math.sin(north) * sine,
@@ -36,7 +47,9 @@ function walk({ latitude, longitude }: LatLon, metres: number, bearingDegrees: n
 
 /** Whether a box of the query holds a place: as the service reads it, from the text. */
 function holds(circle: Circle, { latitude, longitude }: LatLon): boolean {
-  const [east = 0, north = 0, west = 0, south = 0] = showBox(boxAround(circle)).split(',').map(Number);
+  const [east = 0, north = 0, west = 0, south = 0] = showBox(boxAround(circle))
+    .split(',')
+    .map(Number);
   return latitude <= north && latitude >= south && longitude <= east && longitude >= west;
 }
 
@@ -69,10 +82,15 @@ describe('geometry', () => {
 
   test('distance is what was walked', () => {
     fc.assert(
-      fc.property(place, radius, fc.double({ min: 0, max: 360, noNaN: true }), (start, metres, bearing) => {
-        const walked = metresBetween(start, walk(start, metres, bearing));
-        expect(Math.abs(walked - metres)).toBeLessThan(Math.max(0.5, metres * 1e-6));
-      }),
+      fc.property(
+        place,
+        radius,
+        fc.double({ min: 0, max: 360, noNaN: true }),
+        (start, metres, bearing) => {
+          const walked = metresBetween(start, walk(start, metres, bearing));
+          expect(Math.abs(walked - metres)).toBeLessThan(Math.max(0.5, metres * 1e-6));
+        },
+      ),
     );
   });
 
@@ -147,9 +165,12 @@ describe('reading', () => {
     expect(parseRadius(text)).toBe(metres);
   });
 
-  test.each(['', '0', '-5', '1e3', '800 miles', 'NaN', '99999999'])('--radius %j is refused', (text) => {
-    expect(() => parseRadius(text)).toThrow('--radius');
-  });
+  test.each(['', '0', '-5', '1e3', '800 miles', 'NaN', '99999999'])(
+    '--radius %j is refused',
+    (text) => {
+      expect(() => parseRadius(text)).toThrow('--radius');
+    },
+  );
 
   test.each([
     [0.4, '0 m'],
@@ -177,7 +198,8 @@ describe('bicycles list --near', () => {
         const [north, east] = [bicycle['latitude'], bicycle['longitude']].map((value) =>
           value === null ? Number.NaN : Number(value),
         );
-        if (north === undefined || east === undefined || Number.isNaN(north) || Number.isNaN(east)) return [];
+        if (north === undefined || east === undefined || Number.isNaN(north) || Number.isNaN(east))
+          return [];
         const distance = metresBetween(centre, { latitude: north, longitude: east });
         return distance <= metres ? [{ uuid: String(bicycle['uuid']), distance }] : [];
       })
@@ -193,13 +215,22 @@ describe('bicycles list --near', () => {
     ['0,0', '20015km'],
   ])('around %s within %s: all of the circle, nearest first', async (near, radiusText) => {
     const expected = around(parseNear(near), parseRadius(radiusText));
-    const { code, stdout, stderr } = await fleet('--near', near, '--radius', radiusText, '-o', 'uuid');
+    const { code, stdout, stderr } = await fleet(
+      '--near',
+      near,
+      '--radius',
+      radiusText,
+      '-o',
+      'uuid',
+    );
     expect({ code, uuids: stdout.split('\n').slice(0, -1) }).toEqual({
       code: 0,
       uuids: expected.map(({ uuid }) => uuid),
     });
     expect(stderr).toBe(
-      expected.length === 0 ? 'No bicycles match. Try a larger --radius; --near is LATITUDE,LONGITUDE\n' : '',
+      expected.length === 0
+        ? 'No bicycles match. Try a larger --radius; --near is LATITUDE,LONGITUDE\n'
+        : '',
     );
   });
 
@@ -208,26 +239,47 @@ describe('bicycles list --near', () => {
     const table = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '1');
     expect(table.stdout).toMatch(/^NAME +STATE +DISTANCE /);
     expect(table.stdout).toContain(` ${Math.round(first?.distance ?? 0)} `);
-    expect(table.stderr).toMatch(/^Showing the nearest 1 of \d+ bicycles\. Everything: leave out --limit\n$/);
-    const csv = await fleet(...'--near 52.52,13.40 --radius 5000 -o csv --columns uuid,distance -q'.split(' '));
+    expect(table.stderr).toMatch(
+      /^Showing the nearest 1 of \d+ bicycles\. Everything: leave out --limit\n$/,
+    );
+    const csv = await fleet(
+      ...'--near 52.52,13.40 --radius 5000 -o csv --columns uuid,distance -q'.split(' '),
+    );
     expect(csv.stdout.split('\n')[1]).toBe(`${first?.uuid},${Math.round(first?.distance ?? 0)}`);
   });
 
   test('every format has the same distance', async () => {
     const of = (format: string, ...more: string[]) =>
-      fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '2', '-q', '-o', format, ...more);
+      fleet(
+        '--near',
+        '52.52,13.40',
+        '--radius',
+        '5000',
+        '--limit',
+        '2',
+        '-q',
+        '-o',
+        format,
+        ...more,
+      );
     const json = JSON.parse((await of('json')).stdout) as { distance_m: number }[];
     const distances = json.map(({ distance_m }) => distance_m);
     const lines = (await of('jsonl')).stdout.trim().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { distance_m: number }).distance_m)).toEqual(distances);
+    expect(lines.map((line) => (JSON.parse(line) as { distance_m: number }).distance_m)).toEqual(
+      distances,
+    );
     const { features } = JSON.parse((await of('geojson')).stdout) as {
       features: { properties: { distance_m: number } }[];
     };
     expect(features.map(({ properties }) => properties.distance_m)).toEqual(distances);
-    expect([...(await of('yaml')).stdout.matchAll(/^ +distance_m: (\d+)$/gm)].map(([, text]) => Number(text))).toEqual(
-      distances,
+    expect(
+      [...(await of('yaml')).stdout.matchAll(/^ +distance_m: (\d+)$/gm)].map(([, text]) =>
+        Number(text),
+      ),
+    ).toEqual(distances);
+    expect((await of('csv', '--columns', 'distance_m')).stdout).toBe(
+      `distance_m\n${distances.join('\n')}\n`,
     );
-    expect((await of('csv', '--columns', 'distance_m')).stdout).toBe(`distance_m\n${distances.join('\n')}\n`);
     const nearer = await of('json', '--where', `distance_m<=${distances[0]}`);
     expect(JSON.parse(nearer.stdout)).toHaveLength(1);
   });
@@ -237,7 +289,16 @@ describe('bicycles list --near', () => {
     async (ordering) => {
       const field = ordering.replace('-', '');
       for (const near of ['52.52,13.40', '-16.78,180']) {
-        const { stdout } = await fleet('--near', near, '--radius', '30km', '--ordering', ordering, '--json', '-q');
+        const { stdout } = await fleet(
+          '--near',
+          near,
+          '--radius',
+          '30km',
+          '--ordering',
+          ordering,
+          '--json',
+          '-q',
+        );
         const values = (JSON.parse(stdout) as { [name: string]: unknown }[])
           .map((bicycle) => bicycle[field])
           .filter((value) => value !== null)
@@ -257,7 +318,10 @@ describe('bicycles list --near', () => {
       { uuid: 'd', latitude: 0, longitude: 0 },
     ];
     const { env, asked } = await openServer((response) => sendJson(response, 200, items));
-    const run = await runFleet(['bicycles', 'list', '--near', '0,180', '--radius', '1000', '-o', 'uuid'], { env });
+    const run = await runFleet(
+      ['bicycles', 'list', '--near', '0,180', '--radius', '1000', '-o', 'uuid'],
+      { env },
+    );
     expect(run.stdout).toBe('a\nb\n');
     expect(asked).toHaveLength(1);
   });

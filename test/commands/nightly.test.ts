@@ -22,7 +22,10 @@ test.each(RECIPES)('%s', async (recipe) => {
   const posted: string[] = [];
   // In the place of the desktop and the mail: what they were given.
   for (const name of ['notify-send', 'sendmail']) {
-    await writeFile(join(folder, name), `#!/bin/sh\necho "$@" >> ${folder}/said\n[ -t 0 ] || cat >> ${folder}/said\n`);
+    await writeFile(
+      join(folder, name),
+      `#!/bin/sh\necho "$@" >> ${folder}/said\n[ -t 0 ] || cat >> ${folder}/said\n`,
+    );
     await chmod(join(folder, name), 0o755);
   }
   const { url } = await openServer((response, { body }) => {

@@ -42,14 +42,21 @@ function service({ isObserved, bicycles: count = 30, edit }: Service): Answer {
   return (response, asked) => {
     const url = new URL(asked.path, 'http://service');
     const uuid = /^\/bicycles\/([^/]+)\/$/.exec(url.pathname)?.[1];
-    if (url.pathname === '/alerts/') return sendJson(response, 200, alertsOf(String(url.searchParams.get('bicycle'))));
+    if (url.pathname === '/alerts/')
+      return sendJson(response, 200, alertsOf(String(url.searchParams.get('bicycle'))));
     if (uuid !== undefined) {
       const bicycle = bicycles.find((each) => each['uuid'] === uuid);
       if (!isObserved)
-        return void response.writeHead(404, { 'content-type': 'text/html' }).end('<title>Not here</title>');
-      if (bicycle === undefined) return sendJson(response, 404, { detail: 'No Bicycle matches the given query.' });
+        return void response
+          .writeHead(404, { 'content-type': 'text/html' })
+          .end('<title>Not here</title>');
+      if (bicycle === undefined)
+        return sendJson(response, 404, { detail: 'No Bicycle matches the given query.' });
       if (asked.method === 'GET') return sendJson(response, 200, bicycle);
-      return sendJson(response, ...(edit?.(asked, bicycle) ?? ([405, { detail: 'Method not allowed.' }] as const)));
+      return sendJson(
+        response,
+        ...(edit?.(asked, bicycle) ?? ([405, { detail: 'Method not allowed.' }] as const)),
+      );
     }
     const query = isObserved ? (url.searchParams.get('query') ?? '') : '';
     const chosen = bicycles.filter(({ name, serial_number, bleid }) =>
@@ -76,7 +83,12 @@ function alertsOf(bicycle: string): unknown {
     bicycle: `http://service/bicycles/${uuid}/`,
   });
   // A service that ignores the filter sends the alerts of others as well.
-  return { count: 2, next: null, previous: null, results: [alert('its own', bicycle), alert('of another', UUID_2)] };
+  return {
+    count: 2,
+    next: null,
+    previous: null,
+    results: [alert('its own', bicycle), alert('of another', UUID_2)],
+  };
 }
 
 const UUID_1 = String(bicycleOf(1)['uuid']);
@@ -89,7 +101,11 @@ interface Ran extends RunResult {
 
 async function run(kind: Service, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { env, asked } = await openServer(service(kind));
-  const run = await runFleet(['bicycles', ...args], { now: NOW, ...options, env: { ...env, ...options.env } });
+  const run = await runFleet(['bicycles', ...args], {
+    now: NOW,
+    ...options,
+    env: { ...env, ...options.env },
+  });
   return { ...run, asked };
 }
 
@@ -117,8 +133,14 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
   });
 
   test('a text that several match lists them, and nothing is sent', async () => {
-    const { code, stderr } = await run({ isObserved }, ['get', String(bicycleOf(20)['uuid']).slice(0, 4)]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('matches 2 bicycles; nothing was sent')]);
+    const { code, stderr } = await run({ isObserved }, [
+      'get',
+      String(bicycleOf(20)['uuid']).slice(0, 4),
+    ]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('matches 2 bicycles; nothing was sent'),
+    ]);
     expect(stderr).toMatch(/\(Emmy 00(19|20)\), /);
   });
 
@@ -135,8 +157,14 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
   });
 
   test('a UUID that is not there is exit 5', async () => {
-    const { code, stderr } = await run({ isObserved }, ['get', '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11']);
-    expect([code, stderr]).toEqual([5, expect.stringMatching(/No Bicycle matches|not found, or you have no access/)]);
+    const { code, stderr } = await run({ isObserved }, [
+      'get',
+      '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+    ]);
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringMatching(/No Bicycle matches|not found, or you have no access/),
+    ]);
   });
 });
 
@@ -183,7 +211,9 @@ describe('the card', () => {
 
   test.each([60, 80, 140])('is never wider than %i columns', async (columns) => {
     const { stdout } = await card(columns);
-    expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(columns);
+    expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(
+      columns,
+    );
     expect(stdout).not.toContain('of another');
   });
 
@@ -196,12 +226,18 @@ describe('the card', () => {
 });
 
 describe('edit', () => {
-  const accept: Service['edit'] = (asked, bicycle) => [200, { ...bicycle, ...(JSON.parse(asked.body) as Bicycle) }];
+  const accept: Service['edit'] = (asked, bicycle) => [
+    200,
+    { ...bicycle, ...(JSON.parse(asked.body) as Bicycle) },
+  ];
   const sent = ({ asked }: Ran) => asked.filter(({ method }) => method !== 'GET');
 
   test('PUT sends the writable fields as read, the changes, and the version', async () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada']);
-    expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(/\(Emmy 0001\) +name +Emmy 0001 -> Ada\n$/)]);
+    expect([ran.code, ran.stderr]).toEqual([
+      0,
+      expect.stringMatching(/\(Emmy 0001\) +name +Emmy 0001 -> Ada\n$/),
+    ]);
     expect(ran.stdout).toMatch(/^Ada +available /m);
     expect(sent(ran).map(({ method, body }) => [method, JSON.parse(body)])).toEqual([
       [
@@ -219,8 +255,15 @@ describe('edit', () => {
 
   test('where PUT is not served, PATCH sends the changes alone', async () => {
     const patchOnly: Service['edit'] = (asked, bicycle) =>
-      asked.method === 'PATCH' ? accept(asked, bicycle) : [405, { detail: 'Method "PUT" not allowed.' }];
-    const ran = await run({ isObserved: true, edit: patchOnly }, ['edit', UUID_1, '--field', 'weight=22.50']);
+      asked.method === 'PATCH'
+        ? accept(asked, bicycle)
+        : [405, { detail: 'Method "PUT" not allowed.' }];
+    const ran = await run({ isObserved: true, edit: patchOnly }, [
+      'edit',
+      UUID_1,
+      '--field',
+      'weight=22.50',
+    ]);
     expect(ran.code).toBe(0);
     expect(sent(ran).map(({ method, body }) => [method, body])).toEqual([
       ['PUT', expect.stringContaining('"weight":22.50')],
@@ -235,17 +278,31 @@ describe('edit', () => {
   });
 
   test('the edit of somebody else is a conflict, exit 6', async () => {
-    const conflict: Service['edit'] = () => [409, { detail: { message: 'concurrent edition', code: 'conflict' } }];
+    const conflict: Service['edit'] = () => [
+      409,
+      { detail: { message: 'concurrent edition', code: 'conflict' } },
+    ];
     const ran = await run({ isObserved: true, edit: conflict }, ['edit', UUID_1, '--name', 'Ada']);
     expect([ran.code, ran.stderr]).toEqual([6, expect.stringContaining('concurrent edition')]);
     expect(sent(ran)).toHaveLength(1);
   });
 
   test('off a terminal a bicycle that was looked up needs --yes', async () => {
-    const ran = await run({ isObserved: true, edit: accept }, ['edit', 'Emmy 0001', '--name', 'Ada']);
+    const ran = await run({ isObserved: true, edit: accept }, [
+      'edit',
+      'Emmy 0001',
+      '--name',
+      'Ada',
+    ]);
     expect(ran.code).toBe(2);
     expect(sent(ran)).toEqual([]);
-    const sure = await run({ isObserved: true, edit: accept }, ['edit', 'Emmy 0001', '--name', 'Ada', '--yes']);
+    const sure = await run({ isObserved: true, edit: accept }, [
+      'edit',
+      'Emmy 0001',
+      '--name',
+      'Ada',
+      '--yes',
+    ]);
     expect(sure.code).toBe(0);
   });
 
@@ -253,7 +310,13 @@ describe('edit', () => {
     ['concurrency_version=3', '"concurrency_version":3}'],
     ['__proto__=1', '"__proto__":1'],
   ])('--field %s is sent as it was shown', async (field, sentText) => {
-    const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--field', field, '--dry-run']);
+    const ran = await run({ isObserved: true, edit: accept }, [
+      'edit',
+      UUID_1,
+      '--field',
+      field,
+      '--dry-run',
+    ]);
     expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(sentText)]);
   });
 
@@ -264,26 +327,44 @@ describe('edit', () => {
     ['of a uuid that is a number', { uuid: 5 }],
     ['more than is read', 'x'.repeat(65 * 1024 * 1024)],
   ])('an answer that is %s leaves it open, exit 7', async (_what, body) => {
-    const ran = await run({ isObserved: true, edit: () => [200, body] }, ['edit', UUID_1, '--name', 'Ada']);
+    const ran = await run({ isObserved: true, edit: () => [200, body] }, [
+      'edit',
+      UUID_1,
+      '--name',
+      'Ada',
+    ]);
     expect([ran.code, ran.stderr]).toEqual([7, expect.stringContaining('unknown')]);
   });
 
   test.each([
     ['every field', ['--name', 'Ada'], 'nothing was changed'],
     ['one of two', ['--name', 'Ada', '--field', 'weight=22'], 'the other fields were changed'],
-  ])('the service left %s as it was: exit 9, with the result in every format', async (_what, flags, hint) => {
-    const ignore: Service['edit'] = (asked, bicycle) => [
-      200,
-      { ...bicycle, ...JSON.parse(asked.body), name: 'Emmy 0001' },
-    ];
-    const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, ...flags]);
-    expect(ran.code).toBe(9);
-    expect(ran.stderr).toContain('error: the service ignored the change of: name (Emmy 0001) (HTTP 200, ');
-    expect(ran.stderr).toContain(`hint: ${hint}`);
-    expect(ran.stdout).toMatch(/^Emmy 0001 +available /m);
-    const json = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, ...flags, '--json']);
-    expect([json.code, JSON.parse(json.stdout)]).toEqual([9, expect.objectContaining({ name: 'Emmy 0001' })]);
-  });
+  ])(
+    'the service left %s as it was: exit 9, with the result in every format',
+    async (_what, flags, hint) => {
+      const ignore: Service['edit'] = (asked, bicycle) => [
+        200,
+        { ...bicycle, ...JSON.parse(asked.body), name: 'Emmy 0001' },
+      ];
+      const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, ...flags]);
+      expect(ran.code).toBe(9);
+      expect(ran.stderr).toContain(
+        'error: the service ignored the change of: name (Emmy 0001) (HTTP 200, ',
+      );
+      expect(ran.stderr).toContain(`hint: ${hint}`);
+      expect(ran.stdout).toMatch(/^Emmy 0001 +available /m);
+      const json = await run({ isObserved: true, edit: ignore }, [
+        'edit',
+        UUID_1,
+        ...flags,
+        '--json',
+      ]);
+      expect([json.code, JSON.parse(json.stdout)]).toEqual([
+        9,
+        expect.objectContaining({ name: 'Emmy 0001' }),
+      ]);
+    },
+  );
 
   test('a name that nothing has is refused, nothing is sent', async () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--model', 'city']);
@@ -293,7 +374,12 @@ describe('edit', () => {
 
   test('a field that the answer does not have was not changed: exit 9', async () => {
     const ignore: Service['edit'] = (_asked, bicycle) => [200, bicycle];
-    const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, '--field', 'nonsense=1']);
+    const ran = await run({ isObserved: true, edit: ignore }, [
+      'edit',
+      UUID_1,
+      '--field',
+      'nonsense=1',
+    ]);
     expect(ran.code).toBe(9);
     expect(ran.stderr).toContain('the service ignored the change of: nonsense (not in its answer)');
   });
@@ -313,7 +399,8 @@ describe('edit', () => {
 
   test('--note, and null clears', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
-    const { uuid = '' } = sandbox.bicycles().find(({ state, lock }) => state === 'in_maintenance' && lock) ?? {};
+    const { uuid = '' } =
+      sandbox.bicycles().find(({ state, lock }) => state === 'in_maintenance' && lock) ?? {};
     const args = ['bicycles', 'edit', uuid, '--note', 'n', '--lock', 'null', '--model', 'null'];
     const { code, stderr } = await runFleet(args, { env: await environmentOf(sandbox) });
     expect([code, stderr]).toEqual([0, expect.stringMatching(/lock +http.* -> \(none\)/)]);
@@ -329,7 +416,12 @@ describe('edit', () => {
   });
 
   test('nothing to change sends nothing', async () => {
-    const same = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Emmy 0001']);
+    const same = await run({ isObserved: true, edit: accept }, [
+      'edit',
+      UUID_1,
+      '--name',
+      'Emmy 0001',
+    ]);
     expect([same.code, sent(same)]).toEqual([0, []]);
     const none = await run({ isObserved: true, edit: accept }, ['edit', UUID_1]);
     expect([none.code, none.asked]).toEqual([2, []]);

@@ -23,9 +23,12 @@ const readJson = async (name: string) => JSON.parse(await readFile(join(folder, 
 const answering = (keys: string): RunOptions => typing([['y/N', keys]]);
 
 async function makeTwo(): Promise<void> {
-  await fleet('auth login --with-token --no-check --profile berlin --base-url https://b.example.com/api', {
-    stdin: 'token-b',
-  });
+  await fleet(
+    'auth login --with-token --no-check --profile berlin --base-url https://b.example.com/api',
+    {
+      stdin: 'token-b',
+    },
+  );
   await fleet(`config set organization ${ORGANIZATION} --profile berlin`);
   await fleet('config set retries 1 --profile munich.east');
 }
@@ -42,8 +45,13 @@ describe('profile list', () => {
 
   it('has its header in bold on a terminal with colours', async () => {
     await makeTwo();
-    const { stdout } = await fleet('profile list', { terminal: { columns: 120 }, env: { FORCE_COLOR: '1' } });
-    expect(stdout).toMatch(/^\u001b\[1mNAME\u001b\[22m +\u001b\[1mACTIVE\u001b\[22m +\u001b\[1mBASE_URL\u001b/);
+    const { stdout } = await fleet('profile list', {
+      terminal: { columns: 120 },
+      env: { FORCE_COLOR: '1' },
+    });
+    expect(stdout).toMatch(
+      /^\u001b\[1mNAME\u001b\[22m +\u001b\[1mACTIVE\u001b\[22m +\u001b\[1mBASE_URL\u001b/,
+    );
   });
 
   it('marks the one in use', async () => {
@@ -56,7 +64,9 @@ describe('profile list', () => {
         '',
       ].join('\n'),
     );
-    const rows = JSON.parse((await fleet('profile list --json', { env: { FLEET_PROFILE: 'munich.east' } })).stdout);
+    const rows = JSON.parse(
+      (await fleet('profile list --json', { env: { FLEET_PROFILE: 'munich.east' } })).stdout,
+    );
     expect(rows).toEqual([
       {
         name: 'berlin',
@@ -66,17 +76,27 @@ describe('profile list', () => {
         token: true,
         protected: false,
       },
-      { name: 'munich.east', active: true, base_url: null, organization: null, token: false, protected: false },
+      {
+        name: 'munich.east',
+        active: true,
+        base_url: null,
+        organization: null,
+        token: false,
+        protected: false,
+      },
     ]);
   });
 
   it('shows no address that is refused: it may hold a password; neither does completion', async () => {
     const config = { profiles: { default: { base_url: 'https://u:secret@b.example.com' } } };
     await writeFile(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
-    expect(JSON.parse((await fleet('profile list --json')).stdout)).toMatchObject([{ base_url: '(refused)' }]);
-    expect((await runFleet(['__complete', 'profile', 'use', ''], { env: { FLEET_CONFIG_DIR: folder } })).stdout).toBe(
-      'default\n:\n',
-    );
+    expect(JSON.parse((await fleet('profile list --json')).stdout)).toMatchObject([
+      { base_url: '(refused)' },
+    ]);
+    expect(
+      (await runFleet(['__complete', 'profile', 'use', ''], { env: { FLEET_CONFIG_DIR: folder } }))
+        .stdout,
+    ).toBe('default\n:\n');
   });
 
   it('helps one who named a profile that is not there', async () => {
@@ -100,17 +120,24 @@ describe('profile use', () => {
     expect((await fleet('config get profile')).stdout).toBe('default\n');
   });
 
-  it.each(['use sandbox', 'delete sandbox --yes'])('says how to get one where there is none: %s', async (line) => {
-    const { code, stderr } = await fleet(`profile ${line}`);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('there are no profiles yet: "fleet sandbox" or ')]);
-  });
+  it.each(['use sandbox', 'delete sandbox --yes'])(
+    'says how to get one where there is none: %s',
+    async (line) => {
+      const { code, stderr } = await fleet(`profile ${line}`);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining('there are no profiles yet: "fleet sandbox" or '),
+      ]);
+    },
+  );
 
   it('refuses others and names the nearest', async () => {
     await makeTwo();
     expect(await fleet('profile use berlni')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: unknown profile "berlni"\nhint: did you mean "berlin"? profiles: berlin, munich.east\n',
+      stderr:
+        'error: unknown profile "berlni"\nhint: did you mean "berlin"? profiles: berlin, munich.east\n',
     });
   });
 
@@ -132,7 +159,9 @@ describe('profile delete', () => {
     });
     expect(await readJson('config.json')).toEqual({ profiles: { 'munich.east': { retries: 1 } } });
     expect(await readJson('credentials.json')).toEqual({ tokens: {} });
-    expect((await fleet('profile delete munich.east -y')).stderr).toBe('deleted profile "munich.east"\n');
+    expect((await fleet('profile delete munich.east -y')).stderr).toBe(
+      'deleted profile "munich.east"\n',
+    );
   });
 
   it.each([
@@ -141,20 +170,30 @@ describe('profile delete', () => {
   ])('asks on a terminal; %j', async (keys, said, left) => {
     await makeTwo();
     const run = await fleet('profile delete berlin', answering(keys));
-    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('Delete profile "berlin" and its token?')]);
+    expect([run.code, run.stderr]).toEqual([
+      0,
+      expect.stringContaining('Delete profile "berlin" and its token?'),
+    ]);
     expect(run.stderr).toContain(said);
     expect(Object.keys((await readJson('config.json')).profiles)).toEqual(left);
   });
 
   it.each<[string, RunOptions, string]>([
     ['profile delete berlin', {}, 'hint: add --yes to skip the question\n'],
-    ['profile delete berlin --no-input', { terminal: { columns: 80 } }, 'cannot ask with --no-input'],
+    [
+      'profile delete berlin --no-input',
+      { terminal: { columns: 80 } },
+      'cannot ask with --no-input',
+    ],
     ['profile delete brlin --yes', {}, 'did you mean "berlin"?'],
   ])('refuses: %s', async (line, options, message) => {
     await makeTwo();
     const run = await fleet(line, options);
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
-    expect(Object.keys((await readJson('config.json')).profiles)).toEqual(['berlin', 'munich.east']);
+    expect(Object.keys((await readJson('config.json')).profiles)).toEqual([
+      'berlin',
+      'munich.east',
+    ]);
   });
 });
 
@@ -163,7 +202,9 @@ describe('a protected profile', () => {
 
   async function makeProtected(): Promise<string> {
     const { baseUrl, token } = service();
-    await fleet(`auth login --with-token --profile main --base-url ${baseUrl}`, { stdin: await token() });
+    await fleet(`auth login --with-token --profile main --base-url ${baseUrl}`, {
+      stdin: await token(),
+    });
     await fleet(`config set organization ${service().organizations[0]?.uuid} --profile main`);
     expect((await fleet('config set protected true --profile main')).code).toBe(0);
     const [bicycle] = service()
@@ -181,9 +222,17 @@ describe('a protected profile', () => {
     const before = service().requests.filter(({ method }) => method === 'POST').length;
     const sent = () => service().requests.filter(({ method }) => method === 'POST').length - before;
     const refused = await fleet(line);
-    expect([refused.code, refused.stderr, sent()]).toEqual([2, expect.stringContaining('--yes'), 0]);
+    expect([refused.code, refused.stderr, sent()]).toEqual([
+      2,
+      expect.stringContaining('--yes'),
+      0,
+    ]);
     const no = await fleet(line, answering('\r'));
-    expect([no.code, no.stderr, sent()]).toEqual([2, expect.stringMatching(/protected\s+profile/), 0]);
+    expect([no.code, no.stderr, sent()]).toEqual([
+      2,
+      expect.stringMatching(/protected\s+profile/),
+      0,
+    ]);
     const yes = await fleet(`${line} --yes`);
     expect([yes.code, sent()]).toEqual([0, 1]);
   });
@@ -192,6 +241,8 @@ describe('a protected profile', () => {
     await makeProtected();
     expect((await fleet('bicycles list -q')).code).toBe(0);
     expect((await fleet('profile list')).stdout).toMatch(/^main .* true +true$/m);
-    expect((await fleet('config list')).stdout).toMatch(/^protected +true +profile +profile "main"$/m);
+    expect((await fleet('config list')).stdout).toMatch(
+      /^protected +true +profile +profile "main"$/m,
+    );
   });
 });

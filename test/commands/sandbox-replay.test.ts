@@ -16,7 +16,8 @@ test('the fleet is as it was, then moves as it did, and ends as the mirror has i
   const mirror = `sqlite:${join(folder, 'fleet.db')}`;
   const all = recorded().bicycles(organizationOf(recorded()));
   const [first, second, third] = all;
-  if (first === undefined || second === undefined || third === undefined) throw new Error('three bicycles are needed');
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error('three bicycles are needed');
   const at = (second: number) => `2026-03-01T12:00:0${second}.000000Z`;
   await makeMirror(mirror, {
     sandbox: recorded(),
@@ -33,35 +34,44 @@ test('the fleet is as it was, then moves as it did, and ends as the mirror has i
   const seen: string[] = [];
   const asking: Promise<void>[] = [];
   const ask = async () => {
-    const state = await runFleet(['--profile', 'sandbox', 'bicycles', 'list', '--all', '--no-mirror', '-o', 'jsonl'], {
-      env,
-    });
+    const state = await runFleet(
+      ['--profile', 'sandbox', 'bicycles', 'list', '--all', '--no-mirror', '-o', 'jsonl'],
+      {
+        env,
+      },
+    );
     seen.push(state.stdout);
   };
   let isAsked = false;
-  const run = await runFleet(['sandbox', '--port', '0', '--sse-port', '0', '--replay', mirror, '--speed', '2'], {
-    env,
-    signals,
-    onStderr: (text) => {
-      if (text.includes('saved as the profile') && !isAsked) {
-        isAsked = true;
-        asking.push(ask());
-      }
-      if (text.includes('replayed: 5 updates')) asking.push(ask().finally(() => signals.emit('SIGINT', 'SIGINT')));
+  const run = await runFleet(
+    ['sandbox', '--port', '0', '--sse-port', '0', '--replay', mirror, '--speed', '2'],
+    {
+      env,
+      signals,
+      onStderr: (text) => {
+        if (text.includes('saved as the profile') && !isAsked) {
+          isAsked = true;
+          asking.push(ask());
+        }
+        if (text.includes('replayed: 5 updates'))
+          asking.push(ask().finally(() => signals.emit('SIGINT', 'SIGINT')));
+      },
     },
-  });
+  );
   await Promise.all(asking);
   expect([run.code, run.stderr]).toEqual([
     130,
     expect.stringContaining('replayed: 5 updates; the fleet no longer changes'),
   ]);
-  const [before, after] = seen.map((lines) => new Map(jsonLines(lines).map((one) => [one['uuid'], one])));
+  const [before, after] = seen.map(
+    (lines) => new Map(jsonLines(lines).map((one) => [one['uuid'], one])),
+  );
   expect(before?.get(first.uuid)).toMatchObject({ name: 'before' });
   expect(after?.size).toBe(all.length);
   expect(after?.get(first.uuid)).toMatchObject({ name: first.name, state: first.state });
   // Links lead to the one who serves them now.
   expect(JSON.stringify([...(after?.values() ?? [])])).not.toContain(recorded().baseUrl);
-  expect(await withDatabase(mirror, (database) => database.all('select count(*) as n from changes'))).toEqual([
-    { n: 5 },
-  ]);
+  expect(
+    await withDatabase(mirror, (database) => database.all('select count(*) as n from changes')),
+  ).toEqual([{ n: 5 }]);
 });

@@ -26,8 +26,12 @@ async function inPipe(line: string) {
 describe('the footer', () => {
   test('is dimmed, after an empty line', async () => {
     const { stderr } = await onTerminal('bicycles list --limit 3', { env: { NO_COLOR: '' } });
-    expect(stderr).toMatch(/\n\u001b\[2mShowing 3 of \d+ bicycles\. Everything: --all\u001b\[22m\n/);
-    expect(stderr).toMatch(/\n\u001b\[2mHidden at this width: POSITION\. Every column: -o wide\u001b\[22m\n$/);
+    expect(stderr).toMatch(
+      /\n\u001b\[2mShowing 3 of \d+ bicycles\. Everything: --all\u001b\[22m\n/,
+    );
+    expect(stderr).toMatch(
+      /\n\u001b\[2mHidden at this width: POSITION\. Every column: -o wide\u001b\[22m\n$/,
+    );
   });
 
   test('is kept away by -q, and is a plain line in a pipe', async () => {
@@ -85,7 +89,8 @@ describe('--no-headers', () => {
 });
 
 test('alerts come newest first, and the order that was asked for goes before', async () => {
-  const created = async (line: string) => JSON.parse((await inPipe(`${line} --jq map(.created)`)).stdout) as string[];
+  const created = async (line: string) =>
+    JSON.parse((await inPipe(`${line} --jq map(.created)`)).stdout) as string[];
   const newest = await created('alerts list');
   expect(newest).toEqual([...newest].sort().reverse());
   expect(service().requests.at(-1)?.url).toContain('ordering=-created');
@@ -94,20 +99,27 @@ test('alerts come newest first, and the order that was asked for goes before', a
 });
 
 describe('a terminal that shows ASCII alone', () => {
-  test.each([{ TERM: 'dumb', LANG: 'C.UTF-8' }, { LANG: 'C' }, { LC_ALL: 'POSIX', LANG: 'de_DE.UTF-8' }])(
-    '%j',
-    async (env) => {
-      const lines = ['bicycles stats --by state', 'bicycles list --limit 5 --columns state,model', 'doctor'];
-      for (const line of lines) {
-        const { stdout, stderr } = await onTerminal(line, { env });
-        // A slow machine draws its progress.
-        expect((stdout + stderr).replaceAll('\r\u001b[K', '\r')).toMatch(/^[\x20-\x7E\n\r]+$/);
-      }
-    },
-  );
+  test.each([
+    { TERM: 'dumb', LANG: 'C.UTF-8' },
+    { LANG: 'C' },
+    { LC_ALL: 'POSIX', LANG: 'de_DE.UTF-8' },
+  ])('%j', async (env) => {
+    const lines = [
+      'bicycles stats --by state',
+      'bicycles list --limit 5 --columns state,model',
+      'doctor',
+    ];
+    for (const line of lines) {
+      const { stdout, stderr } = await onTerminal(line, { env });
+      // A slow machine draws its progress.
+      expect((stdout + stderr).replaceAll('\r\u001b[K', '\r')).toMatch(/^[\x20-\x7E\n\r]+$/);
+    }
+  });
 
   test('others get marks and bars', async () => {
-    expect((await onTerminal('doctor', { env: { LANG: 'C.UTF-8' } })).stdout).toMatch(/^✓ {2}fleet/m);
+    expect((await onTerminal('doctor', { env: { LANG: 'C.UTF-8' } })).stdout).toMatch(
+      /^✓ {2}fleet/m,
+    );
     expect((await onTerminal('bicycles stats --by state')).stdout).toContain('█');
   });
 });

@@ -15,7 +15,9 @@ async function listOn(behaviour: Parameters<typeof openMisbehaving>[0]) {
 }
 
 test('a status that is none is not HTTP', async () => {
-  const { code, stderr } = await listOn((socket) => void socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'));
+  const { code, stderr } = await listOn(
+    (socket) => void socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'),
+  );
   expect(stderr).toContain('the answer is not HTTP');
   expect(stderr).not.toMatch(/assert/i);
   expect(code).toBe(8);
@@ -40,7 +42,9 @@ test('a 404 that names the bicycle does not doubt the base URL', async () => {
   const { url } = await openServer((response) =>
     sendJson(response, 404, { detail: 'No Bicycle matches the given query.' }),
   );
-  const { code, stderr } = await runFleet(['api', `/bicycles/${A}/`], { env: { ...ENV, FLEET_BASE_URL: url } });
+  const { code, stderr } = await runFleet(['api', `/bicycles/${A}/`], {
+    env: { ...ENV, FLEET_BASE_URL: url },
+  });
   expect(stderr).toContain('check the ID: it is unknown, or you have no access');
   expect(stderr).not.toContain('prefix');
   expect(code).toBe(5);
@@ -55,10 +59,13 @@ test.each([
   expect(stderr.includes('quote the request id')).toBe(isQuoted);
 });
 
-test.each(['/a\r\nX', '/a\tb', 'http://127.0.0.1:1/\nx'])('fleet api %j is refused', async (path) => {
-  const { code, stderr } = await runFleet(['api', path], { env: ENV });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('control character')]);
-});
+test.each(['/a\r\nX', '/a\tb', 'http://127.0.0.1:1/\nx'])(
+  'fleet api %j is refused',
+  async (path) => {
+    const { code, stderr } = await runFleet(['api', path], { env: ENV });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('control character')]);
+  },
+);
 
 test('config path and version: as JSON, and never raw', async () => {
   const env = { FLEET_CONFIG_DIR: '/tmp/x\u001b[31m' };
@@ -66,5 +73,7 @@ test('config path and version: as JSON, and never raw', async () => {
   expect(JSON.parse((await runFleet(['config', 'path', '--json'], { env })).stdout)).toEqual({
     path: '/tmp/x\u001b[31m/config.json',
   });
-  expect(JSON.parse((await runFleet(['version', '--json'])).stdout)).toEqual({ version: expect.stringMatching(/^\d/) });
+  expect(JSON.parse((await runFleet(['version', '--json'])).stdout)).toEqual({
+    version: expect.stringMatching(/^\d/),
+  });
 });

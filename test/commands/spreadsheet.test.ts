@@ -30,7 +30,11 @@ describe('-o xlsx', () => {
   test('a list has typed cells and every field', async () => {
     const path = join(folder, 'fleet.xlsx');
     const [first] = sandbox().bicycles();
-    sandbox().changeBicycle(first?.uuid ?? '', { name: '=1+1', serial_number: '0042', bleid: 'SW_x0041_x0042_' });
+    sandbox().changeBicycle(first?.uuid ?? '', {
+      name: '=1+1',
+      serial_number: '0042',
+      bleid: 'SW_x0041_x0042_',
+    });
     const run = await fleet(['bicycles', 'list', '--all', '-o', 'xlsx', '--file', path]);
     expect(run).toMatchObject({ code: 0, stdout: '' });
     const [header = [], ...rows] = await rowsOf(path);
@@ -60,8 +64,15 @@ describe('-o xlsx', () => {
 
   test('also what jq makes, and what api is answered, goes into the file', async () => {
     const path = join(folder, 'out');
-    for (const line of ['bicycles list --jq .[0].uuid', 'api /bicycles/', 'api /bicycles/ --paginate']) {
-      expect(await fleet([...line.split(' '), '--file', path])).toMatchObject({ code: 0, stdout: '' });
+    for (const line of [
+      'bicycles list --jq .[0].uuid',
+      'api /bicycles/',
+      'api /bicycles/ --paginate',
+    ]) {
+      expect(await fleet([...line.split(' '), '--file', path])).toMatchObject({
+        code: 0,
+        stdout: '',
+      });
       expect((await readFile(path)).length).toBeGreaterThan(30);
       expect(await readdir(folder)).toEqual(['out']);
       await rm(path);
@@ -70,7 +81,11 @@ describe('-o xlsx', () => {
 
   test('needs a file', async () => {
     const run = await fleet(['bicycles', 'list', '-o', 'xlsx']);
-    expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringContaining('add --file PATH')]);
+    expect([run.code, run.stdout, run.stderr]).toEqual([
+      2,
+      '',
+      expect.stringContaining('add --file PATH'),
+    ]);
   });
 });
 
@@ -84,9 +99,15 @@ describe('--file', () => {
     const { url } = await openServer((response, { path: asked }) =>
       asked.includes('page=2')
         ? sendJson(response, 500, {})
-        : sendJson(response, 200, { count: 2, next: '/bicycles/?page=2', results: [{ uuid: 'a' }] }),
+        : sendJson(response, 200, {
+            count: 2,
+            next: '/bicycles/?page=2',
+            results: [{ uuid: 'a' }],
+          }),
     );
-    const run = await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path], { FLEET_BASE_URL: url });
+    const run = await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path], {
+      FLEET_BASE_URL: url,
+    });
     expect(run.code).toBe(7);
     expect(await readFile(path, 'utf8')).toBe('old');
     expect(await readdir(folder)).toEqual(['fleet.csv']);
@@ -102,7 +123,9 @@ describe('--file', () => {
   ])('%s on a terminal is written into it, as into a pipe', async (line, begins) => {
     const path = join(folder, 'out');
     const env = await environmentOf(sandbox());
-    const words = line.split(' ').map((word) => (word === 'NAME' ? (sandbox().bicycles()[2]?.name ?? '') : word));
+    const words = line
+      .split(' ')
+      .map((word) => (word === 'NAME' ? (sandbox().bicycles()[2]?.name ?? '') : word));
     const run = await runFleet([...words, '--file', path], { env, terminal: { columns: 60 } });
     expect(run.stdout).toBe('');
     const text = await readFile(path, 'utf8');
@@ -111,14 +134,19 @@ describe('--file', () => {
     await rm(path);
   });
 
-  test.each(['watch', 'alerts watch', 'mirror replay', 'api /me/ -i'])('%s refuses it', async (line) => {
-    const run = await fleet([...line.split(' '), '--file', join(folder, 'never')]);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('hint: use > FILE')]);
-    expect(await readdir(folder)).not.toContain('never');
-  });
+  test.each(['watch', 'alerts watch', 'mirror replay', 'api /me/ -i'])(
+    '%s refuses it',
+    async (line) => {
+      const run = await fleet([...line.split(' '), '--file', join(folder, 'never')]);
+      expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('hint: use > FILE')]);
+      expect(await readdir(folder)).not.toContain('never');
+    },
+  );
 
   test('that cannot be written is exit 10', async () => {
-    expect((await fleet(['bicycles', 'list', '--file', join(folder, 'no', 'where.csv')])).code).toBe(10);
+    expect(
+      (await fleet(['bicycles', 'list', '--file', join(folder, 'no', 'where.csv')])).code,
+    ).toBe(10);
   });
 });
 
@@ -129,15 +157,31 @@ describe('--excel', () => {
     ['C', ',', '52.5'],
   ])('in %s', async (LC_ALL, separator, latitude) => {
     const [first] = sandbox().bicycles();
-    sandbox().changeBicycle(first?.uuid ?? '', { name: '=HYPERLINK("x")', latitude: 52.5, longitude: -3 });
-    const args = ['bicycles', 'list', '-o', 'csv', '--excel', '--columns', 'name,latitude,longitude'];
+    sandbox().changeBicycle(first?.uuid ?? '', {
+      name: '=HYPERLINK("x")',
+      latitude: 52.5,
+      longitude: -3,
+    });
+    const args = [
+      'bicycles',
+      'list',
+      '-o',
+      'csv',
+      '--excel',
+      '--columns',
+      'name,latitude,longitude',
+    ];
     const run = await fleet([...args, '--where', `uuid=${first?.uuid}`, '--all'], { LC_ALL });
     const cells = [`"'=HYPERLINK(""x"")"`, latitude, '-3'];
-    expect(run.stdout).toBe(`\uFEFFname${separator}latitude${separator}longitude\n${cells.join(separator)}\n`);
+    expect(run.stdout).toBe(
+      `\uFEFFname${separator}latitude${separator}longitude\n${cells.join(separator)}\n`,
+    );
   });
 
   test('goes with csv', async () => {
-    expect((await fleet(['bicycles', 'list', '--excel'])).stderr).toContain('--excel goes with csv');
+    expect((await fleet(['bicycles', 'list', '--excel'])).stderr).toContain(
+      '--excel goes with csv',
+    );
   });
 });
 
@@ -156,9 +200,22 @@ describe('a workbook that is handed in', () => {
       ['Ada 2', 42, null],
     ]);
     const organization = sandbox().organizations[0]?.uuid ?? '';
-    const run = await fleet(['bicycles', 'create', '--from', path, '--organization', organization, '--dry-run']);
+    const run = await fleet([
+      'bicycles',
+      'create',
+      '--from',
+      path,
+      '--organization',
+      organization,
+      '--dry-run',
+    ]);
     expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
-    for (const part of ['Ada \\"1\\"', '"serial_number":"S-1"', 'with, comma', '"serial_number":"42"'])
+    for (const part of [
+      'Ada \\"1\\"',
+      '"serial_number":"S-1"',
+      'with, comma',
+      '"serial_number":"42"',
+    ])
       expect(run.stdout).toContain(part);
   });
 
@@ -171,12 +228,19 @@ describe('a workbook that is handed in', () => {
     ]);
     const env = await environmentOf(sandbox());
     const act = (stdin: Buffer) =>
-      runFleet(['bicycles', 'act', '-', 'take_over', '--dry-run'], { env, stdin: Readable.from([stdin]) });
+      runFleet(['bicycles', 'act', '-', 'take_over', '--dry-run'], {
+        env,
+        stdin: Readable.from([stdin]),
+      });
     const run = await act(await readFile(path));
     expect(run.code).toBe(0);
-    for (const uuid of [one?.uuid, two?.uuid]) expect(run.stdout).toContain(`/bicycles/${uuid}/actions/`);
+    for (const uuid of [one?.uuid, two?.uuid])
+      expect(run.stdout).toContain(`/bicycles/${uuid}/actions/`);
     const bad = await act(Buffer.from('PK\u0003\u0004 and nothing more'));
-    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('stdin is no workbook that can be read')]);
+    expect([bad.code, bad.stderr]).toEqual([
+      2,
+      expect.stringContaining('stdin is no workbook that can be read'),
+    ]);
   });
 });
 
@@ -187,7 +251,10 @@ test('a workbook that would not fit into memory is refused before it is read', a
       stdin: Readable.from([stdin]),
     });
   const far = await act(zipOf('<c r="A1"/><c r="XFD1048576" s="1"/>'));
-  expect([far.code, far.stderr]).toEqual([2, expect.stringContaining('reach to row 1048576 and column 16384')]);
+  expect([far.code, far.stderr]).toEqual([
+    2,
+    expect.stringContaining('reach to row 1048576 and column 16384'),
+  ]);
   const bomb = await act(zipOf(' '.repeat(70 * 1024 * 1024)));
   expect([bomb.code, bomb.stderr]).toEqual([2, expect.stringContaining('more than 64 MB')]);
 });
@@ -203,7 +270,12 @@ function zipOf(sheet: string): Buffer {
   sizes.writeUInt32LE(sheet.length, 18);
   const head = Buffer.concat([sizes, Buffer.from([name.length, 0, 0, 0])]);
   const local = Buffer.concat([Buffer.from('PK\u0003\u0004'), head, name, packed]);
-  const entry = Buffer.concat([Buffer.from('PK\u0001\u0002\u0014\u0000'), head, Buffer.alloc(14), name]);
+  const entry = Buffer.concat([
+    Buffer.from('PK\u0001\u0002\u0014\u0000'),
+    head,
+    Buffer.alloc(14),
+    name,
+  ]);
   const end = Buffer.alloc(22);
   end.write('PK\u0005\u0006', 'latin1');
   end.writeUInt16LE(1, 8);
@@ -217,7 +289,9 @@ describe('rows that name their bicycles', () => {
   const usual = () =>
     sandbox()
       .bicycles()
-      .filter(({ name, serial_number, bleid }) => /^\w+ \d{4}$/.test(name) && serial_number && bleid);
+      .filter(
+        ({ name, serial_number, bleid }) => /^\w+ \d{4}$/.test(name) && serial_number && bleid,
+      );
   const act = async (stdin: string) => {
     const env = await environmentOf(sandbox());
     return runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run'], { env, stdin });
@@ -234,7 +308,8 @@ describe('rows that name their bicycles', () => {
     ] as const) {
       const run = await act(stdin);
       expect([run.code, run.stderr.includes('error')]).toEqual([0, false]);
-      for (const bicycle of wanted) expect(run.stdout).toContain(`/bicycles/${bicycle?.uuid}/actions/`);
+      for (const bicycle of wanted)
+        expect(run.stdout).toContain(`/bicycles/${bicycle?.uuid}/actions/`);
     }
     expect(requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
   });
@@ -248,7 +323,9 @@ describe('rows that name their bicycles', () => {
     expect(run.stderr).toContain(
       '2 of 3 rows without a UUID were not found or match several bicycles; none of them was sent',
     );
-    expect(run.stderr).toMatch(/line 3: "Twin" is [0-9a-f-]{36} and [0-9a-f-]{36}; line 4: "Nobody" is no bicycle/);
+    expect(run.stderr).toMatch(
+      /line 3: "Twin" is [0-9a-f-]{36} and [0-9a-f-]{36}; line 4: "Nobody" is no bicycle/,
+    );
   });
 
   test('what only looks like a name, or like a comment, means no other bicycle and is not left out', async () => {
@@ -256,7 +333,11 @@ describe('rows that name their bicycles', () => {
     sandbox().changeBicycle(one?.uuid ?? '', { serial_number: null, description: '' });
     for (const word of ['null', 'undefined']) {
       const run = await act(`serial_number\n${word}\n`);
-      expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringContaining(`"${word}" is no bicycle`)]);
+      expect([run.code, run.stdout, run.stderr]).toEqual([
+        2,
+        '',
+        expect.stringContaining(`"${word}" is no bicycle`),
+      ]);
     }
     sandbox().changeBicycle(two?.uuid ?? '', { name: '#7' });
     expect((await act('name\n#7\n')).stdout).toContain(`/bicycles/${two?.uuid}/actions/`);
@@ -276,18 +357,28 @@ describe('rows that name their bicycles', () => {
   test('every column that names a bicycle has to mean the same one', async () => {
     const [one, two] = usual();
     const header = 'serial_number,name\n';
-    const run = await act(`${header}${one?.serial_number},${two?.name}\n${two?.serial_number},${two?.name}\n`);
+    const run = await act(
+      `${header}${one?.serial_number},${two?.name}\n${two?.serial_number},${two?.name}\n`,
+    );
     expect([run.code, run.stdout]).toEqual([2, '']);
-    expect(run.stderr).toContain(`line 2: "${one?.serial_number}" is ${one?.uuid}, but "${two?.name}" is ${two?.uuid}`);
+    expect(run.stderr).toContain(
+      `line 2: "${one?.serial_number}" is ${one?.uuid}, but "${two?.name}" is ${two?.uuid}`,
+    );
     const stale = await act(`${header}${one?.serial_number},Nobody\n`);
-    expect([stale.code, stale.stderr]).toEqual([2, expect.stringContaining('but "Nobody" is no bicycle')]);
+    expect([stale.code, stale.stderr]).toEqual([
+      2,
+      expect.stringContaining('but "Nobody" is no bicycle'),
+    ]);
   });
 
   test('a name that several have is told apart by another column', async () => {
     const [one, two] = usual();
     for (const twin of [one, two]) sandbox().changeBicycle(twin?.uuid ?? '', { name: 'Twin' });
     const run = await act(`name,serial_number\nTwin,${two?.serial_number}\n`);
-    expect([run.code, run.stdout]).toEqual([0, expect.stringContaining(`/bicycles/${two?.uuid}/actions/`)]);
+    expect([run.code, run.stdout]).toEqual([
+      0,
+      expect.stringContaining(`/bicycles/${two?.uuid}/actions/`),
+    ]);
   });
 
   test('from a slow pipe: all names are looked up before anything is sent', async () => {
@@ -306,8 +397,14 @@ describe('rows that name their bicycles', () => {
         })(),
       );
       const before = sandbox().requests.length;
-      const run = await runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--yes'], { env, stdin });
-      expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('"Nobody" is no bicycle')]);
+      const run = await runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--yes'], {
+        env,
+        stdin,
+      });
+      expect([run.code, run.stderr]).toEqual([
+        2,
+        expect.stringContaining('"Nobody" is no bicycle'),
+      ]);
       const sent = sandbox().requests.slice(before);
       expect(sent.filter(({ method }) => method === 'POST')).toEqual([]);
     }
@@ -317,8 +414,12 @@ describe('rows that name their bicycles', () => {
     let pages = 0;
     const { env } = await openServer((response) => {
       pages += 1;
-      const uuid = (index: number) => `00000000-0000-4000-8000-${String(pages * 100 + index).padStart(12, '0')}`;
-      const results = Array.from({ length: 100 }, (_, index) => ({ uuid: uuid(index), name: `Ada ${pages}` }));
+      const uuid = (index: number) =>
+        `00000000-0000-4000-8000-${String(pages * 100 + index).padStart(12, '0')}`;
+      const results = Array.from({ length: 100 }, (_, index) => ({
+        uuid: uuid(index),
+        name: `Ada ${pages}`,
+      }));
       sendPage(response, results, { next: `http://x/bicycles/?page=${pages + 1}` });
     });
     const words = ['put_in_maintenance', '--yes'];

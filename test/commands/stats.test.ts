@@ -11,7 +11,10 @@ const sandbox = useSandbox({ bicycles: 300 });
 
 async function stats(line: string, options: RunOptions = {}) {
   const args = ['bicycles', 'stats', ...line.split(' ').filter((word) => word !== '')];
-  return runFleet(args, { ...options, env: { ...(await environmentOf(sandbox())), ...options.env } });
+  return runFleet(args, {
+    ...options,
+    env: { ...(await environmentOf(sandbox())), ...options.env },
+  });
 }
 
 async function rowsFor(line: string): Promise<StatsRow[]> {
@@ -27,7 +30,9 @@ function tally(values: readonly unknown[]): { [value: string]: number } {
 }
 
 function countsOf(rows: readonly StatsRow[]): { [value: string]: number } {
-  return Object.fromEntries(rows.filter(({ count }) => count > 0).map(({ value, count }) => [value, count]));
+  return Object.fromEntries(
+    rows.filter(({ count }) => count > 0).map(({ value, count }) => [value, count]),
+  );
 }
 
 test('states are those of the whole fleet, most first, and make 100 percent', async () => {
@@ -39,20 +44,32 @@ test('states are those of the whole fleet, most first, and make 100 percent', as
         .map(({ state }) => state),
     ),
   );
-  expect(rows.map(({ count }) => count)).toEqual(rows.map(({ count }) => count).sort((a, b) => b - a));
+  expect(rows.map(({ count }) => count)).toEqual(
+    rows.map(({ count }) => count).sort((a, b) => b - a),
+  );
   expect(rows.reduce((sum, { percent }) => sum + percent, 0)).toBeCloseTo(100, 0);
 });
 
 test('without --by: states, charge, silence, open alerts', async () => {
   const rows = await rowsFor('');
-  expect([...new Set(rows.map(({ group }) => group))]).toEqual(['state', 'charge', 'silence', 'open alerts by type']);
+  expect([...new Set(rows.map(({ group }) => group))]).toEqual([
+    'state',
+    'charge',
+    'silence',
+    'open alerts by type',
+  ]);
   for (const group of ['state', 'charge', 'silence']) {
-    const counted = rows.filter((row) => row.group === group).reduce((sum, { count }) => sum + count, 0);
+    const counted = rows
+      .filter((row) => row.group === group)
+      .reduce((sum, { count }) => sum + count, 0);
     expect([group, counted]).toEqual([group, sandbox().bicycles().length]);
   }
   // What this operator may see of them is the list's to say.
   const env = await environmentOf(sandbox());
-  const { stdout } = await runFleet(['alerts', 'list', '--all', '--state', 'new,escalated', '--json'], { env });
+  const { stdout } = await runFleet(
+    ['alerts', 'list', '--all', '--state', 'new,escalated', '--json'],
+    { env },
+  );
   const all = JSON.parse(stdout) as { alert_type: string; bicycle: string | null }[];
   // Those of zones are about no bicycle.
   const open = all.filter(({ bicycle }) => bicycle !== null);
@@ -82,7 +99,9 @@ test.each([
   ['null', '(none)'],
   ['"full"', '(none)'],
 ])('a charge of %s belongs to %s', async (charge, value) => {
-  const { env } = await openServer((response) => sendJson(response, 200, `[{"uuid":"u","state_of_charge":${charge}}]`));
+  const { env } = await openServer((response) =>
+    sendJson(response, 200, `[{"uuid":"u","state_of_charge":${charge}}]`),
+  );
   const { stdout } = await runFleet(['bicycles', 'stats', '--by', 'charge', '--json'], { env });
   expect(countsOf(JSON.parse(stdout) as StatsRow[])).toEqual({ [value]: 1 });
 });
@@ -92,13 +111,18 @@ test('files have group, value, count, percent', async () => {
   expect(stdout).toMatch(/^group,value,count,percent\nstate,available,\d+,[\d.]+\n/);
 });
 
-test.each([40, 60, 80, 140])('a terminal of %i columns gets bars where they fit', async (columns) => {
-  const { stdout, stderr } = await stats('', { terminal: { columns }, env: { NO_COLOR: '1' } });
-  expect(stdout).toMatch(/^GROUP +VALUE +COUNT +PERCENT.*\nstate +available/);
-  expect(stderr).toContain('300 bicycles\n');
-  expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(columns);
-  expect(stdout.includes('█')).toBe(columns > 40);
-});
+test.each([40, 60, 80, 140])(
+  'a terminal of %i columns gets bars where they fit',
+  async (columns) => {
+    const { stdout, stderr } = await stats('', { terminal: { columns }, env: { NO_COLOR: '1' } });
+    expect(stdout).toMatch(/^GROUP +VALUE +COUNT +PERCENT.*\nstate +available/);
+    expect(stderr).toContain('300 bicycles\n');
+    expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(
+      columns,
+    );
+    expect(stdout.includes('█')).toBe(columns > 40);
+  },
+);
 
 test('a list that stays short is counted and ends with 9', async () => {
   const { env } = await openServer((response, { path }) =>
@@ -108,7 +132,9 @@ test('a list that stays short is counted and ends with 9', async () => {
       results: [{ uuid: 'u', state: 'lost' }],
     }),
   );
-  const { code, stdout, stderr } = await runFleet(['bicycles', 'stats', '--by', 'state', '-q'], { env });
+  const { code, stdout, stderr } = await runFleet(['bicycles', 'stats', '--by', 'state', '-q'], {
+    env,
+  });
   expect([code, stdout]).toEqual([9, expect.stringContaining('lost')]);
   expect(stderr).toContain('2 ');
 });
@@ -117,9 +143,16 @@ test.each(['__proto__', 'constructor', 'toString'])(
   'a field that is called %s is a field like another',
   async (field) => {
     expect((await stats(`--by ${field}`)).code).toBe(2);
-    const { env } = await openServer((response) => sendJson(response, 200, `[{"uuid":"u","${field}":"x"}]`));
-    const { code, stdout } = await runFleet(['bicycles', 'stats', '--by', field, '--json'], { env });
-    expect([code, JSON.parse(stdout)]).toEqual([0, [{ group: field, value: 'x', count: 1, percent: 100 }]]);
+    const { env } = await openServer((response) =>
+      sendJson(response, 200, `[{"uuid":"u","${field}":"x"}]`),
+    );
+    const { code, stdout } = await runFleet(['bicycles', 'stats', '--by', field, '--json'], {
+      env,
+    });
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      [{ group: field, value: 'x', count: 1, percent: 100 }],
+    ]);
   },
 );
 

@@ -23,7 +23,11 @@ async function failingCommand(name: string): Promise<string> {
   return file;
 }
 
-async function run(args: readonly string[], env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<RunResult> {
+async function run(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  options: RunOptions = {},
+): Promise<RunResult> {
   const { FLEET_TOKEN: _none, ...others } = await environmentOf(sandbox());
   return runFleet(args, { ...options, env: { ...others, ...env } });
 }
@@ -32,11 +36,31 @@ const organization = () => sandbox().organizations[0]?.uuid ?? '';
 const bicycle = () => sandbox().bicycles(organization())[0]?.name ?? '';
 
 test.concurrent.each<[string, () => string[], string]>([
-  ['watch', () => ['watch', organization(), '--max-events', '1'], 'not connected: the token command'],
-  ['watch without an organization', () => ['watch', '--max-events', '1'], 'not connected: the token command'],
-  ['a bicycle by name', () => ['watch', organization(), '--bicycle', bicycle(), '--for', '5s'], 'not connected'],
-  ['alerts watch', () => ['alerts', 'watch', '--for', '5s', '--every', '1s'], 'could not be read: the token command'],
-  ['alerts of a name', () => ['alerts', 'watch', '--organization', 'Nordlicht Bikes', '--for', '5s'], 'not connected'],
+  [
+    'watch',
+    () => ['watch', organization(), '--max-events', '1'],
+    'not connected: the token command',
+  ],
+  [
+    'watch without an organization',
+    () => ['watch', '--max-events', '1'],
+    'not connected: the token command',
+  ],
+  [
+    'a bicycle by name',
+    () => ['watch', organization(), '--bicycle', bicycle(), '--for', '5s'],
+    'not connected',
+  ],
+  [
+    'alerts watch',
+    () => ['alerts', 'watch', '--for', '5s', '--every', '1s'],
+    'could not be read: the token command',
+  ],
+  [
+    'alerts of a name',
+    () => ['alerts', 'watch', '--organization', 'Nordlicht Bikes', '--for', '5s'],
+    'not connected',
+  ],
 ])(
   '%s: a token command that fails at the start is run again',
   async (name, args, said) => {
@@ -52,7 +76,11 @@ test.concurrent.each<[string, () => string[], string]>([
 );
 
 test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
-  ['mirror run', () => ['mirror', 'run', '--to', `sqlite:${join(folder, 'mirror.db')}`], / watching /],
+  [
+    'mirror run',
+    () => ['mirror', 'run', '--to', `sqlite:${join(folder, 'mirror.db')}`],
+    / watching /,
+  ],
   ['map --serve', () => ['map', '--serve', '0'], / watching /],
 ])(
   '%s: a token command that fails at the start is run again',
@@ -71,7 +99,10 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
         },
       },
     );
-    expect([got.code, got.stderr]).toEqual([130, expect.stringContaining('not connected: the token command')]);
+    expect([got.code, got.stderr]).toEqual([
+      130,
+      expect.stringContaining('not connected: the token command'),
+    ]);
   },
   30_000,
 );
@@ -82,7 +113,9 @@ test('a token that is refused while its command fails is asked for again, as at 
   const fails = `echo x >> "${tries}"; case $(wc -l < "${tries}") in *1) echo over-and-done ;; *[23]) exit 1 ;; *) echo`;
   await writeFile(script, `#!/bin/sh\n${fails} ${await sandbox().token()} ;; esac\n`);
   await chmod(script, 0o700);
-  const { code, stderr } = await run(['watch', organization(), '--max-events', '1'], { FLEET_TOKEN_COMMAND: script });
+  const { code, stderr } = await run(['watch', organization(), '--max-events', '1'], {
+    FLEET_TOKEN_COMMAND: script,
+  });
   expect([code, stderr]).toEqual([0, expect.stringContaining('not connected: the token command')]);
 }, 30_000);
 
@@ -113,10 +146,13 @@ test.concurrent.each([
   ['after an hour, without --for', 7_200, [], false],
   ['before --for', 7_200, ['--for', '3h'], true],
   ['after --for', 1_800, ['--for', '10m'], false],
-] as const)('a token that ends %s is said at the start: %j', async (_name, expiresInSeconds, more, isSaid) => {
-  const env = { FLEET_TOKEN: await sandbox().token({ expiresInSeconds }) };
-  const { stderr } = await run(['watch', organization(), '--max-events', '1', ...more], env);
-  expect(stderr.match(/the token \(FLEET_TOKEN\) ends in .*, at 20.*Z, and nothing renews it/g) ?? []).toHaveLength(
-    isSaid ? 1 : 0,
-  );
-});
+] as const)(
+  'a token that ends %s is said at the start: %j',
+  async (_name, expiresInSeconds, more, isSaid) => {
+    const env = { FLEET_TOKEN: await sandbox().token({ expiresInSeconds }) };
+    const { stderr } = await run(['watch', organization(), '--max-events', '1', ...more], env);
+    expect(
+      stderr.match(/the token \(FLEET_TOKEN\) ends in .*, at 20.*Z, and nothing renews it/g) ?? [],
+    ).toHaveLength(isSaid ? 1 : 0);
+  },
+);

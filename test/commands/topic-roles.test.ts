@@ -24,7 +24,10 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
 });
 
 test('the role of a topic that was typed comes first where the token names it, and other topics stay as they are', () => {
-  expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([as('mechanic'), TOPIC]);
+  expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([
+    as('mechanic'),
+    TOPIC,
+  ]);
   expect(topicsByRole(`/${ORGANIZATION}/*/admin/bicycles/*`, ['mechanic'], 'mechanic')).toEqual([
     `/${ORGANIZATION}/*/admin/bicycles/*`,
   ]);
@@ -32,17 +35,23 @@ test('the role of a topic that was typed comes first where the token names it, a
 
 async function operatorOf(affiliations: readonly string[]) {
   const organization = sandbox().organizations[0]?.uuid ?? '';
-  const env = { ...(await environmentOf(sandbox())), FLEET_TOKEN: await sandbox().token({ affiliations }) };
+  const env = {
+    ...(await environmentOf(sandbox())),
+    FLEET_TOKEN: await sandbox().token({ affiliations }),
+  };
   return { organization, env, uuid: sandbox().bicycles(organization)[0]?.uuid ?? '' };
 }
 
 test('an operator who is no admin follows the organization, one bicycle, and a topic that names admin', async () => {
   const { organization, env, uuid } = await operatorOf(['fleet_operator']);
-  const follow = (...args: string[]) => runFleet(['watch', ...args, '--max-events', '1', '--json', '-v'], { env });
+  const follow = (...args: string[]) =>
+    runFleet(['watch', ...args, '--max-events', '1', '--json', '-v'], { env });
   const all = await follow(organization);
   expect(all.code).toBe(0);
   expect(JSON.parse(all.stdout).topic).toContain('/fleet_operator/bicycles/');
-  expect(all.stderr).toContain(`subscribed as fleet_operator: /${organization}/fleet_operator/bicycles/*`);
+  expect(all.stderr).toContain(
+    `subscribed as fleet_operator: /${organization}/fleet_operator/bicycles/*`,
+  );
   setTimeout(() => sandbox().changeBicycle(uuid, { description: 'seen' }), 1_000);
   expect((await follow(organization, '--bicycle', uuid, '--resync-pages', '0')).code).toBe(0);
   expect((await follow('--topic', `/${organization}/admin/bicycles/*`)).code).toBe(0);
@@ -63,7 +72,9 @@ test('after a 403 the other roles of the token are tried; --role tries no other'
     else sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');
   });
   const claims = { affs: { [ORGANIZATION]: ['mechanic', 'admin'] } };
-  const token = ['{"alg":"none"}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url'));
+  const token = ['{"alg":"none"}', JSON.stringify(claims), 'x'].map((part) =>
+    Buffer.from(part).toString('base64url'),
+  );
   const env = { FLEET_BASE_URL: push.url, FLEET_SSE_URL: push.url, FLEET_TOKEN: token.join('.') };
   const watch = (...args: string[]) =>
     runFleet(['watch', ORGANIZATION, '--max-events', '1', '--resync-pages', '0', ...args], { env });
@@ -75,5 +86,8 @@ test('after a 403 the other roles of the token are tried; --role tries no other'
     `/subscribe/${as('mechanic')}/`,
   ]);
   const refused = await watch('--role', 'admin');
-  expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining(`the subscription to ${TOPIC}`)]);
+  expect([refused.code, refused.stderr]).toEqual([
+    4,
+    expect.stringContaining(`the subscription to ${TOPIC}`),
+  ]);
 });

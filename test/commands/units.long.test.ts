@@ -41,7 +41,11 @@ function startUnit(guide: string, env: NodeJS.ProcessEnv, more: string): Unit {
   const codes: (number | null)[] = [];
   let isStopping = false;
   const start = (): ChildProcess => {
-    const child = spawn(`exec ${command} ${more}`, { shell: true, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(`exec ${command} ${more}`, {
+      shell: true,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     child.on('exit', (code) => {
       codes.push(code);
       const isPrevented = get('RestartPreventExitStatus').split(' ').includes(String(code));
@@ -81,7 +85,9 @@ function startUnit(guide: string, env: NodeJS.ProcessEnv, more: string): Unit {
 }
 
 /** A home whose settings have a login by password, and a service whose tokens live for 25 seconds. */
-async function withLogin(use: (sandbox: Sandbox, env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
+async function withLogin(
+  use: (sandbox: Sandbox, env: NodeJS.ProcessEnv) => Promise<void>,
+): Promise<void> {
   const home = newFolder();
   mkdirSync(join(home, 'bin'));
   writeFileSync(
@@ -89,7 +95,11 @@ async function withLogin(use: (sandbox: Sandbox, env: NodeJS.ProcessEnv) => Prom
     '#!/bin/sh\nsed "s/.*\\"uuid\\":\\"\\([^\\"]*\\).*/\\1/" >> $HOME/handled\n',
   );
   chmodSync(join(home, 'bin', 'on-alert'), 0o755);
-  const env: NodeJS.ProcessEnv = { PATH: process.env['PATH'], HOME: home, FLEET_CONFIG_DIR: join(home, 'settings') };
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env['PATH'],
+    HOME: home,
+    FLEET_CONFIG_DIR: join(home, 'settings'),
+  };
   await withSandbox({ bicycles: 5, faults: LIFE }, async (sandbox) => {
     env['FLEET_ORGANIZATION'] = sandbox.organizations[0]?.uuid;
     await login(sandbox, env);
@@ -103,7 +113,14 @@ const LIFE_MS = 25_000;
 
 async function login({ baseUrl, sseUrl }: Sandbox, env: NodeJS.ProcessEnv): Promise<void> {
   const addresses = ['--base-url', baseUrl, '--sse-url', sseUrl];
-  const args = ['auth', 'login', ...addresses, '--email', 'operator@example.org', '--password-stdin'];
+  const args = [
+    'auth',
+    'login',
+    ...addresses,
+    '--email',
+    'operator@example.org',
+    '--password-stdin',
+  ];
   expect(await runFleet(args, { env, stdin: `${PASSWORD}\n` })).toMatchObject({ code: 0 });
 }
 
@@ -113,7 +130,11 @@ test('alerts: each is handled once, over kill -9, an outage and the end of a tok
   withLogin(async (sandbox, env) => {
     const raised: string[] = [];
     const raise = () => {
-      const { uuid } = sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'bicycle.bike_stolen', {});
+      const { uuid } = sandbox.raiseAlert(
+        sandbox.bicycles()[0]?.uuid ?? '',
+        'bicycle.bike_stolen',
+        {},
+      );
       raised.push(String(uuid));
     };
     const path = join(env['HOME'] ?? '', 'handled');
@@ -159,7 +180,8 @@ test('off for longer than the token lives: alerts go on after a login', () =>
     await eventually(() => unit.codes.length > 1);
     expect(unit.codes.slice(0, 2)).toEqual([4, 4]);
     await login(sandbox, env);
-    const answered = () => sandbox.requests.filter(({ url, status }) => url.includes('/alerts/') && status === 200);
+    const answered = () =>
+      sandbox.requests.filter(({ url, status }) => url.includes('/alerts/') && status === 200);
     await eventually(() => answered().length > 2);
     expect(await unit.stop()).toBe(0);
   }));

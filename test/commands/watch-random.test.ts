@@ -13,7 +13,10 @@ describe('every change is shown once, or its end state after a reported gap, or 
     const wrong: string[] = [];
     const sums = { changes: 0, gaps: 0, caughtUp: 0, removed: 0 };
     for (let seed = 1; seed <= SEEDS; seed++) {
-      const { faults, changes, gaps, caughtUp, removed } = runScenario({ seed, durationMs: QUARTER_OF_AN_HOUR_MS });
+      const { faults, changes, gaps, caughtUp, removed } = runScenario({
+        seed,
+        durationMs: QUARTER_OF_AN_HOUR_MS,
+      });
       wrong.push(...faults.slice(0, 3).map((fault) => `seed ${seed}: ${fault}`));
       sums.changes += changes;
       sums.gaps += gaps;

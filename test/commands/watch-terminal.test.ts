@@ -51,7 +51,8 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
   }
 
   const pressing = (keys: string) => (terminal: Terminal) => terminal.press(keys);
-  const sending = (signal: NodeJS.Signals) => (_: Terminal, pid: number) => process.kill(pid, signal);
+  const sending = (signal: NodeJS.Signals) => (_: Terminal, pid: number) =>
+    process.kill(pid, signal);
   test.each([
     ['q', 0, pressing('q')],
     ['Ctrl-C', 130, pressing(CTRL_C)],

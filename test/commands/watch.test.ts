@@ -14,7 +14,9 @@ const sandbox = useSandbox({ bicycles: 60 });
 /** The main organization and one of its bicycles in that state. */
 function find(state = 'available', from: Sandbox = sandbox()) {
   const organization = from.organizations[0]?.uuid ?? '';
-  const bicycle = from.bicycles(organization).find((one) => one.state === state && one.latitude !== null);
+  const bicycle = from
+    .bicycles(organization)
+    .find((one) => one.state === state && one.latitude !== null);
   if (bicycle === undefined) throw new Error(`the sandbox has no bicycle that is ${state}`);
   return { organization, bicycle, uuid: bicycle.uuid };
 }
@@ -40,7 +42,8 @@ async function watch(
   { from = sandbox(), onOpen, onRead, ...options }: WatchRun = {},
 ): Promise<RunResult> {
   let isOpen = false;
-  const count = (of: string) => from.requests.filter(({ server, status }) => server === of && status === 200).length;
+  const count = (of: string) =>
+    from.requests.filter(({ server, status }) => server === of && status === 200).length;
   const answered = () => count('api');
   const subscribed = () => count('push');
   const before = subscribed();
@@ -85,25 +88,35 @@ describe('what cannot be done is refused before anything is sent', () => {
   ])('%j: %s', async (args, message) => {
     const { requests } = sandbox();
     const before = requests.length;
-    const got = await watch(args.map((argument) => (argument === 'ORG' ? find().organization : argument)));
+    const got = await watch(
+      args.map((argument) => (argument === 'ORG' ? find().organization : argument)),
+    );
     expect(got).toMatchObject({ code: 2, stdout: '' });
     expect(got.stderr).toContain(message);
     // To name the organizations it asks for them.
-    expect(requests.slice(before).filter(({ url }) => !url.includes('/organizations/'))).toEqual([]);
+    expect(requests.slice(before).filter(({ url }) => !url.includes('/organizations/'))).toEqual(
+      [],
+    );
   });
 });
 
 test('lines for a pipe: the whole line, and what is said on stderr', async () => {
   const { organization, bicycle, uuid } = find();
-  const got = await watch([organization, '--max-events', '2', '--sender', 'bicycle', '--resync-pages', '9'], {
-    onRead: {
-      pages: pagesOf(sandbox()),
-      action() {
-        sandbox().act(uuid, 'rent');
-        sandbox().changeBicycle(uuid, { latitude: Number(bicycle.latitude) + 0.001, state_of_charge: 12.5 });
+  const got = await watch(
+    [organization, '--max-events', '2', '--sender', 'bicycle', '--resync-pages', '9'],
+    {
+      onRead: {
+        pages: pagesOf(sandbox()),
+        action() {
+          sandbox().act(uuid, 'rent');
+          sandbox().changeBicycle(uuid, {
+            latitude: Number(bicycle.latitude) + 0.001,
+            state_of_charge: 12.5,
+          });
+        },
       },
     },
-  });
+  );
   expect(got.code).toBe(0);
   const [first, second] = got.stdout.split('\n');
   expect(first).toMatch(/^\d{4}-\d\d-\d\dT\S+Z {2}\S.* {2}available -> rented {2}/);
@@ -131,14 +144,25 @@ describe('--json', () => {
         `event: odd\ndata: ${data[0]}\ndata: ${data[1]}\n\ndata: ${data[2]}\n\n:\n\nid: 1\n\ndata:\n\ndata: oops\n\ndata: ${data[3]}\n\n`,
       ),
     );
-    const got = await watch([find().organization, '--json', '--max-events', '3'], { env: { FLEET_SSE_URL: push.url } });
+    const got = await watch([find().organization, '--json', '--max-events', '3'], {
+      env: { FLEET_SSE_URL: push.url },
+    });
     expect(got.code).toBe(0);
-    expect(got.stdout).toBe(`${data[0]} ${data[1]?.replace('\u202e', '\\u202e')}\n[1, 2]\n"ping"\n`);
+    expect(got.stdout).toBe(
+      `${data[0]} ${data[1]?.replace('\u202e', '\\u202e')}\n[1, 2]\n"ping"\n`,
+    );
     const said = jsonLines(got.stderr).filter(({ event }) => event !== 'resync');
     expect(said).toMatchObject([
       { event: 'open', topic: `/${find().organization}/admin/bicycles/*`, again: false },
       { event: 'gap', cause: 'broken', dropped_events: 1, text: 'oops' },
-      { event: 'closed', reason: 'max-events', messages: 3, reconnects: 0, gap_count: 1, blind_seconds: 0 },
+      {
+        event: 'closed',
+        reason: 'max-events',
+        messages: 3,
+        reconnects: 0,
+        gap_count: 1,
+        blind_seconds: 0,
+      },
     ]);
   });
 
@@ -157,8 +181,19 @@ describe('ends', () => {
   test('--until that is true already: at once, and that bicycle is printed', async () => {
     const { organization, uuid } = find('rented');
     const before = sandbox().requests.length;
-    const got = await watch([organization, '--bicycle', uuid, '--until', 'state=rented', '--for', '20s']);
-    expect([got.code, got.stdout]).toEqual([0, expect.stringMatching(/^\S+ {2}.* {2}rented {2}.*\n$/)]);
+    const got = await watch([
+      organization,
+      '--bicycle',
+      uuid,
+      '--until',
+      'state=rented',
+      '--for',
+      '20s',
+    ]);
+    expect([got.code, got.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^\S+ {2}.* {2}rented {2}.*\n$/),
+    ]);
     // It subscribes before it looks, so that nothing falls between the two.
     const { requests } = sandbox();
     const looked = requests.findIndex(({ url }) => url === `/bicycles/${uuid}/`);
@@ -167,16 +202,29 @@ describe('ends', () => {
 
   test('--until that becomes true: the message is shown, the code is 0', async () => {
     const { organization, uuid } = find('rented');
-    const got = await watch([organization, '--bicycle', uuid, '--until', 'state=available', '--for', '20s'], {
-      onOpen: () => sandbox().act(uuid, 'return'),
-    });
+    const got = await watch(
+      [organization, '--bicycle', uuid, '--until', 'state=available', '--for', '20s'],
+      {
+        onOpen: () => sandbox().act(uuid, 'return'),
+      },
+    );
     expect([got.code, got.stdout]).toEqual([0, expect.stringContaining('available')]);
   });
 
   test('the state that a bicycle leaves does not count for --until', async () => {
     const { organization, uuid } = find('available');
     const got = await watch(
-      [organization, '--bicycle', uuid, '--until', 'state=available', '--for', '2s', '--resync-pages', '0'],
+      [
+        organization,
+        '--bicycle',
+        uuid,
+        '--until',
+        'state=available',
+        '--for',
+        '2s',
+        '--resync-pages',
+        '0',
+      ],
       { onOpen: () => sandbox().act(uuid, 'rent') },
     );
     // What it leaves and what it comes to is one line.
@@ -186,7 +234,10 @@ describe('ends', () => {
   });
 
   test('--for alone is no failure', async () => {
-    expect(await watch([find().organization, '--for', '10s'])).toMatchObject({ code: 0, stdout: '' });
+    expect(await watch([find().organization, '--for', '10s'])).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
   });
 
   test.each([
@@ -198,33 +249,45 @@ describe('ends', () => {
   ])('%s for good', async (_name, args, status, code) => {
     const push = await openMisbehaving((socket) => sendStatus(socket, status));
     const got = await watch([find().organization, ...args], { env: { FLEET_SSE_URL: push.url } });
-    expect([got.code, got.stderr]).toEqual([code, expect.stringMatching(/error: the (?:service |subscription to )/)]);
+    expect([got.code, got.stderr]).toEqual([
+      code,
+      expect.stringMatching(/error: the (?:service |subscription to )/),
+    ]);
     if (code === 5)
       expect(got.stderr).toContain(
         'hint: check the topic (its bicycle or organization may be gone), and that sse_url has the right prefix',
       );
   });
 
-  test.each(['SIGINT', 'SIGTERM'])('%s during a pause ends at once, with the summary', async (signal) => {
-    const signals = new EventEmitter();
-    const push = await openMisbehaving((socket) => sendStatus(socket, 503, { 'Retry-After': '600' }));
-    const got = await watch([find().organization], {
-      signals,
-      env: { FLEET_SSE_URL: push.url },
-      onStderr: (text) => text.includes('not connected') && setTimeout(() => signals.emit(signal), 10),
-    });
-    expect(got.code).toBe(signal === 'SIGINT' ? 130 : 143);
-    expect(got.stderr).toMatch(
-      /trying again in [45] min.*, not in 10 min as the service asked\n[\s\S]*watched for .*: never connected/,
-    );
-  });
+  test.each(['SIGINT', 'SIGTERM'])(
+    '%s during a pause ends at once, with the summary',
+    async (signal) => {
+      const signals = new EventEmitter();
+      const push = await openMisbehaving((socket) =>
+        sendStatus(socket, 503, { 'Retry-After': '600' }),
+      );
+      const got = await watch([find().organization], {
+        signals,
+        env: { FLEET_SSE_URL: push.url },
+        onStderr: (text) =>
+          text.includes('not connected') && setTimeout(() => signals.emit(signal), 10),
+      });
+      expect(got.code).toBe(signal === 'SIGINT' ? 130 : 143);
+      expect(got.stderr).toMatch(
+        /trying again in [45] min.*, not in 10 min as the service asked\n[\s\S]*watched for .*: never connected/,
+      );
+    },
+  );
 });
 
 test('--trace: a line for the subscription too, in whole milliseconds', async () => {
   const { organization } = find();
-  const { stderr } = await watch([organization, '--trace', '--max-events', '1', '--resync-pages', '0'], {
-    onOpen: () => sandbox().publish(`/${organization}/admin/bicycles/*`, 'task', { n: 1 }),
-  });
+  const { stderr } = await watch(
+    [organization, '--trace', '--max-events', '1', '--resync-pages', '0'],
+    {
+      onOpen: () => sandbox().publish(`/${organization}/admin/bicycles/*`, 'task', { n: 1 }),
+    },
+  );
   expect(stderr).toMatch(/^trace: GET \/subscribe\/\S+ 200 in \d+ ms, from /m);
 });
 
@@ -234,7 +297,10 @@ describe('words', () => {
     const known = await watch([organization, '--until', 'state=reserved', '--for', '1s']);
     expect(known.code).toBe(124);
     const slip = await watch([organization, '--where', 'state=availble', '--for', '2s']);
-    expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('did you mean "available"?')]);
+    expect([slip.code, slip.stderr]).toEqual([
+      2,
+      expect.stringContaining('did you mean "available"?'),
+    ]);
   });
 });
 
@@ -246,7 +312,16 @@ describe('filters', () => {
       .bicycles(organization)
       .find((one) => one.uuid !== uuid)?.uuid;
     const got = await watch(
-      [organization, '--json', '--where', `name=${bicycle.name}`, '--max-events', '1', '--resync-pages', '9'],
+      [
+        organization,
+        '--json',
+        '--where',
+        `name=${bicycle.name}`,
+        '--max-events',
+        '1',
+        '--resync-pages',
+        '9',
+      ],
       {
         onRead: {
           pages: pagesOf(sandbox()),
@@ -264,13 +339,20 @@ describe('filters', () => {
   test('--sender and an unknown one', async () => {
     const { organization } = find();
     const topic = `/${organization}/admin/bicycles/*`;
-    const got = await watch([organization, '--sender', 'weather', '--sender', 'alert', '--max-events', '2'], {
-      onOpen: () => {
-        sandbox().publish(topic, 'task', { n: 1 });
-        sandbox().publish(topic, 'weather', { text: 'rain \u001b[2J' });
-        sandbox().publish(topic, 'alert', { alert_type: 'lock.bat.low', state: 'new', extra: { bicycle_name: 'Ada' } });
+    const got = await watch(
+      [organization, '--sender', 'weather', '--sender', 'alert', '--max-events', '2'],
+      {
+        onOpen: () => {
+          sandbox().publish(topic, 'task', { n: 1 });
+          sandbox().publish(topic, 'weather', { text: 'rain \u001b[2J' });
+          sandbox().publish(topic, 'alert', {
+            alert_type: 'lock.bat.low',
+            state: 'new',
+            extra: { bicycle_name: 'Ada' },
+          });
+        },
       },
-    });
+    );
     expect(got.stdout).toMatch(
       /weather {11}\{"text":"rain \\u001b\[2J"\}\n.* {2}Ada {13} {2}alert new lock\.bat\.low\n$/,
     );
@@ -298,7 +380,8 @@ describe('after a gap', () => {
           for (const other of others) from.changeBicycle(other, { state_of_charge: 1.25 });
         },
       },
-      onStderr: (text) => text.includes('caught up') && from.changeBicycle(uuid, { state_of_charge: 33 }),
+      onStderr: (text) =>
+        text.includes('caught up') && from.changeBicycle(uuid, { state_of_charge: 33 }),
     });
     expect(got.code).toBe(0);
     const caughtUp = got.stdout.split('\n').filter((line) => line.includes('caught up: '));
@@ -325,24 +408,37 @@ describe('after a gap', () => {
     });
     expect(got.stderr).toContain('1 reconnect');
     const changes = got.stdout.split('\n').filter(Boolean);
-    expect(changes.map((line) => /\w+ -> \w+|leaves \w+/.exec(line)?.[0])).toEqual(['available -> rented']);
+    expect(changes.map((line) => /\w+ -> \w+|leaves \w+/.exec(line)?.[0])).toEqual([
+      'available -> rented',
+    ]);
   });
 
   test('--until that a caught-up change meets prints that bicycle, with --json as an envelope on stdout', async () => {
     const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
     let subscriptions = 0;
     const service = await openMisbehaving((socket, { path }) => {
-      const bicycle = { uuid, modified: '2026-11-21T12:00:00Z', state: subscriptions > 1 ? 'available' : 'rented' };
-      if (!path.startsWith('/subscribe/')) return sendStatus(socket, 200, {}, JSON.stringify(bicycle));
+      const bicycle = {
+        uuid,
+        modified: '2026-11-21T12:00:00Z',
+        state: subscriptions > 1 ? 'available' : 'rented',
+      };
+      if (!path.startsWith('/subscribe/'))
+        return sendStatus(socket, 200, {}, JSON.stringify(bicycle));
       subscriptions++;
       sendStream(socket, ':\n\n');
       if (subscriptions === 1) setTimeout(() => socket.destroy(), 200);
     });
     const env = { FLEET_BASE_URL: service.url, FLEET_SSE_URL: service.url };
     const { organization } = find();
-    const got = await watch([organization, '--bicycle', uuid, '--until', 'state=available', '--json'], { env });
+    const got = await watch(
+      [organization, '--bicycle', uuid, '--until', 'state=available', '--json'],
+      { env },
+    );
     expect(got.code).toBe(0);
-    expect(JSON.parse(got.stdout)).toMatchObject({ sender: 'bicycle', message: { uuid, state: 'available' } });
+    expect(JSON.parse(got.stdout)).toMatchObject({
+      sender: 'bicycle',
+      message: { uuid, state: 'available' },
+    });
   });
 
   test('on a terminal what is reported breaks between words', async () => {
@@ -354,7 +450,8 @@ describe('after a gap', () => {
       signals,
       terminal: { columns: 60, rows: 24 },
       onOpen: () => from.dropStreams(),
-      onStderr: (text) => text.replace(/\s+/g, ' ').includes('checked the list') && signals.emit('SIGINT'),
+      onStderr: (text) =>
+        text.replace(/\s+/g, ' ').includes('checked the list') && signals.emit('SIGINT'),
     });
     const report = got.stderr.slice(0, got.stderr.indexOf('watched for'));
     expect(report).toMatch(/^[\d:]{8} back after .*\n {9}\S.*/m);
@@ -368,7 +465,8 @@ describe('after a gap', () => {
     const lists = () => from.requests.filter(({ server }) => server === 'api').length;
     const blink = () => {
       from.dropStreams();
-      for (const { uuid } of from.bicycles(organization)) from.changeBicycle(uuid, { state_of_charge: 2.5 });
+      for (const { uuid } of from.bicycles(organization))
+        from.changeBicycle(uuid, { state_of_charge: 2.5 });
     };
     const got = await watch([organization, '--resync-pages', '2', '--quiet'], {
       from,
@@ -387,11 +485,17 @@ describe('after a gap', () => {
 
 test('--timeout says that --for ends a watch, where nothing does', async () => {
   const { organization } = find();
-  const said = async (...args: string[]) => (await watch([organization, '--timeout', '5', ...args])).stderr;
+  const said = async (...args: string[]) =>
+    (await watch([organization, '--timeout', '5', ...args])).stderr;
   expect(await said('--for', '0.1s')).not.toContain('--timeout');
   const stop = { signals: new EventEmitter() };
-  const got = watch([organization, '--timeout', '5'], { ...stop, onOpen: () => stop.signals.emit('SIGINT') });
-  expect((await got).stderr).toContain('--timeout is for each request; to end the watch after 5 s: --for 5s\n');
+  const got = watch([organization, '--timeout', '5'], {
+    ...stop,
+    onOpen: () => stop.signals.emit('SIGINT'),
+  });
+  expect((await got).stderr).toContain(
+    '--timeout is for each request; to end the watch after 5 s: --for 5s\n',
+  );
 });
 
 describe('--live', () => {
@@ -400,7 +504,11 @@ describe('--live', () => {
     const terminal = { columns: 80, rows: 24 };
     const [name] = sandbox().organizations.map((one) => one.name);
     /** Watches until it has said that, then Ctrl-C. */
-    const says = async (text: string, args: readonly string[], options: Partial<Parameters<typeof watch>[1]> = {}) => {
+    const says = async (
+      text: string,
+      args: readonly string[],
+      options: Partial<Parameters<typeof watch>[1]> = {},
+    ) => {
       const signals = new EventEmitter();
       let said = '';
       const onText = (piece: string) => {
@@ -413,10 +521,15 @@ describe('--live', () => {
       expect(said).toContain(text);
     };
     await says(`watching ${name}\n`, [], { terminal });
-    await says(`watching bicycle ${uuid.slice(0, 8)} of ${name}\n`, ['--bicycle', uuid], { terminal });
+    await says(`watching bicycle ${uuid.slice(0, 8)} of ${name}\n`, ['--bicycle', uuid], {
+      terminal,
+    });
     await says(`fleet watch ${name} `, ['--live'], { terminal });
     const plain = await openSandbox({ bicycles: 5, service: 'interface' });
-    await says(`watching organization ${organization.slice(0, 8)}\n`, [], { terminal, from: plain });
+    await says(`watching organization ${organization.slice(0, 8)}\n`, [], {
+      terminal,
+      from: plain,
+    });
     await says(`watching /${organization}/admin/bicycles/*\n`, []);
   });
 
@@ -434,7 +547,8 @@ describe('--live', () => {
           sandbox().changeBicycle(uuid, { latitude: Number(latitude) + 0.01 });
         }
         // The rate counts the message of the change that is shown.
-        if (frames.includes('moved 1') && /(?:[1-9]|0\.[1-9])\/s/.test(frames)) signals.emit('SIGINT');
+        if (frames.includes('moved 1') && /(?:[1-9]|0\.[1-9])\/s/.test(frames))
+          signals.emit('SIGINT');
       },
     });
     expect(got.code).toBe(130);
@@ -458,13 +572,19 @@ describe('--jq', () => {
   test('filters message by message; strings come out raw', async () => {
     const { organization, bicycle, uuid } = find('available');
     const filters = ['--sender', 'bicycle', '--where', `uuid=${uuid}`, '--max-events', '2'];
-    const { code, stdout } = await watch([organization, '--jq', '.message | .name, .state', ...filters], {
-      onOpen() {
-        sandbox().act(uuid, 'rent');
-        sandbox().act(uuid, 'return');
+    const { code, stdout } = await watch(
+      [organization, '--jq', '.message | .name, .state', ...filters],
+      {
+        onOpen() {
+          sandbox().act(uuid, 'rent');
+          sandbox().act(uuid, 'return');
+        },
       },
+    );
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `${bicycle.name}\nrented\n${bicycle.name}\navailable\n`,
     });
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `${bicycle.name}\nrented\n${bicycle.name}\navailable\n` });
   });
 
   test.each([
@@ -480,11 +600,14 @@ describe('--jq', () => {
   test('a message that the program cannot take costs itself alone', async () => {
     const { organization } = find();
     const topic = `/${organization}/admin/bicycles/*`;
-    const got = await watch([organization, '--jq', '.message.n | test("a")', '--max-events', '3', '--json'], {
-      onOpen: () => {
-        for (const n of ['a', 7, 'b']) sandbox().publish(topic, 'task', { n });
+    const got = await watch(
+      [organization, '--jq', '.message.n | test("a")', '--max-events', '3', '--json'],
+      {
+        onOpen: () => {
+          for (const n of ['a', 7, 'b']) sandbox().publish(topic, 'task', { n });
+        },
       },
-    });
+    );
     expect(got).toMatchObject({ code: 0, stdout: 'true\nfalse\n' });
     expect(jsonLines(got.stderr).filter(({ event }) => event === 'unshown')).toMatchObject([
       { kind: 'usage', text: expect.stringContaining('"n":7') },
@@ -501,7 +624,9 @@ test('a watch that never connected fails, and says why; with --until it says tha
   expect(stderr).toMatch(/error: never connected: cannot reach the push channel/);
   const until = await watch([organization, '--for', '1s', '--until', 'state=lost'], { env });
   expect(until.code).toBe(124);
-  expect(until.stderr).toMatch(/state=lost was not met within 1 s; never connected: cannot reach the push channel/);
+  expect(until.stderr).toMatch(
+    /state=lost was not met within 1 s; never connected: cannot reach the push channel/,
+  );
 });
 
 test('a watch whose first token never comes was never connected', async () => {
@@ -520,28 +645,39 @@ test('a message of a hundred thousand fields, and one nested too deep, cost them
   const { organization, uuid } = find();
   const fields = (value: number) =>
     Array.from({ length: 100_000 }, (_, index) => `"${index.toString(36)}":${value}`).join(',');
-  const event = (value: number) => `data: {"sender":"bicycle","message":{"uuid":"${uuid}",${fields(value)}}}\n\n`;
+  const event = (value: number) =>
+    `data: {"sender":"bicycle","message":{"uuid":"${uuid}",${fields(value)}}}\n\n`;
   const deep = `data: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n\n`;
   const push = await openMisbehaving((socket) => sendStream(socket, event(1) + deep + event(2)));
   const got = await watch([organization, '--max-events', '2', '--resync-pages', '0'], {
     env: { FLEET_SSE_URL: push.url },
   });
-  expect([got.code, got.stdout]).toEqual([0, expect.stringMatching(/ 0, 1, 2, .* and 99988 more /)]);
+  expect([got.code, got.stdout]).toEqual([
+    0,
+    expect.stringMatching(/ 0, 1, 2, .* and 99988 more /),
+  ]);
   expect(got.stderr).toContain('cannot be read: JSON nested deeper than 500 levels');
   expect(got.stdout.length + got.stderr.length).toBeLessThan(5_000);
 });
 
 describe('the organization', () => {
-  const [one, two] = ['6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10'];
+  const [one, two] = [
+    '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+    '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10',
+  ];
   const tokenOf = (...organizations: string[]) => {
-    const affs = Object.fromEntries(organizations.map((organization) => [organization, ['fleet_operator']]));
+    const affs = Object.fromEntries(
+      organizations.map((organization) => [organization, ['fleet_operator']]),
+    );
     return ['{"alg":"none"}', JSON.stringify({ affs }), 'x']
       .map((part) => Buffer.from(part).toString('base64url'))
       .join('.');
   };
 
   test('is the only one that the token names, which is reported', async () => {
-    const push = await openMisbehaving((socket) => sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'));
+    const push = await openMisbehaving((socket) =>
+      sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'),
+    );
     const env = { FLEET_SSE_URL: push.url, FLEET_TOKEN: tokenOf(one) };
     const got = await watch(['--max-events', '1', '--resync-pages', '0'], { env });
     expect(got.code).toBe(0);

@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ALERT } from '../../src/api/alert.js';
 import { BICYCLE } from '../../src/api/bicycle.js';
-import { checkCondition, matches, OPERATORS, parseCondition } from '../../src/commands/shared/list/where.js';
+import {
+  checkCondition,
+  matches,
+  OPERATORS,
+  parseCondition,
+} from '../../src/commands/shared/list/where.js';
 import { FleetError } from '../../src/errors.js';
 import { readExact } from '../../src/json/exact.js';
 import { anyText, NAUGHTY } from '../support/naughty.js';
@@ -53,23 +58,31 @@ describe('reading', () => {
     fc.assert(
       fc.property(field, fc.constantFrom(...OPERATORS), value, (name, operator, right) => {
         fc.pre(right !== '');
-        expect(parseCondition(`${name} ${operator} ${right}`)).toMatchObject({ field: name, operator, value: right });
+        expect(parseCondition(`${name} ${operator} ${right}`)).toMatchObject({
+          field: name,
+          operator,
+          value: right,
+        });
       }),
     );
   });
 
   test('any text is a condition or a usage error, and any condition holds or does not', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string(), anyText(), fc.constantFrom(...NAUGHTY)), fc.json(), (text, json) => {
-        try {
-          const condition = parseCondition(text);
-          checkCondition(condition, BICYCLE);
-          expect(typeof matches(condition, JSON.parse(json), NOW)).toBe('boolean');
-        } catch (error) {
-          expect(error).toBeInstanceOf(FleetError);
-          expect((error as FleetError).kind).toBe('usage');
-        }
-      }),
+      fc.property(
+        fc.oneof(fc.string(), anyText(), fc.constantFrom(...NAUGHTY)),
+        fc.json(),
+        (text, json) => {
+          try {
+            const condition = parseCondition(text);
+            checkCondition(condition, BICYCLE);
+            expect(typeof matches(condition, JSON.parse(json), NOW)).toBe('boolean');
+          } catch (error) {
+            expect(error).toBeInstanceOf(FleetError);
+            expect((error as FleetError).kind).toBe('usage');
+          }
+        },
+      ),
     );
   });
 });
@@ -173,15 +186,19 @@ describe('slips that the document shows', () => {
     }
   });
 
-  test.each([['state=reserved'], ['firmware.version=2'], ['state_of_charge=unknown'], ['created~2024-01']])(
-    '%s is none',
-    (text) => {
-      checkCondition(parseCondition(text), BICYCLE);
-    },
-  );
+  test.each([
+    ['state=reserved'],
+    ['firmware.version=2'],
+    ['state_of_charge=unknown'],
+    ['created~2024-01'],
+  ])('%s is none', (text) => {
+    checkCondition(parseCondition(text), BICYCLE);
+  });
 
   test('alerts have words of their own', () => {
-    expect(() => checkCondition(parseCondition('alert_type=lock.bat.lwo'), ALERT)).toThrow('alert_type');
+    expect(() => checkCondition(parseCondition('alert_type=lock.bat.lwo'), ALERT)).toThrow(
+      'alert_type',
+    );
     checkCondition(parseCondition('extra.state_of_charge<10'), ALERT);
   });
 });
@@ -197,7 +214,9 @@ describe('bicycles list --where', () => {
     { uuid: 'f', state: 'lost', state_of_charge: 99 },
   ];
   const fleet = async (items: readonly object[], ...args: string[]) => {
-    const { env, asked } = await openServer((response, request) => sendPart(response, request, items, 2));
+    const { env, asked } = await openServer((response, request) =>
+      sendPart(response, request, items, 2),
+    );
     const run = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env });
     return { ...run, asked: asked.length };
   };
@@ -212,7 +231,14 @@ describe('bicycles list --where', () => {
   });
 
   test('all conditions must hold', async () => {
-    const { stdout, stderr } = await fleet(ITEMS, '--all', '--where', 'state=lost', '--where', 'state_of_charge<20');
+    const { stdout, stderr } = await fleet(
+      ITEMS,
+      '--all',
+      '--where',
+      'state=lost',
+      '--where',
+      'state_of_charge<20',
+    );
     expect({ stdout, stderr }).toEqual({ stdout: 'a\nd\n', stderr: '' });
   });
 
@@ -229,7 +255,8 @@ describe('bicycles list --where', () => {
     expect(await fleet(ITEMS, '--all', '--where', 'state=unrecoverable')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'No bicycles match: none of the 6 checked. Try fewer filters, or another --organization\n',
+      stderr:
+        'No bicycles match: none of the 6 checked. Try fewer filters, or another --organization\n',
     });
   });
 
@@ -245,21 +272,28 @@ describe('bicycles list --where', () => {
   });
 
   test('a field that only the service knows', async () => {
-    expect((await fleet(ITEMS.slice(2), '--all', '--where', 'firmware.version=2.1')).stdout).toBe('d\n');
+    expect((await fleet(ITEMS.slice(2), '--all', '--where', 'firmware.version=2.1')).stdout).toBe(
+      'd\n',
+    );
   });
 
-  test.each(NAUGHTY.map((name) => [name]))('a bicycle named %j is found by its name', async (name) => {
-    const items = [
-      { uuid: 'a', name: 'Berlin 0001 ' },
-      { uuid: 'b', name },
-    ];
-    // Without quotes it is a value that is missing.
-    const typed = name.trim() === 'null' ? '"null"' : name;
-    const found = (await fleet(items, '--where', `name= ${typed}`)).stdout;
-    // Half a surrogate pair cannot be sent; JSON.stringify escapes it, a command line cannot.
-    expect(found).toBe(name.trim() === 'Berlin 0001' ? 'a\nb\n' : 'b\n');
-    expect((await fleet(items, '--where', `name != ${typed}`)).stdout).toBe(found === 'b\n' ? 'a\n' : '');
-  });
+  test.each(NAUGHTY.map((name) => [name]))(
+    'a bicycle named %j is found by its name',
+    async (name) => {
+      const items = [
+        { uuid: 'a', name: 'Berlin 0001 ' },
+        { uuid: 'b', name },
+      ];
+      // Without quotes it is a value that is missing.
+      const typed = name.trim() === 'null' ? '"null"' : name;
+      const found = (await fleet(items, '--where', `name= ${typed}`)).stdout;
+      // Half a surrogate pair cannot be sent; JSON.stringify escapes it, a command line cannot.
+      expect(found).toBe(name.trim() === 'Berlin 0001' ? 'a\nb\n' : 'b\n');
+      expect((await fleet(items, '--where', `name != ${typed}`)).stdout).toBe(
+        found === 'b\n' ? 'a\n' : '',
+      );
+    },
+  );
 });
 
 test('a text is found at the end of a long one, accents in either spelling', () => {

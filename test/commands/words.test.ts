@@ -7,7 +7,9 @@ import { useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 80 });
 const fleet = async (...args: string[]) =>
-  runFleet(args, { env: { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() } });
+  runFleet(args, {
+    env: { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() },
+  });
 const list = (...args: string[]) => fleet('bicycles', 'list', '--all', '-o', 'uuid', ...args);
 
 describe('charge, seen and id', () => {
@@ -24,7 +26,8 @@ describe('charge, seen and id', () => {
   });
 
   test('stats --by seen counts the times, --by charge the tens', async () => {
-    const by = async (group: string) => (await fleet('bicycles', 'stats', '--by', group, '-o', 'csv')).stdout;
+    const by = async (group: string) =>
+      (await fleet('bicycles', 'stats', '--by', group, '-o', 'csv')).stdout;
     expect((await by('seen')).split('\n').length).toBeGreaterThan(10);
     expect(await by('seen')).toContain('latest_gps_timestamp,');
     expect(await by('charge')).toContain('charge,');
@@ -32,7 +35,13 @@ describe('charge, seen and id', () => {
 
   test('of alerts', async () => {
     const alerts = (type: string, ordering: string) =>
-      fleet(...'alerts list --all -o uuid'.split(' '), '--where', `${type}=lock.bat.low`, '--ordering', ordering);
+      fleet(
+        ...'alerts list --all -o uuid'.split(' '),
+        '--where',
+        `${type}=lock.bat.low`,
+        '--ordering',
+        ordering,
+      );
     const said = await alerts('type', '-age');
     const meant = await alerts('alert_type', '-created');
     expect(said).toEqual(meant);
@@ -51,7 +60,9 @@ describe('an ordering', () => {
   ])('%s is answered with those that work', async (field, code) => {
     const run = await fleet('bicycles', 'list', '--ordering', field, '--retries', '0');
     expect(run.code).toBe(code);
-    expect(run.stderr).toContain('hint: orderings that usually work: created, modified, name, state, ');
+    expect(run.stderr).toContain(
+      'hint: orderings that usually work: created, modified, name, state, ',
+    );
   });
 });
 

@@ -19,7 +19,11 @@ function at(seconds: number): Moment {
 
 function item(uuid: string, seconds: number | undefined, state = 'available'): Bicycle {
   if (seconds === undefined) return { uuid, state };
-  return { uuid, state, modified: `${new Date(START_MS + seconds * 1000).toISOString().slice(0, 19)}Z` };
+  return {
+    uuid,
+    state,
+    modified: `${new Date(START_MS + seconds * 1000).toISOString().slice(0, 19)}Z`,
+  };
 }
 
 /** A page as the service answers it, with another one behind it unless it is the last. */
@@ -38,12 +42,20 @@ type Input =
   | { type: 'wanted'; sinceWallMs: number | undefined }
   | { type: 'tick' };
 /** Drives the machine with a list that a test may change, one page after the other. */
-function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mostPages?: number } = {}, pageSize = 2) {
+function open(
+  { bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mostPages?: number } = {},
+  pageSize = 2,
+) {
   const knowledge = new KnownFleet(new MemoryStore(), new ServiceTime(at(0)));
   const log: Output[] = [];
   const emit = (output: Output) => void log.push(output);
   const options = { topics: new Map(), organizations: ['o'], bicycles, mostPages, isWhole: false };
-  const machine = new CatchUp(knowledge, options, emit, ({ report }) => report && emit({ type: 'read', report }));
+  const machine = new CatchUp(
+    knowledge,
+    options,
+    emit,
+    ({ report }) => report && emit({ type: 'read', report }),
+  );
   const step = (input: Input, seconds: number): Output[] => {
     const before = log.length;
     if (input.type === 'blind') machine.missFrom(input.fromMs);
@@ -54,7 +66,12 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
     return log.slice(before);
   };
   /** Answers what is asked for until nothing is, also what is asked again after a pause. */
-  const answer = (effects: readonly Output[], list: readonly Bicycle[], seconds: number, first = 0): void => {
+  const answer = (
+    effects: readonly Output[],
+    list: readonly Bicycle[],
+    seconds: number,
+    first = 0,
+  ): void => {
     let left = effects;
     let now = seconds;
     for (let page = first; ; page++) {
@@ -66,7 +83,10 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
       } else if (asked?.type === 'read-page') {
         if (asked.next === undefined) page = 0;
         const items = list.slice(page * pageSize, (page + 1) * pageSize);
-        left = step({ type: 'page', id: asked.id, page: pageOf(items, (page + 1) * pageSize >= list.length) }, now);
+        left = step(
+          { type: 'page', id: asked.id, page: pageOf(items, (page + 1) * pageSize >= list.length) },
+          now,
+        );
       } else if (machine.isReading) {
         now += 10;
         left = step({ type: 'tick' }, now);
@@ -77,14 +97,26 @@ function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mos
     answer(step({ type: 'wanted', sinceWallMs: undefined }, seconds), list, seconds);
   const gap = (fromSeconds: number, list: readonly Bicycle[], seconds: number) => {
     step({ type: 'blind', fromMs: fromSeconds * 1000 }, seconds);
-    answer(step({ type: 'wanted', sinceWallMs: START_MS + fromSeconds * 1000 }, seconds), list, seconds);
+    answer(
+      step({ type: 'wanted', sinceWallMs: START_MS + fromSeconds * 1000 }, seconds),
+      list,
+      seconds,
+    );
   };
-  const reports = (): Report[] => log.flatMap((effect) => (effect.type === 'read' ? [effect.report] : []));
+  const reports = (): Report[] =>
+    log.flatMap((effect) => (effect.type === 'read' ? [effect.report] : []));
   return { knowledge, step, answer, read, gap, reports, log };
 }
 
 const ORDER = expect.stringContaining('order of "modified"');
-const FLEET = [item('a', -10), item('b', -20), item('c', -30), item('d', -40), item('e', -50), item('f', -60)];
+const FLEET = [
+  item('a', -10),
+  item('b', -20),
+  item('c', -30),
+  item('d', -40),
+  item('e', -50),
+  item('f', -60),
+];
 
 describe('after a gap', () => {
   test.each([7, null, {}, true, ['x']])('a bicycle whose uuid is %j ends nothing', (uuid) => {
@@ -131,7 +163,9 @@ test.each([
   ] as const) {
     const [request] = asked;
     if (request?.type !== 'read-page') throw new Error('a page is asked for');
-    expect(step({ ...failed, id: request.id }, seconds)).toMatchObject([{ type: 'unread', retryInMs: pause * 1000 }]);
+    expect(step({ ...failed, id: request.id }, seconds)).toMatchObject([
+      { type: 'unread', retryInMs: pause * 1000 },
+    ]);
     expect(step({ type: 'tick' }, seconds + pause - 1)).toEqual([]);
     asked = step({ type: 'tick' }, seconds + pause);
   }
@@ -148,7 +182,9 @@ describe('bicycles that are followed by name', () => {
     const [asked] = effects;
     if (asked?.type !== 'read-bicycle') throw new Error('a bicycle is asked for');
     answer(step({ type: 'bicycle', id: asked.id, bicycle: undefined }, 1), FLEET, 1);
-    const learned = log.flatMap((effect) => (effect.type === 'learned' ? [effect.bicycle.uuid] : []));
+    const learned = log.flatMap((effect) =>
+      effect.type === 'learned' ? [effect.bicycle.uuid] : [],
+    );
     expect(learned).toEqual(['c', 'e']);
     expect(reports()).toMatchObject([{ missing: [], isComplete: true, pages: 3 }]);
   });
@@ -166,9 +202,15 @@ test('a list that is older than what was pushed is read again, twice at most, an
   knowledge.merge('a', item('a', 5, 'lost'), at(5));
   const before = log.length;
   gap(6, FLEET, 20);
-  const readings = log.slice(before).filter((output) => output.type === 'read-page' && output.next === undefined);
+  const readings = log
+    .slice(before)
+    .filter((output) => output.type === 'read-page' && output.next === undefined);
   expect(readings).toHaveLength(3);
-  expect(reports()[1]).toMatchObject({ isComplete: false, changes: 0, reason: expect.stringMatching(/older than/) });
+  expect(reports()[1]).toMatchObject({
+    isComplete: false,
+    changes: 0,
+    reason: expect.stringMatching(/older than/),
+  });
   gap(50, [item('a', 5, 'lost'), ...FLEET.slice(1)], 60);
   expect(reports()[2]).toMatchObject({ isComplete: true });
 });
@@ -177,7 +219,9 @@ test('by a date that is ahead nothing shows that what a first reading, which fai
   const { step, answer, reports } = open();
   const list = [item('a', -3_594, 'rented'), item('b', -3_620)];
   step({ type: 'blind', fromMs: 5_000 }, 5);
-  const [{ id = 0 } = {}] = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 20) as { id?: number }[];
+  const [{ id = 0 } = {}] = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 20) as {
+    id?: number;
+  }[];
   step({ type: 'page', id, page: pageOf(list, false) }, 20);
   step({ type: 'failed', id, error: new FleetError('network', 'cut') }, 21);
   answer(step({ type: 'tick' }, 60), list, 60);

@@ -11,7 +11,10 @@ import type { Moment } from '../../src/system/clock.js';
 const START_MS = Date.UTC(2026, 10, 21, 12);
 const CUT = new FleetError('network', 'cut');
 
-const at = (seconds: number): Moment => ({ monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 });
+const at = (seconds: number): Moment => ({
+  monotonicMs: seconds * 1000,
+  wallMs: START_MS + seconds * 1000,
+});
 const bicycle = (state: string, seconds: number): Bicycle => ({
   uuid: 'a',
   state,
@@ -22,16 +25,26 @@ const named = (uuid: string): Bicycle => ({ ...bicycle('available', -60), uuid }
 /** A follower of these topics that the test steers, and what it puts out. */
 function openFollower(topics: readonly string[], organizations: readonly string[] = ['o']) {
   const log: FollowerOutput[] = [];
-  const followed = { topics: new Map(topics.map((topic) => [topic, 'o'])), organizations, bicycles: undefined };
+  const followed = {
+    topics: new Map(topics.map((topic) => [topic, 'o'])),
+    organizations,
+    bicycles: undefined,
+  };
   const onOutput = (output: FollowerOutput) => void log.push(output);
-  const follower = new Follower({ ...followed, mostPages: 5, isWhole: true }, new MemoryStore(), at(0), onOutput);
+  const follower = new Follower(
+    { ...followed, mostPages: 5, isWhole: true },
+    new MemoryStore(),
+    at(0),
+    onOutput,
+  );
   const take = (event: FollowerEvent, seconds: number) => follower.take(event, at(seconds));
   const happened = (topic: string, seconds: number) => ({
     topic,
     atMs: at(seconds).wallMs,
     monotonicMs: seconds * 1000,
   });
-  const requests = () => log.filter((output) => output.type === 'read-page' || output.type === 'read-whole');
+  const requests = () =>
+    log.filter((output) => output.type === 'read-page' || output.type === 'read-whole');
   /** Answers the last request of a kind. */
   const answer = (type: 'read-page' | 'read-whole', values: readonly Bicycle[]) => ({
     id: requests().findLast((request) => request.type === type)?.id ?? 0,
@@ -43,7 +56,13 @@ function openFollower(topics: readonly string[], organizations: readonly string[
     /** `downMs`: how long it had been silent; undefined where it never stood. */
     lose(topic: string, seconds: number, downMs?: number) {
       const lastLifeWallMs = downMs === undefined ? undefined : at(seconds).wallMs - downMs;
-      const lost = { cause: 'network', lastLifeWallMs, downMs: downMs ?? 0, attempt: 1, retryInMs: 1000 } as const;
+      const lost = {
+        cause: 'network',
+        lastLifeWallMs,
+        downMs: downMs ?? 0,
+        attempt: 1,
+        retryInMs: 1000,
+      } as const;
       take({ type: 'lost', ...happened(topic, seconds), ...lost, error: CUT }, seconds);
     },
     lastId: () => requests().at(-1)?.id ?? 0,
@@ -56,7 +75,10 @@ function openFollower(topics: readonly string[], organizations: readonly string[
       take({ type: 'page', id, page: { ...page, next: undefined, trace: {} } }, seconds);
     },
     wholePage: (seconds: number, ...values: readonly Bicycle[]) =>
-      take({ type: 'whole-page', ...answer('read-whole', values), isLast: true, askedAt: 0 }, seconds),
+      take(
+        { type: 'whole-page', ...answer('read-whole', values), isLast: true, askedAt: 0 },
+        seconds,
+      ),
     state: () => follower.known.get('a')?.state,
     reports: () => log.flatMap((output) => (output.type === 'read' ? [output.report] : [])),
     gone: () => log.flatMap((output) => (output.type === 'gone' ? [output.uuid] : [])),
@@ -66,19 +88,25 @@ function openFollower(topics: readonly string[], organizations: readonly string[
 test.each([
   ['a topic that is refused at first', ['t']],
   ['the second of two topics, which is slow', ['u', 't']],
-])('what changed between the first reading and the connection of %s is looked up', (_what, topics) => {
-  const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
-  if (topics.length > 1) connect('u', 0);
-  else lose('t', 1);
-  expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
-  wholePage(2, bicycle('available', -60));
-  expect(state()).toBe('available');
-  // Rented at 5, while the topic is not connected.
-  connect('t', 9);
-  expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
-  page(11, bicycle('rented', 5));
-  expect([state(), reports()]).toEqual(['rented', [expect.objectContaining({ changes: 1, isComplete: true })]]);
-});
+])(
+  'what changed between the first reading and the connection of %s is looked up',
+  (_what, topics) => {
+    const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
+    if (topics.length > 1) connect('u', 0);
+    else lose('t', 1);
+    expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
+    wholePage(2, bicycle('available', -60));
+    expect(state()).toBe('available');
+    // Rented at 5, while the topic is not connected.
+    connect('t', 9);
+    expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
+    page(11, bicycle('rented', 5));
+    expect([state(), reports()]).toEqual([
+      'rented',
+      [expect.objectContaining({ changes: 1, isComplete: true })],
+    ]);
+  },
+);
 
 test('what the first list did not show yet, and nobody pushed since, is found by the next comparison', () => {
   const { log, happened, take, page, wholePage, state } = openFollower(['t']);
@@ -102,16 +130,36 @@ const pageBefore = (count: number, ...values: readonly Bicycle[]) => {
 
 test('on a machine whose date is an hour ahead what was missed is looked for to the end of the list', () => {
   const { log, happened, lose, take, wholePage, lastId, state } = openFollower(['t']);
-  const changed = (uuid: string, to: string, seconds: number) => ({ ...bicycle(to, seconds - 3_600), uuid });
+  const changed = (uuid: string, to: string, seconds: number) => ({
+    ...bicycle(to, seconds - 3_600),
+    uuid,
+  });
   lose('t', 1);
   wholePage(2, ...[...'abc'].map((uuid) => changed(uuid, 'available', -60)));
   // All are rented before the topic is connected, an hour ago by the machine's date.
   take({ type: 'open', ...happened('t', 9), isReturn: false, trace: {} }, 9);
   take({ type: 'resync', ...happened('t', 9), sinceWallMs: undefined }, 9);
-  take({ type: 'page', id: lastId(), page: pageBefore(3, changed('c', 'rented', 5), changed('b', 'rented', 4)) }, 10);
+  take(
+    {
+      type: 'page',
+      id: lastId(),
+      page: pageBefore(3, changed('c', 'rented', 5), changed('b', 'rented', 4)),
+    },
+    10,
+  );
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
-  take({ type: 'page', id: lastId(), page: { ...pageBefore(3, changed('a', 'rented', 3)), next: undefined } }, 11);
-  expect([state(), log.at(-1)]).toMatchObject(['rented', { type: 'read', report: { changes: 3, isComplete: true } }]);
+  take(
+    {
+      type: 'page',
+      id: lastId(),
+      page: { ...pageBefore(3, changed('a', 'rented', 3)), next: undefined },
+    },
+    11,
+  );
+  expect([state(), log.at(-1)]).toMatchObject([
+    'rented',
+    { type: 'read', report: { changes: 3, isComplete: true } },
+  ]);
 });
 
 test.each([
@@ -120,7 +168,10 @@ test.each([
 ])('on that machine the first comparison reads the list %s', (_how, serviceMs, last) => {
   const { log, happened, take, wholePage, lastId } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
-  const known = [...'abc'].map((uuid, index) => ({ ...bicycle('available', -3_609 - 9 * index), uuid }));
+  const known = [...'abc'].map((uuid, index) => ({
+    ...bicycle('available', -3_609 - 9 * index),
+    uuid,
+  }));
   wholePage(1, ...known);
   take({ type: 'tick' }, 300);
   take({ type: 'page', id: lastId(), page: pageBefore(3, ...known) }, 301);
@@ -162,8 +213,10 @@ function openAfterGap(uuids: readonly string[]) {
   opened.connect('t', 1, at(0).wallMs);
   return {
     ...opened,
-    page: (seconds: number, ...items: readonly string[]) => opened.page(seconds, ...items.map(named)),
-    wholePage: (seconds: number, ...items: readonly string[]) => opened.wholePage(seconds, ...items.map(named)),
+    page: (seconds: number, ...items: readonly string[]) =>
+      opened.page(seconds, ...items.map(named)),
+    wholePage: (seconds: number, ...items: readonly string[]) =>
+      opened.wholePage(seconds, ...items.map(named)),
   };
 }
 
@@ -186,7 +239,10 @@ test('a bicycle that two organizations list, since it moved between them meanwhi
     wholePage(seconds);
     wholePage(seconds + 1, 'a');
   }
-  expect([gone(), reports()]).toEqual([['b'], [expect.objectContaining({ gone: 1, isComplete: true })]]);
+  expect([gone(), reports()]).toEqual([
+    ['b'],
+    [expect.objectContaining({ gone: 1, isComplete: true })],
+  ]);
 });
 
 test('a bicycle that leaves between the two readings of the whole list keeps it from being complete', () => {
@@ -206,7 +262,10 @@ test('a bicycle that leaves between the two readings of the whole list keeps it 
     wholePage(seconds, 'a');
     wholePage(seconds + 1);
   }
-  expect([gone(), reports()]).toEqual([['c', 'b'], [expect.objectContaining({ gone: 2, isComplete: true })]]);
+  expect([gone(), reports()]).toEqual([
+    ['c', 'b'],
+    [expect.objectContaining({ gone: 2, isComplete: true })],
+  ]);
 });
 
 test('a list that lags is not believed: five seconds are between the two readings that make a bicycle gone', () => {
@@ -227,7 +286,9 @@ test('a list that lags is not believed: five seconds are between the two reading
 });
 
 test('without a count nothing tells who left: the whole list is read before a gap is complete', () => {
-  const { follower, log, happened, take, connect, lose, page, lastId, reports } = openFollower(['t']);
+  const { follower, log, happened, take, connect, lose, page, lastId, reports } = openFollower([
+    't',
+  ]);
   follower.remember([named('a'), named('b')], 0, at(0));
   connect('t', 1);
   page(3, named('a'), named('b'));
@@ -235,7 +296,14 @@ test('without a count nothing tells who left: the whole list is read before a ga
   lose('t', 60, 5_000);
   connect('t', 62, at(55).wallMs);
   const items = [bicycle('available', 50), named('b')].map((value) => ({ json: '', value }));
-  take({ type: 'page', id: lastId(), page: { items, count: undefined, next: [['page', '2']], trace: {} } }, 64);
+  take(
+    {
+      type: 'page',
+      id: lastId(),
+      page: { items, count: undefined, next: [['page', '2']], trace: {} },
+    },
+    64,
+  );
   expect([log.at(-1), reports().slice(1)]).toMatchObject([{ type: 'read-whole' }, []]);
 });
 
@@ -252,7 +320,10 @@ test('of two topics the one that went silent first says how far back is read, th
   connect('u', 72, at(10).wallMs);
   take({ type: 'tick' }, 100);
   const items = [{ json: '', value: bicycle('available', 30) }];
-  take({ type: 'page', id: lastId(), page: { items, count: 2, next: [['page', '2']], trace: {} } }, 101);
+  take(
+    { type: 'page', id: lastId(), page: { items, count: 2, next: [['page', '2']], trace: {} } },
+    101,
+  );
   // What happened at 20 on the topic that was silent from 10 on stands further down.
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
@@ -263,7 +334,10 @@ test('a mirror whose machine was set back while it was down looks for what was m
   const heardMs = at(3_600).wallMs;
   const before = { heardMs, checkedMs: heardMs, gap: undefined, isWhole: true, proven: undefined };
   follower.resume({ ...before, modifiedMs: heardMs }, at(0));
-  take({ type: 'open', ...happened('t', 1), isReturn: false, trace: {}, serviceMs: at(7_200).wallMs }, 1);
+  take(
+    { type: 'open', ...happened('t', 1), isReturn: false, trace: {}, serviceMs: at(7_200).wallMs },
+    1,
+  );
   take({ type: 'resync', ...happened('t', 1), sinceWallMs: at(0).wallMs }, 1);
   take({ type: 'failed', id: lastId(), error: CUT }, 2);
   take({ type: 'tick' }, 40);

@@ -13,7 +13,8 @@ const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
 const START_MS = Date.UTC(2026, 10, 21, 12);
 
 /** A fleet in memory. */
-const openKnowledge = (startedAt: Moment) => new KnownFleet(new MemoryStore(), new ServiceTime(startedAt));
+const openKnowledge = (startedAt: Moment) =>
+  new KnownFleet(new MemoryStore(), new ServiceTime(startedAt));
 
 /** A moment, so many seconds after twelve, on both clocks. */
 function at(seconds: number): Moment {
@@ -23,11 +24,19 @@ function at(seconds: number): Moment {
 /** The same as the service writes it: whole seconds, or to the microsecond. */
 function moment(seconds: number, microseconds?: number): string {
   const whole = new Date(START_MS + seconds * 1000).toISOString().slice(0, 19);
-  return microseconds === undefined ? `${whole}Z` : `${whole}.${String(microseconds).padStart(6, '0')}Z`;
+  return microseconds === undefined
+    ? `${whole}Z`
+    : `${whole}.${String(microseconds).padStart(6, '0')}Z`;
 }
 
 function bicycle(seconds: number, fields: object = {}, uuid = UUID) {
-  return { uuid, modified: moment(seconds), state: 'available', lock: 'https://x/locks/1/', ...fields };
+  return {
+    uuid,
+    modified: moment(seconds),
+    state: 'available',
+    lock: 'https://x/locks/1/',
+    ...fields,
+  };
 }
 
 test.each([
@@ -54,11 +63,14 @@ describe('messages', () => {
   test('a microsecond apart are told apart, and a version apart in the same second', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
-    expect(knowledge.merge(UUID, bicycle(5, { modified: moment(5, 1), state: 'lost' }), at(5)).kind).toBe('late');
+    expect(
+      knowledge.merge(UUID, bicycle(5, { modified: moment(5, 1), state: 'lost' }), at(5)).kind,
+    ).toBe('late');
     knowledge.merge(OTHER, bicycle(5, { concurrency_version: 8 }, OTHER), at(5));
-    expect(knowledge.merge(OTHER, bicycle(5, { concurrency_version: 7, state: 'lost' }, OTHER), at(5)).kind).toBe(
-      'late',
-    );
+    expect(
+      knowledge.merge(OTHER, bicycle(5, { concurrency_version: 7, state: 'lost' }, OTHER), at(5))
+        .kind,
+    ).toBe('late');
   });
 
   test("a machine whose date is an hour behind takes the time from the service's answers", () => {
@@ -84,7 +96,8 @@ describe('the list after a gap', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, known, at(5));
     const mark = knowledge.mark(6_000);
-    const compare = (item: Bicycle, askedAt = knowledge.merged) => knowledge.compare(item, mark, askedAt, at(20));
+    const compare = (item: Bicycle, askedAt = knowledge.merged) =>
+      knowledge.compare(item, mark, askedAt, at(20));
     return { knowledge, mark, compare };
   }
   const NOTHING = { change: undefined, isUnknown: false, isUncertain: false, isStale: false };
@@ -94,7 +107,9 @@ describe('the list after a gap', () => {
     ['by its version', { concurrency_version: 3 }, { concurrency_version: 4 }],
   ])('a change in the same second is news %s', (_how, before, after) => {
     const { compare } = afterGap(bicycle(5, before));
-    expect(compare(bicycle(5, { ...after, state: 'lost' })).change).toMatchObject({ fields: ['state'] });
+    expect(compare(bicycle(5, { ...after, state: 'lost' })).change).toMatchObject({
+      fields: ['state'],
+    });
   });
 
   test('the same version is no news, whatever its content', () => {
@@ -121,13 +136,17 @@ describe('the list after a gap', () => {
   test('where the whole fleet was known, a stranger is a new bicycle', () => {
     const { knowledge, compare } = afterGap();
     knowledge.setWhole();
-    expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({ change: { kind: 'caught-up' }, isUnknown: false });
+    expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({
+      change: { kind: 'caught-up' },
+      isUnknown: false,
+    });
   });
 });
 
 test('memory is bounded: the longest untouched bicycle is forgotten', () => {
   const knowledge = openKnowledge(at(0));
-  for (let number = 0; number < KNOWN_LIMIT + 10; number++) knowledge.merge(`${number}`, { state: 'available' }, at(1));
+  for (let number = 0; number < KNOWN_LIMIT + 10; number++)
+    knowledge.merge(`${number}`, { state: 'available' }, at(1));
   expect(knowledge.store.size()).toBe(KNOWN_LIMIT);
   expect(knowledge.get('9')).toBeUndefined();
   expect(knowledge.get('10')).toBeDefined();
@@ -139,8 +158,12 @@ test('a time without a fraction stands for its whole second', () => {
   const mark = knowledge.mark(6_000);
   // Changed in the same second, after the push: the list says only the second.
   const item = bicycle(5, { state: 'lost' });
-  expect(knowledge.compare(item, mark, knowledge.merged, at(20)).change).toMatchObject({ fields: ['state'] });
-  expect(knowledge.compare(bicycle(5, {}, OTHER), mark, knowledge.merged, at(20)).change).toBeDefined();
+  expect(knowledge.compare(item, mark, knowledge.merged, at(20)).change).toMatchObject({
+    fields: ['state'],
+  });
+  expect(
+    knowledge.compare(bicycle(5, {}, OTHER), mark, knowledge.merged, at(20)).change,
+  ).toBeDefined();
 });
 
 const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, seesAll: true };

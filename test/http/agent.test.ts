@@ -47,5 +47,6 @@ test('on Node 20 the parser is never optimised; elsewhere no flag is set', () =>
 
 test('a page loads neither HTTP/2 nor Node’s own client, which cost 4 and 3 ms', () => {
   expect(page.modules).toContain('NativeModule net');
-  for (const name of ['http2', 'http', 'assert']) expect(page.modules).not.toContain(`NativeModule ${name}`);
+  for (const name of ['http2', 'http', 'assert'])
+    expect(page.modules).not.toContain(`NativeModule ${name}`);
 });

@@ -7,7 +7,13 @@ import type { ClientOptions } from '../../src/http/client.js';
 import type { HttpRequest } from '../../src/http/types.js';
 import { openTestClient } from '../support/client.js';
 import { type HostileName, type HostileOptions, hostile } from '../support/hostile.js';
-import { type Behaviour, inTurn, type MisbehavingServer, openMisbehaving, sendStatus } from '../support/misbehaving.js';
+import {
+  type Behaviour,
+  inTurn,
+  type MisbehavingServer,
+  openMisbehaving,
+  sendStatus,
+} from '../support/misbehaving.js';
 import { refusal } from '../support/refusal.js';
 import { runFleet } from '../support/run.js';
 
@@ -44,28 +50,39 @@ describe('size', () => {
     expect(error).toMatchObject({ kind: 'service', status: 200, message });
   });
 
-  test.each(['in order', 'by a reset'])('a connection that ends %s before its answer is unpacked', async (how) => {
-    const bytes = gzipSync(zeros, rle);
-    const behaviour: Behaviour = (socket) => {
-      // In one piece, so that nothing is left on the connection while zlib is at work.
-      socket.write(
-        Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'), bytes]),
-      );
-      if (how === 'in order') socket.end();
-      else setTimeout(() => socket.resetAndDestroy(), 50);
-    };
-    const { status, error } = await ask(behaviour);
-    if (how === 'in order') expect(status).toBe(200);
-    else expect(status ?? error?.kind).toSatisfy((end) => end === 200 || end === 'network');
-  });
+  test.each(['in order', 'by a reset'])(
+    'a connection that ends %s before its answer is unpacked',
+    async (how) => {
+      const bytes = gzipSync(zeros, rle);
+      const behaviour: Behaviour = (socket) => {
+        // In one piece, so that nothing is left on the connection while zlib is at work.
+        socket.write(
+          Buffer.concat([
+            Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'),
+            bytes,
+          ]),
+        );
+        if (how === 'in order') socket.end();
+        else setTimeout(() => socket.resetAndDestroy(), 50);
+      };
+      const { status, error } = await ask(behaviour);
+      if (how === 'in order') expect(status).toBe(200);
+      else expect(status ?? error?.kind).toSatisfy((end) => end === 200 || end === 'network');
+    },
+  );
 
-  test.each(['gzip', 'deflate', 'br'])('what is no %s is found out while the connection stands', async (coding) => {
-    const { error } = await ask((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\n\r\n{"count":0,"next":null,"results":[]}`);
-      socket.write('x'.repeat(200_000));
-    });
-    expect(error).toMatchObject({ kind: 'service', status: 200 });
-  });
+  test.each(['gzip', 'deflate', 'br'])(
+    'what is no %s is found out while the connection stands',
+    async (coding) => {
+      const { error } = await ask((socket) => {
+        socket.write(
+          `HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\n\r\n{"count":0,"next":null,"results":[]}`,
+        );
+        socket.write('x'.repeat(200_000));
+      });
+      expect(error).toMatchObject({ kind: 'service', status: 200 });
+    },
+  );
 
   test('64 MB are read', async () => {
     const { status } = await ask(hostile('large', { bytes: 63 * MB }));
@@ -98,23 +115,31 @@ describe('depth', () => {
     },
   );
 
-  test.each(['json', 'yaml', 'table', 'csv'])('an answer of 499 levels comes out as %s', async (format) => {
-    const { env } = await openMisbehaving(hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }));
-    const { code, stderr } = await runFleet(['api', '/x/', '-o', format], { env });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  });
+  test.each(['json', 'yaml', 'table', 'csv'])(
+    'an answer of 499 levels comes out as %s',
+    async (format) => {
+      const { env } = await openMisbehaving(
+        hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }),
+      );
+      const { code, stderr } = await runFleet(['api', '/x/', '-o', format], { env });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    },
+  );
 
   test.each([
     [400, 6],
     [404, 5],
     [500, 7],
-  ])('an error %i of 10,000 brackets keeps its code, and its text is the detail', async (status, code) => {
-    const { env } = await openMisbehaving(hostile('nested', { status, bytes: 10_000 }));
-    const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
-    expect(run.code).toBe(code);
-    const { error } = JSON.parse(run.stderr);
-    expect(error).toMatchObject({ status, detail: '['.repeat(2000) });
-  });
+  ])(
+    'an error %i of 10,000 brackets keeps its code, and its text is the detail',
+    async (status, code) => {
+      const { env } = await openMisbehaving(hostile('nested', { status, bytes: 10_000 }));
+      const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
+      expect(run.code).toBe(code);
+      const { error } = JSON.parse(run.stderr);
+      expect(error).toMatchObject({ status, detail: '['.repeat(2000) });
+    },
+  );
 });
 
 describe('time', () => {
@@ -132,7 +157,10 @@ describe('time', () => {
   });
 
   test('a head that comes byte by byte ends there too, and what became of a change is unknown', async () => {
-    const { error } = await ask(hostile('slowHead', { everyMs: 50 }), change, { timeoutMs: 5_000, deadlineMs: 300 });
+    const { error } = await ask(hostile('slowHead', { everyMs: 50 }), change, {
+      timeoutMs: 5_000,
+      deadlineMs: 300,
+    });
     expect(error?.message).toContain('whether it was carried out is unknown');
   });
 
@@ -145,7 +173,8 @@ describe('time', () => {
 });
 
 describe('an answer that is odd on the wire', () => {
-  const PAGE = '<!doctype html><html><head><title>Sign in</title></head><body>no service here</body></html>';
+  const PAGE =
+    '<!doctype html><html><head><title>Sign in</title></head><body>no service here</body></html>';
   test.each<[HostileName, HostileOptions, number]>([
     ['slowBody', { everyMs: 2 }, 0],
     ['slowHead', { everyMs: 1 }, 0],
@@ -168,7 +197,10 @@ describe('an answer that is odd on the wire', () => {
   test('102 and 103 are passed over; 100 Continue, which nobody asked for, leaves a change unknown', async () => {
     expect((await ask(hostile('interimFirst'), change)).status).toBe(200);
     const { error } = await ask(hostile('continueFirst'), change);
-    expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining('carried out is unknown')]);
+    expect([error?.kind, error?.message]).toEqual([
+      'network',
+      expect.stringContaining('carried out is unknown'),
+    ]);
   });
 
   test('headers of 20 kB are read, of a change as well', async () => {
@@ -176,10 +208,20 @@ describe('an answer that is odd on the wire', () => {
   });
 
   test.each<[what: string, behaviour: Behaviour, words: string, requests: number]>([
-    ['headers above 64 kB', hostile('bigHeader', { bytes: 100_000 }), 'headers of the answer are larger than 64 kB', 1],
+    [
+      'headers above 64 kB',
+      hostile('bigHeader', { bytes: 100_000 }),
+      'headers of the answer are larger than 64 kB',
+      1,
+    ],
     ['headers that do not come in time', hostile('silent'), 'no answer in time', 2],
     ['a body that stops', hostile('silentBody'), 'the answer stopped coming', 2],
-    ['something that is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'), 'not HTTP', 1],
+    [
+      'something that is not HTTP',
+      (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
+      'not HTTP',
+      1,
+    ],
   ])('%s is named; of two tries it gets %4$i', async (_what, behaviour, words, requests) => {
     const { error, server } = await ask(behaviour, {}, { retries: 1, timeoutMs: 200 });
     expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining(words)]);
@@ -194,10 +236,15 @@ describe('an answer that is odd on the wire', () => {
     const names = ['breakOff', 'gzipCut', 'gzipLie', 'silentBody', 'unknownEncoding'] as const;
     const ends = names.map(async (name) => {
       const behaviour = inTurn(hostile(name, { status }), hostile('honest'));
-      const { server, status: last } = await ask(behaviour, request, { retries: 1, timeoutMs: 500 });
+      const { server, status: last } = await ask(behaviour, request, {
+        retries: 1,
+        timeoutMs: 500,
+      });
       return { name, last, requests: server.requests.length };
     });
-    expect(await Promise.all(ends)).toEqual(names.map((name) => ({ name, last: 200, requests: 2 })));
+    expect(await Promise.all(ends)).toEqual(
+      names.map((name) => ({ name, last: 200, requests: 2 })),
+    );
   });
 
   test('401 whose body breaks off renews the token', async () => {
@@ -205,14 +252,20 @@ describe('an answer that is odd on the wire', () => {
     const behaviour = inTurn(hostile('breakOff', { status: 401 }), hostile('honest'));
     const { server, status } = await ask(behaviour, change, { token });
     expect(status).toBe(200);
-    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(['JWT old', 'JWT new']);
+    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([
+      'JWT old',
+      'JWT new',
+    ]);
   });
 
   test('a change answered 301 to itself with the final slash hears that it is missing', async () => {
-    const { error } = await ask(hostile('honest', { status: 301, headers: { Location: '/bicycles/' } }), {
-      ...change,
-      path: '/bicycles',
-    });
+    const { error } = await ask(
+      hostile('honest', { status: 301, headers: { Location: '/bicycles/' } }),
+      {
+        ...change,
+        path: '/bicycles',
+      },
+    );
     expect(error).toMatchObject({ status: 301, hint: 'the final slash is missing: /bicycles/' });
   });
 });
@@ -225,6 +278,8 @@ test.each([
   [{ 'x-acme-requestid': 'r', 'X-SERVICE-RequestID': 's' }, { requestId: 's' }],
   [{ 'X-Request-Id': 'r', 'X-Version': 'v' }, {}],
 ])('the trace headers %j', async (headers, trace) => {
-  const { error } = await ask((socket) => sendStatus(socket, 400, headers as { [name: string]: string }));
+  const { error } = await ask((socket) =>
+    sendStatus(socket, 400, headers as { [name: string]: string }),
+  );
   expect(error?.trace).toEqual(trace);
 });

@@ -8,7 +8,13 @@ import type { HttpRequest } from '../../src/http/types.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openTestClient } from '../support/client.js';
 import { failureOf, refusal } from '../support/refusal.js';
-import { type Answer, openServer, sendJson, startServer, type TestServer } from '../support/server.js';
+import {
+  type Answer,
+  openServer,
+  sendJson,
+  startServer,
+  type TestServer,
+} from '../support/server.js';
 
 async function open(
   answer: Answer,
@@ -20,9 +26,16 @@ async function open(
 }
 
 /** What a request that fails ends with, and how often the service was asked. */
-async function failed(answer: Answer, request: Partial<HttpRequest> = {}, options: Partial<ClientOptions> = {}) {
+async function failed(
+  answer: Answer,
+  request: Partial<HttpRequest> = {},
+  options: Partial<ClientOptions> = {},
+) {
   const { server, client } = await open(answer, options);
-  return { error: await failureOf(client.send({ path: '/x/', ...request })), asked: server.asked.length };
+  return {
+    error: await failureOf(client.send({ path: '/x/', ...request })),
+    asked: server.asked.length,
+  };
 }
 
 test('every request carries the headers of sections 5 and 9', async () => {
@@ -70,29 +83,37 @@ describe('retries of a GET', () => {
   });
 
   test('ends after the retries with the last failure', async () => {
-    const answer: Answer = (response) => sendJson(response, 503, { detail: 'down for maintenance' });
+    const answer: Answer = (response) =>
+      sendJson(response, 503, { detail: 'down for maintenance' });
     const trace = { from: 'eu-west', requestId: 'request-1', version: '2026.11' };
     const message = 'the service could not answer the list of bicycles: down for maintenance';
-    expect(await failed(answer, { subject: 'the list of bicycles' }, { retries: 1 })).toMatchObject({
-      asked: 2,
-      error: { kind: 'service', status: 503, trace, message },
-    });
-  });
-
-  test.each(['1', new Date(Date.now() + 1500).toUTCString()])('Retry-After: %s is obeyed', async (retryAfter) => {
-    let count = 0;
-    const pauses: number[] = [];
-    const { client } = await open(
-      (response) =>
-        ++count === 1 ? sendJson(response, 429, '', { 'retry-after': retryAfter }) : sendJson(response, 200, []),
+    expect(await failed(answer, { subject: 'the list of bicycles' }, { retries: 1 })).toMatchObject(
       {
-        log: { request() {}, response() {}, retry: (_reason, pause) => pauses.push(pause) },
-        clock: systemClock(() => Date.parse(retryAfter) - 700 || 0),
+        asked: 2,
+        error: { kind: 'service', status: 503, trace, message },
       },
     );
-    await client.send({ path: '/x/' });
-    expect(pauses[0]).toBeGreaterThanOrEqual(retryAfter === '1' ? 1000 : 700);
   });
+
+  test.each(['1', new Date(Date.now() + 1500).toUTCString()])(
+    'Retry-After: %s is obeyed',
+    async (retryAfter) => {
+      let count = 0;
+      const pauses: number[] = [];
+      const { client } = await open(
+        (response) =>
+          ++count === 1
+            ? sendJson(response, 429, '', { 'retry-after': retryAfter })
+            : sendJson(response, 200, []),
+        {
+          log: { request() {}, response() {}, retry: (_reason, pause) => pauses.push(pause) },
+          clock: systemClock(() => Date.parse(retryAfter) - 700 || 0),
+        },
+      );
+      await client.send({ path: '/x/' });
+      expect(pauses[0]).toBeGreaterThanOrEqual(retryAfter === '1' ? 1000 : 700);
+    },
+  );
 
   test('a Retry-After beyond a minute is told, not waited for', async () => {
     const found = await failed((response) => sendJson(response, 503, '', { 'retry-after': '300' }));
@@ -109,7 +130,10 @@ describe('a change is sent at most once (promise 1)', () => {
 
   test('not when the connection dies after it was sent; the outcome is told as unknown', async () => {
     const found = await failed((_response, _asked, socket) => void socket.destroy(), change);
-    expect(found).toMatchObject({ asked: 1, error: refusal('network', /whether it was carried out is unknown/) });
+    expect(found).toMatchObject({
+      asked: 1,
+      error: refusal('network', /whether it was carried out is unknown/),
+    });
   });
 
   test('not when the answer breaks off or does not come in time', async () => {
@@ -146,13 +170,18 @@ describe('a change is sent at most once (promise 1)', () => {
       again ??= startServer((response) => sendJson(response, 200, {}), port);
     };
     onTestFinished(async () => (await again)?.close());
-    const { client } = await openTestClient(server.url, { log: { request() {}, response() {}, retry } });
+    const { client } = await openTestClient(server.url, {
+      log: { request() {}, response() {}, retry },
+    });
     expect((await client.send(change)).status).toBe(200);
     expect((await again)?.asked).toHaveLength(1);
   });
 
   test.each([301, 302, 303, 307, 308])('redirect %i is not followed', async (status) => {
-    const found = await failed((response) => sendJson(response, status, '', { location: '/elsewhere/' }), change);
+    const found = await failed(
+      (response) => sendJson(response, status, '', { location: '/elsewhere/' }),
+      change,
+    );
     expect(found).toMatchObject({ asked: 1, error: { kind: 'service', status } });
   });
 });
@@ -161,11 +190,21 @@ describe('401', () => {
   test.each(['GET', 'POST'])('a %s is sent once more with a renewed token', async (method) => {
     const { server, client } = await open(
       (response, { headers }) =>
-        headers.authorization === 'JWT new' ? sendJson(response, 200, {}) : sendJson(response, 401, ''),
-      { token: { get: async () => 'old', renew: async (refused) => (refused === 'old' ? 'new' : undefined) } },
+        headers.authorization === 'JWT new'
+          ? sendJson(response, 200, {})
+          : sendJson(response, 401, ''),
+      {
+        token: {
+          get: async () => 'old',
+          renew: async (refused) => (refused === 'old' ? 'new' : undefined),
+        },
+      },
     );
     expect((await client.send({ method, path: '/x/' })).status).toBe(200);
-    expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['JWT old', 'JWT new']);
+    expect(server.asked.map(({ headers }) => headers.authorization)).toEqual([
+      'JWT old',
+      'JWT new',
+    ]);
   });
 
   test('only once', async () => {
@@ -179,7 +218,9 @@ describe('401', () => {
 describe('redirects of a GET', () => {
   test('are followed within the origin', async () => {
     const { server, client } = await open((response, { path }) =>
-      path === '/bicycles/' ? sendJson(response, 200, []) : sendJson(response, 301, '', { location: '/bicycles/' }),
+      path === '/bicycles/'
+        ? sendJson(response, 200, [])
+        : sendJson(response, 301, '', { location: '/bicycles/' }),
     );
     expect((await client.send({ path: '/bicycles' })).status).toBe(200);
     expect(server.asked).toHaveLength(2);
@@ -197,7 +238,11 @@ describe('bodies', () => {
     ['gzip', gzipSync(text), text],
     ['deflate', deflateSync(text), text],
     ['br', brotliCompressSync(text), text],
-    ...['gzip', 'deflate', 'br', 'zstd'].map((coding): [string, string, string] => [coding, '', '']),
+    ...['gzip', 'deflate', 'br', 'zstd'].map((coding): [string, string, string] => [
+      coding,
+      '',
+      '',
+    ]),
   ])('of %s %s is read as %j', async (coding, bytes, expected) => {
     const { client } = await open((response) => {
       response.writeHead(200, { 'content-encoding': coding });
@@ -207,7 +252,12 @@ describe('bodies', () => {
   });
 
   test.each([
-    ['that breaks off', 'gzip', gzipSync(text).subarray(0, 20), /broken or incomplete gzip compression/],
+    [
+      'that breaks off',
+      'gzip',
+      gzipSync(text).subarray(0, 20),
+      /broken or incomplete gzip compression/,
+    ],
     ['that nobody asked for', 'zstd', Buffer.from('x'), /compressed as "zstd"/],
   ])('a coding %s is a clear error', async (_case, coding, bytes, words) => {
     const { error } = await failed((response) => {
@@ -231,7 +281,9 @@ describe('no answer', () => {
   test('TLS asked of a plain server', async () => {
     const server = await openServer((response) => sendJson(response, 200, []));
     const { client, said } = await openTestClient(server.url.replace('http:', 'https:'));
-    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('the port does not speak https');
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain(
+      'the port does not speak https',
+    );
     expect(said).toEqual([]);
   });
 
@@ -239,14 +291,22 @@ describe('no answer', () => {
     const stop = new AbortController();
     const retry = () => stop.abort(new FleetError('interrupted', 'interrupted'));
     const options = { signal: stop.signal, log: { request() {}, response() {}, retry } };
-    const { error } = await failed((response) => sendJson(response, 503, '', { 'retry-after': '30' }), {}, options);
+    const { error } = await failed(
+      (response) => sendJson(response, 503, '', { 'retry-after': '30' }),
+      {},
+      options,
+    );
     expect(error.kind).toBe('interrupted');
   });
 });
 
 test('a proxy that hangs up on the tunnel is told, not dialled for ever', async () => {
   const proxy = await openServer((response) => sendJson(response, 200, []));
-  const { client } = await openTestClient('https://fleet.invalid', { retries: 1 }, { HTTPS_PROXY: proxy.url });
+  const { client } = await openTestClient(
+    'https://fleet.invalid',
+    { retries: 1 },
+    { HTTPS_PROXY: proxy.url },
+  );
   expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('proxy');
   expect(proxy.connections()).toBe(2);
 });

@@ -26,7 +26,11 @@ test.each<[what: string, body: string, text: string | undefined, type?: string]>
   ['error objects', '{"errors":[{"message":"bad token"}]}', 'bad token'],
   ['a bare string', '"no"', 'no'],
   ['plain text', 'upstream  down\n', 'upstream down'],
-  ['an HTML page', '<!DOCTYPE html><html><title>502 Bad\nGateway</title>', 'an HTML page "502 Bad Gateway"'],
+  [
+    'an HTML page',
+    '<!DOCTYPE html><html><title>502 Bad\nGateway</title>',
+    'an HTML page "502 Bad Gateway"',
+  ],
   ['HTML without a title', '<html><body>x</body></html>', 'an HTML page'],
   ['nothing', '', undefined],
   ['an empty object', '{}', undefined],
@@ -44,7 +48,10 @@ test.each<[what: string, body: string, text: string | undefined, type?: string]>
 test('a long text is cut, a deep one does not end the program', () => {
   expect(readErrorBody('x'.repeat(10_000)).text).toHaveLength(500);
   const deep = `${'['.repeat(5000)}"x"${']'.repeat(5000)}`;
-  expect(readErrorBody(deep)).toEqual({ text: 'JSON nested deeper than 500 levels', detail: deep.slice(0, 2000) });
+  expect(readErrorBody(deep)).toEqual({
+    text: 'JSON nested deeper than 500 levels',
+    detail: deep.slice(0, 2000),
+  });
 });
 
 test.each([
@@ -68,7 +75,12 @@ test.each([
 
 describe('an answer that is no success', () => {
   test('says what failed, why, and what to do', () => {
-    const error = answerFailure(401, { 'x-service-requestid': 'r1' }, '{"detail":"Token expired."}', '"rent"');
+    const error = answerFailure(
+      401,
+      { 'x-service-requestid': 'r1' },
+      '{"detail":"Token expired."}',
+      '"rent"',
+    );
     expect(error.message).toBe('the service refused "rent": Token expired.');
     expect(error.hint).toContain('fleet auth login');
     expect(error).toMatchObject({
@@ -80,6 +92,8 @@ describe('an answer that is no success', () => {
   });
 
   test('has words where the service has none', () => {
-    expect(answerFailure(409, {}, '').message).toBe('the service refused the request: no reason given');
+    expect(answerFailure(409, {}, '').message).toBe(
+      'the service refused the request: no reason given',
+    );
   });
 });

@@ -43,10 +43,16 @@ describe('a whole reading', () => {
 test('a service that answers 400 to it is asked again without, once for the run', async () => {
   const { env, asked } = await openServer((response, { path }) => {
     const { searchParams } = new URL(path, 'http://x');
-    if (searchParams.has('page_size')) return sendJson(response, 400, { page_size: ['Not allowed.'] });
+    if (searchParams.has('page_size'))
+      return sendJson(response, 400, { page_size: ['Not allowed.'] });
     const page = Number(searchParams.get('page') ?? 1);
     const next = page < 3 ? `http://x/bicycles/?page=${page + 1}` : null;
-    sendJson(response, 200, { count: 3, next, previous: null, results: [{ uuid: `u${page}`, name: 'Ada' }] });
+    sendJson(response, 200, {
+      count: 3,
+      next,
+      previous: null,
+      results: [{ uuid: `u${page}`, name: 'Ada' }],
+    });
   });
   const run = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
   expect(run).toEqual({ code: 0, stdout: 'u1\nu2\nu3\n', stderr: '' });

@@ -18,19 +18,31 @@ interface Read {
   error: FleetError | undefined;
 }
 
-async function readAll(answer: Answer, options: Partial<PageOptions> = {}, prefix = ''): Promise<Read> {
+async function readAll(
+  answer: Answer,
+  options: Partial<PageOptions> = {},
+  prefix = '',
+): Promise<Read> {
   const server = await openServer(answer);
   const { client } = await openTestClient(server.url + prefix, { retries: 0 });
   const pages: Page[] = [];
   let error: FleetError | undefined;
   try {
-    for await (const page of client.pages({ path: '/bicycles/', query: [['ordering', 'name']] }, options))
+    for await (const page of client.pages(
+      { path: '/bicycles/', query: [['ordering', 'name']] },
+      options,
+    ))
       pages.push(page);
   } catch (thrown) {
     expect(thrown).toBeInstanceOf(FleetError);
     error = thrown as FleetError;
   }
-  return { pages, uuids: pages.flatMap(({ items }) => items.map(({ value }) => value['uuid'])), server, error };
+  return {
+    pages,
+    uuids: pages.flatMap(({ items }) => items.map(({ value }) => value['uuid'])),
+    server,
+    error,
+  };
 }
 
 /** A service of `total` items in pages of two, with links made by `link`. */
@@ -42,7 +54,10 @@ function paged(
     const items = upTo(total).slice(page * 2 - 2, page * 2);
     if (items.length === 0) return sendJson(response, 404, { detail: 'Invalid page.' });
     const results = items.map((uuid) => ({ uuid }));
-    sendPage(response, results, { count: total, ...(page * 2 < total ? { next: link(page + 1) } : {}) });
+    sendPage(response, results, {
+      count: total,
+      ...(page * 2 < total ? { next: link(page + 1) } : {}),
+    });
   };
 }
 
@@ -64,24 +79,38 @@ test('a bare array is one page without a total', async () => {
 });
 
 test.each([null, '', undefined])('next %j is the end', async (next) => {
-  const { uuids } = await readAll((response) => sendJson(response, 200, { count: 1, next, results: [{ uuid: 'u1' }] }));
+  const { uuids } = await readAll((response) =>
+    sendJson(response, 200, { count: 1, next, results: [{ uuid: 'u1' }] }),
+  );
   expect(uuids).toEqual(['u1']);
 });
 
 test.each([
-  ['another scheme and host', (page: number) => `https://elsewhere.example:8443/bicycles/?ordering=name&page=${page}`],
-  ['another prefix', (page: number) => `http://internal/v7/fleet/bicycles/?ordering=name&page=${page}`],
+  [
+    'another scheme and host',
+    (page: number) => `https://elsewhere.example:8443/bicycles/?ordering=name&page=${page}`,
+  ],
+  [
+    'another prefix',
+    (page: number) => `http://internal/v7/fleet/bicycles/?ordering=name&page=${page}`,
+  ],
   ['a relative link', (page: number) => `?ordering=name&page=${page}`],
 ])('%s in next: only its query is used, on our own base URL (promise 3)', async (_case, link) => {
   const { uuids, server, error } = await readAll(paged(5, link), {}, '/api');
   expect(error).toBeUndefined();
   expect(uuids).toEqual(upTo(5));
-  expect(new Set(server.asked.map(({ path }) => path.split('?')[0]))).toEqual(new Set(['/api/bicycles/']));
-  expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(new Set(['JWT secret-token']));
+  expect(new Set(server.asked.map(({ path }) => path.split('?')[0]))).toEqual(
+    new Set(['/api/bicycles/']),
+  );
+  expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(
+    new Set(['JWT secret-token']),
+  );
 });
 
 test('a next that leads in a circle is an error, not an endless list', async () => {
-  const { uuids, error } = await readAll(paged(6, (page) => `?ordering=name&page=${page === 3 ? 2 : page}`));
+  const { uuids, error } = await readAll(
+    paged(6, (page) => `?ordering=name&page=${page === 3 ? 2 : page}`),
+  );
   expect(uuids).toEqual(upTo(2));
   expect(error).toMatchObject(refusal('service', /circle/));
 });
@@ -109,7 +138,11 @@ test('a page asked for too early that fails is not missed when the links never l
   const { uuids, error } = await readAll((response, { page }) => {
     if (page > 2) return sendJson(response, 500, 'no');
     const next = page === 1 ? '?ordering=name&page=2' : null;
-    sendJson(response, 200, { count: 10, next, results: [{ uuid: `u${page * 2 - 1}` }, { uuid: `u${page * 2}` }] });
+    sendJson(response, 200, {
+      count: 10,
+      next,
+      results: [{ uuid: `u${page * 2 - 1}` }, { uuid: `u${page * 2}` }],
+    });
   });
   expect(error).toBeUndefined();
   expect(uuids).toEqual(upTo(4));
@@ -161,31 +194,43 @@ describe('texts are kept as they came', () => {
 
   test('pretty-printed items come out on one line', async () => {
     const { pages } = await readAll((response) =>
-      sendJson(response, 200, JSON.stringify([{ uuid: 'u1', name: 'a  b', extra: { x: [1] } }], null, 2)),
+      sendJson(
+        response,
+        200,
+        JSON.stringify([{ uuid: 'u1', name: 'a  b', extra: { x: [1] } }], null, 2),
+      ),
     );
     expect(pages[0]?.items[0]?.json).toBe('{"uuid":"u1","name":"a  b","extra":{"x":[1]}}');
   });
 
   test('property: any array of any JSON values is cut into the texts of its elements', () => {
     fc.assert(
-      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t'), (values, indent) => {
-        const text = JSON.stringify(values, null, indent);
-        const cut = (splitArray(text, 0)?.texts ?? []).map(squeeze);
-        expect(cut.map((element) => JSON.parse(element))).toEqual(JSON.parse(text));
-        expect(cut.join('')).not.toMatch(/[\r\n]/);
-      }),
+      fc.property(
+        fc.array(fc.jsonValue()),
+        fc.constantFrom(undefined, 1, '\t'),
+        (values, indent) => {
+          const text = JSON.stringify(values, null, indent);
+          const cut = (splitArray(text, 0)?.texts ?? []).map(squeeze);
+          expect(cut.map((element) => JSON.parse(element))).toEqual(JSON.parse(text));
+          expect(cut.join('')).not.toMatch(/[\r\n]/);
+        },
+      ),
     );
   });
 
   test('property: a property is found wherever it stands', () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue()), (object, results) => {
-        const text = JSON.stringify({ ...object, results });
-        const at = propertyStart(text, 0, 'results');
-        expect(splitArray(text, at ?? 0)?.texts.map((element) => JSON.parse(element))).toEqual(
-          JSON.parse(JSON.stringify(results)),
-        );
-      }),
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        fc.array(fc.jsonValue()),
+        (object, results) => {
+          const text = JSON.stringify({ ...object, results });
+          const at = propertyStart(text, 0, 'results');
+          expect(splitArray(text, at ?? 0)?.texts.map((element) => JSON.parse(element))).toEqual(
+            JSON.parse(JSON.stringify(results)),
+          );
+        },
+      ),
     );
   });
 });
@@ -200,7 +245,11 @@ describe('a large page is read item by item', () => {
   test.each([
     ['an envelope', page(`[${items.join(' , ')}]`), 9],
     ['a bare array', `\n[${items.join(',\n')} ]\n`, undefined],
-    ['results twice, of which the last counts', page(`[{"uuid":"no"}],"results":[${items.join(',')}]`), 9],
+    [
+      'results twice, of which the last counts',
+      page(`[{"uuid":"no"}],"results":[${items.join(',')}]`),
+      9,
+    ],
   ])('%s', async (_what, body, count) => {
     const { pages, uuids, error } = await read(body);
     expect(error).toBeUndefined();
@@ -220,7 +269,11 @@ describe('a large page is read item by item', () => {
       page(`[${items.join(',')},${item(9, `${fill},"more":"${'x'.repeat(100_000)}"`)}]`),
       'item 10 of the list is larger than 1 MB',
     ],
-    ['an item that is none', page(`[${items.join(',')},5]`), 'item 10 of the list is not an object'],
+    [
+      'an item that is none',
+      page(`[${items.join(',')},5]`),
+      'item 10 of the list is not an object',
+    ],
     ['a name that is no text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
   ])('%s is an error', async (_what, body, message) => {
     const { error, uuids } = await read(body);

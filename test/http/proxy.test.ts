@@ -22,11 +22,31 @@ test.each<[env: NodeJS.ProcessEnv, url: string, proxy: string | undefined, becau
   [{ HTTP_PROXY: 'http://p:1' }, HTTPS, 'http://p:1', 'HTTP_PROXY'],
   [{ HTTPS_PROXY: 'http://p:1' }, HTTP, undefined, 'no proxy is set'],
   [{ HTTP_PROXY: 'http://p:1', NO_PROXY: 'example.com' }, HTTP, undefined, 'NO_PROXY excludes it'],
-  [{ HTTP_PROXY: 'http://p:1', no_proxy: 'other, .example.com' }, HTTP, undefined, 'no_proxy excludes it'],
+  [
+    { HTTP_PROXY: 'http://p:1', no_proxy: 'other, .example.com' },
+    HTTP,
+    undefined,
+    'no_proxy excludes it',
+  ],
   [{ HTTP_PROXY: 'http://p:1', NO_PROXY: '*' }, HTTP, undefined, 'NO_PROXY excludes it'],
-  [{ HTTP_PROXY: 'http://p:1', NO_PROXY: 'api.example.com:80' }, HTTP, undefined, 'NO_PROXY excludes it'],
-  [{ HTTP_PROXY: 'http://p:1', NO_PROXY: 'api.example.com:8080 ample.com' }, HTTP, 'http://p:1', 'HTTP_PROXY'],
-  [{ HTTP_PROXY: 'http://p:1' }, 'http://localhost:4010', undefined, 'HTTP_PROXY is not used for this machine'],
+  [
+    { HTTP_PROXY: 'http://p:1', NO_PROXY: 'api.example.com:80' },
+    HTTP,
+    undefined,
+    'NO_PROXY excludes it',
+  ],
+  [
+    { HTTP_PROXY: 'http://p:1', NO_PROXY: 'api.example.com:8080 ample.com' },
+    HTTP,
+    'http://p:1',
+    'HTTP_PROXY',
+  ],
+  [
+    { HTTP_PROXY: 'http://p:1' },
+    'http://localhost:4010',
+    undefined,
+    'HTTP_PROXY is not used for this machine',
+  ],
 ])('%j, %s', (env, url, proxy, because) => {
   const route = openRoutes(env).routeTo(new URL(url));
   expect({ proxy: route.proxy?.origin, because: route.because }).toEqual({ proxy, because });
@@ -41,7 +61,11 @@ test.each([
   '://',
 ])('the proxy %s is a line and exit 3, and no password', async (proxy) => {
   for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
-    const env = { FLEET_BASE_URL: 'https://fleet.invalid', FLEET_TOKEN: 'some-token', [variable]: proxy };
+    const env = {
+      FLEET_BASE_URL: 'https://fleet.invalid',
+      FLEET_TOKEN: 'some-token',
+      [variable]: proxy,
+    };
     const { code, stderr } = await runFleet(['bicycles', 'list'], { env });
     expect(code).toBe(3);
     expect(stderr).toContain(`${variable} is not the address of an http or https proxy`);
@@ -51,9 +75,23 @@ test.each([
 
 test('a proxy that is none stops nothing that would not be asked through it', async () => {
   const service = await openServer((response) => sendJson(response, 200, []));
-  const env = { FLEET_BASE_URL: service.url, FLEET_TOKEN: 'some-token', HTTP_PROXY: 'socks5://127.0.0.1:1' };
-  expect(await runFleet(['bicycles', 'list', '--json'], { env })).toMatchObject({ code: 0, stdout: '[]\n' });
-  const watch = ['watch', '0f8fad5b-d9cb-469f-a165-70867728950e', '--resync-pages', '0', '--for', '1s'];
+  const env = {
+    FLEET_BASE_URL: service.url,
+    FLEET_TOKEN: 'some-token',
+    HTTP_PROXY: 'socks5://127.0.0.1:1',
+  };
+  expect(await runFleet(['bicycles', 'list', '--json'], { env })).toMatchObject({
+    code: 0,
+    stdout: '[]\n',
+  });
+  const watch = [
+    'watch',
+    '0f8fad5b-d9cb-469f-a165-70867728950e',
+    '--resync-pages',
+    '0',
+    '--for',
+    '1s',
+  ];
   const run = await runFleet(watch, { env: { ...env, FLEET_SSE_URL: 'https://push.invalid' } });
   expect(run).toMatchObject({
     code: 3,
@@ -70,19 +108,24 @@ async function refusal(baseUrl: string, proxy: string): Promise<FleetError> {
 }
 
 describe('407', () => {
-  test.each(['http://fleet.invalid', 'https://fleet.invalid'])('says what to do, for %s', async (baseUrl) => {
-    const proxy = await startProxy(407);
-    const error = await refusal(baseUrl, proxy.url);
-    expect(error.message).toMatch(/proxy.*password/);
-    expect(error.hint).toContain('http://USER:PASSWORD@HOST:PORT');
-    expect(proxy.requests).toHaveLength(1);
-  });
+  test.each(['http://fleet.invalid', 'https://fleet.invalid'])(
+    'says what to do, for %s',
+    async (baseUrl) => {
+      const proxy = await startProxy(407);
+      const error = await refusal(baseUrl, proxy.url);
+      expect(error.message).toMatch(/proxy.*password/);
+      expect(error.hint).toContain('http://USER:PASSWORD@HOST:PORT');
+      expect(proxy.requests).toHaveLength(1);
+    },
+  );
 
   test('user and password of the address are sent to it', async () => {
     const proxy = await startProxy(407);
     await refusal('https://fleet.invalid', proxy.url.replace('//', '//user:pass%20word@'));
     const [{ headers = {} } = {}] = proxy.requests;
-    expect(headers['proxy-authorization']).toBe(`Basic ${Buffer.from('user:pass word').toString('base64')}`);
+    expect(headers['proxy-authorization']).toBe(
+      `Basic ${Buffer.from('user:pass word').toString('base64')}`,
+    );
     expect(JSON.stringify(headers)).not.toContain('secret-token');
   });
 });
@@ -92,7 +135,10 @@ test.each(['', '/', '/path?query', '#part'])(
   async (rest) => {
     const proxy = await startProxy(403);
     const error = await refusal('https://fleet.invalid', proxy.url + rest);
-    expect([error.kind, error.message]).toEqual(['network', expect.stringContaining('the proxy refuses to connect')]);
+    expect([error.kind, error.message]).toEqual([
+      'network',
+      expect.stringContaining('the proxy refuses to connect'),
+    ]);
     expect(proxy.requests).toHaveLength(1);
   },
 );

@@ -1,7 +1,13 @@
 // What is tried again, as a table.
 
 import { expect, test } from 'vitest';
-import { decide, RETRY_AFTER_LIMIT_MS, type RetryDecision, readRetryAfter, type TryEnd } from '../../src/http/retry.js';
+import {
+  decide,
+  RETRY_AFTER_LIMIT_MS,
+  type RetryDecision,
+  readRetryAfter,
+  type TryEnd,
+} from '../../src/http/retry.js';
 
 const WALL_MS = Date.parse('2026-03-01T12:00:00Z');
 const GET = { isSafe: true, repetitions: 0, most: 3, mayRenew: true };
@@ -51,8 +57,18 @@ test.each<[what: string, end: TryEnd, state: typeof GET, decision: RetryDecision
   ['none wanted', answered(503), { ...GET, most: 0 }, END],
   ['asked to wait', answered(429, '7'), POST, again(7000)],
   ['asked to wait for less than the pause', answered(503, '0'), GET, again(250)],
-  ['asked to wait until a time', answered(503, 'Sun, 01 Mar 2026 12:00:30 GMT'), GET, again(30_000)],
-  ['asked to wait until a time that is over', answered(503, 'Sun, 01 Mar 2026 11:00:00 GMT'), GET, again(250)],
+  [
+    'asked to wait until a time',
+    answered(503, 'Sun, 01 Mar 2026 12:00:30 GMT'),
+    GET,
+    again(30_000),
+  ],
+  [
+    'asked to wait until a time that is over',
+    answered(503, 'Sun, 01 Mar 2026 11:00:00 GMT'),
+    GET,
+    again(250),
+  ],
   ['asked to wait in words', answered(503, 'soon'), GET, again(250)],
   ['asked to wait too long', answered(429, '61'), GET, { next: 'give-up', askedMs: 61_000 }],
   ['asked to wait too long, where nothing is repeated', answered(400, '61'), GET, END],

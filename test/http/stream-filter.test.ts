@@ -10,13 +10,18 @@ const LIMIT_BYTES = 1_000;
 
 function openFilter(limitBytes: number, onTooBig: (bytes: number) => void = () => {}) {
   const filter = filterEvents('', limitBytes, onTooBig);
-  return { ...filter, take: (chunk: Buffer) => Buffer.from(filter.take(chunk), 'latin1').toString('utf8') };
+  return {
+    ...filter,
+    take: (chunk: Buffer) => Buffer.from(filter.take(chunk), 'latin1').toString('utf8'),
+  };
 }
 
 function feed(chunks: readonly (string | Buffer)[], limitBytes = LIMIT_BYTES) {
   const tooBig: number[] = [];
   const filter = openFilter(limitBytes, (bytes) => tooBig.push(bytes));
-  const text = chunks.map((chunk) => filter.take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)).join('');
+  const text = chunks
+    .map((chunk) => filter.take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk))
+    .join('');
   const { lastEventId: id, firstId, retryMs, partialBytes } = filter.known();
   return { text: eventsAlone(text), tooBig, id, firstId, retryMs, partialBytes };
 }
@@ -87,24 +92,35 @@ test.each([
 
 describe('an event above the limit', () => {
   const giant = `id: 5\ndata: ${'x'.repeat(3_000)}\n\n`;
-  test.each([1, 7, 400, 900])('in pieces of %i bytes is passed over, told once, and its id counts', (size) => {
-    const { text, tooBig, id } = feed(inPieces(`id: 4\ndata: before\n\n${giant}data: after\n\n`, size));
-    expect(text).toBe('id: 4\ndata: before\n\ndata: after\n\n');
-    expect([tooBig, id]).toEqual([[giant.length], '5']);
-  });
+  test.each([1, 7, 400, 900])(
+    'in pieces of %i bytes is passed over, told once, and its id counts',
+    (size) => {
+      const { text, tooBig, id } = feed(
+        inPieces(`id: 4\ndata: before\n\n${giant}data: after\n\n`, size),
+      );
+      expect(text).toBe('id: 4\ndata: before\n\ndata: after\n\n');
+      expect([tooBig, id]).toEqual([[giant.length], '5']);
+    },
+  );
   test('that never ends is cut off', () => {
     expect(feed([`data: ${'x'.repeat(3_000)}`]).partialBytes).toBe(3_006);
   });
 });
 
 describe('comments count for nothing', () => {
-  test.each([1, 7, 400, 5_000])('a giant one in pieces of %i bytes, before, in and after an event', (size) => {
-    const giant = `:${'c'.repeat(4_000)}`;
-    const chunks = inPieces(`${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`, size);
-    // A piece above the limit is taken as it comes; one below it never holds a comment.
-    const text = expect.stringMatching(/^id: 1\n[\s\S]*^data: x\n/m);
-    expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
-  });
+  test.each([1, 7, 400, 5_000])(
+    'a giant one in pieces of %i bytes, before, in and after an event',
+    (size) => {
+      const giant = `:${'c'.repeat(4_000)}`;
+      const chunks = inPieces(
+        `${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`,
+        size,
+      );
+      // A piece above the limit is taken as it comes; one below it never holds a comment.
+      const text = expect.stringMatching(/^id: 1\n[\s\S]*^data: x\n/m);
+      expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
+    },
+  );
   test('one that is cut off', () => {
     const chunks = [`data: x\n\n:${'c'.repeat(9_000)}`, 'c'.repeat(9_000)];
     expect(feed(chunks)).toMatchObject({ tooBig: [], partialBytes: 0 });
@@ -116,11 +132,16 @@ describe('comments count for nothing', () => {
 });
 
 test.each([
-  ['a line that only looks like an id, in an event above the limit', `data: ${'x'.repeat(2_000)}id: 7\n\n`, ''],
+  [
+    'a line that only looks like an id, in an event above the limit',
+    `data: ${'x'.repeat(2_000)}id: 7\n\n`,
+    '',
+  ],
   ['an id behind much data', `data: ${'x'.repeat(2_000)}\nid: 7\n\n`, '7'],
   ['an id longer than any', `data: ${'x'.repeat(2_000)}\nid: ${'7'.repeat(9_000)}\n\n`, ''],
 ])('%s', (_name, body, id) => {
-  for (const size of [1, 13, 999, 1_500]) expect({ size, id: feed(inPieces(body, size)).id }).toEqual({ size, id });
+  for (const size of [1, 13, 999, 1_500])
+    expect({ size, id: feed(inPieces(body, size)).id }).toEqual({ size, id });
 });
 
 test('any stream in any pieces gives the events of the whole', () => {
@@ -129,7 +150,17 @@ test('any stream in any pieces gives the events of the whole', () => {
     createParser({ onEvent: ({ data }) => events.push(data) }).feed(text);
     return events;
   };
-  const fields = ['data: Zoë 🚲', 'data', 'event: e', 'id: 1', 'id: 2', ':', ': beat', 'retry: 5', 'x: y'];
+  const fields = [
+    'data: Zoë 🚲',
+    'data',
+    'event: e',
+    'id: 1',
+    'id: 2',
+    ':',
+    ': beat',
+    'retry: 5',
+    'x: y',
+  ];
   const odd = [
     'data:\0',
     'data:  2',
@@ -165,7 +196,9 @@ test('any stream in any pieces gives the events of the whole', () => {
 });
 
 test('names of events, and fields that the grammar does not know, are left out', () => {
-  expect(feed(['a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n\n']).text).toBe('data: x\nid: 1\n\n');
+  expect(feed(['a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n\n']).text).toBe(
+    'data: x\nid: 1\n\n',
+  );
 });
 
 describe('time grows with the bytes, not with their square', () => {
@@ -184,7 +217,8 @@ describe('time grows with the bytes, not with their square', () => {
     large: parse(make(160_000), size),
   });
   /** Squared it would be 64 times the time. */
-  const isLinear = ({ small, large }: ReturnType<typeof measure>) => large / Math.max(small, 2) < 30;
+  const isLinear = ({ small, large }: ReturnType<typeof measure>) =>
+    large / Math.max(small, 2) < 30;
   test.each([
     ['unknown fields', (count: number) => `${'x:1\n'.repeat(count)}data: y\n\n`, 65_536],
     ['fields without a colon', (count: number) => `${'x\n'.repeat(count)}data: y\n\n`, 65_536],

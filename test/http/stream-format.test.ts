@@ -39,7 +39,9 @@ const CASES: readonly [name: string, body: string, messages: readonly string[]][
 
 test.each(CASES)('%s', async (_name, body, messages) => {
   const sends: Behaviour = (socket) => sendStream(socket, body + LAST);
-  const { data } = await followInTurn(() => [sends], { until: (got) => got.data.at(-1) === 'last' });
+  const { data } = await followInTurn(() => [sends], {
+    until: (got) => got.data.at(-1) === 'last',
+  });
   expect(data).toEqual([...messages, 'last']);
 });
 
@@ -61,7 +63,11 @@ test.each([
 ])('%s: the next request carries it as Last-Event-ID', async (_name, body, header) => {
   const ends: Behaviour = (socket) => socket.end(`${STREAM_HEAD}${body}\n\n`);
   const { requests } = await followInTurn(() => [ends, ends]);
-  expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, header, header]);
+  expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([
+    undefined,
+    header,
+    header,
+  ]);
 });
 
 test.each([
@@ -74,7 +80,8 @@ test.each([
   ['text/event-streams', false],
   ['', false],
 ])('format-mime: %j is a stream: %j', async (type, isStream) => {
-  const ends: Behaviour = (socket) => socket.end(`${STREAM_HEAD.replace('text/event-stream', type)}data: x\n\n`);
+  const ends: Behaviour = (socket) =>
+    socket.end(`${STREAM_HEAD.replace('text/event-stream', type)}data: x\n\n`);
   const [loss] = lossesOf(await followInTurn(() => [ends]));
   expect(loss?.cause).toBe(isStream ? 'ended' : 'no-stream');
 });

@@ -44,7 +44,9 @@ function openSteeredClock(random: () => number) {
     },
     goTo(toMs: number) {
       for (;;) {
-        const due = [...timers].filter(({ dueMs }) => dueMs <= toMs).sort((one, other) => one.dueMs - other.dueMs)[0];
+        const due = [...timers]
+          .filter(({ dueMs }) => dueMs <= toMs)
+          .sort((one, other) => one.dueMs - other.dueMs)[0];
         if (due === undefined) break;
         ms = Math.max(ms, due.dueMs);
         timers.delete(due);
@@ -64,11 +66,16 @@ interface Life {
 function endingOf(isOpen: boolean, random: () => number): ConnectionEnd {
   if (isOpen) return ended;
   const statuses = [503, 503, 429, 500, 401, 403, 404, 400];
-  const headers: Record<string, string> = random() < 0.2 ? { 'retry-after': String(Math.floor(random() * 4_000)) } : {};
+  const headers: Record<string, string> =
+    random() < 0.2 ? { 'retry-after': String(Math.floor(random() * 4_000)) } : {};
   const status = statuses[Math.floor(random() * statuses.length)] ?? 503;
   if (random() < 0.1) return noToken;
   // Refusals would end most lives early.
-  return status < 500 && random() < 0.7 ? (random() < 0.5 ? late : ended) : refused(status, headers);
+  return status < 500 && random() < 0.7
+    ? random() < 0.5
+      ? late
+      : ended
+    : refused(status, headers);
 }
 
 function live(seed: number, steps: number): Life {
@@ -84,7 +91,8 @@ function live(seed: number, steps: number): Life {
   /** Mostly no further than the machine asked for. */
   const passTime = () => {
     const wantedMs = Math.min(1_000, Math.max(0, clock.dueMs() - clock.monotonicMs()));
-    const ms = random() < 0.02 ? random() * 150_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
+    const ms =
+      random() < 0.02 ? random() * 150_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
     clock.goTo(clock.monotonicMs() + ms);
     if (random() < 0.01) clock.setBack(random() * 7_200_000);
   };
@@ -127,7 +135,8 @@ function check({ events, isClosed }: Life): string[] {
   for (const [index, { event, ms }] of events.entries()) {
     const at = `${index} ${event.type}`;
     for (const [name, value] of Object.entries(event))
-      if (name.endsWith('Ms') && typeof value === 'number' && !(value >= 0)) wrong.push(`${at}: ${name} is ${value}`);
+      if (name.endsWith('Ms') && typeof value === 'number' && !(value >= 0))
+        wrong.push(`${at}: ${name} is ${value}`);
     switch (event.type) {
       case 'open':
         if (isUp) wrong.push(`${at}: open twice`);
@@ -157,7 +166,8 @@ function check({ events, isClosed }: Life): string[] {
         break;
       }
       case 'lost':
-        if (event.retryInMs > LONGEST_ASKED_PAUSE_MS) wrong.push(`${at}: waits for ${event.retryInMs}`);
+        if (event.retryInMs > LONGEST_ASKED_PAUSE_MS)
+          wrong.push(`${at}: waits for ${event.retryInMs}`);
         if (isUp && owed > 0) wrong.push(`${at}: lost before the gap was reported`);
         if (isUp) blindFromMs = ms;
         if (isUp) lifeBeforeMs = lastLifeMs;
@@ -192,12 +202,22 @@ test(`random lives, ${SEEDS} seeds: every outage is in one gap, gaps do not over
     const life = live(seed, 600);
     expect({ seed, wrong: check(life) }).toEqual({ seed, wrong: [] });
     for (const { event } of life.events) {
-      const name = event.type === 'lost' || event.type === 'gap' ? `${event.type} ${event.cause}` : event.type;
+      const name =
+        event.type === 'lost' || event.type === 'gap' ? `${event.type} ${event.cause}` : event.type;
       seen.set(name, (seen.get(name) ?? 0) + 1);
     }
   }
   // A test that drives the machine nowhere would hold everything.
-  const wanted = ['open', 'message', 'resync', 'closed', 'lost ended', 'lost cut-off', 'lost token', 'lost timeout'];
+  const wanted = [
+    'open',
+    'message',
+    'resync',
+    'closed',
+    'lost ended',
+    'lost cut-off',
+    'lost token',
+    'lost timeout',
+  ];
   for (const name of [...wanted, 'lost status', 'gap ended', 'gap cut-off', 'gap too-big'])
     expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
 }, 60_000);

@@ -8,7 +8,16 @@ import type { Tokens } from '../../src/http/types.js';
 import type { FastClock } from '../support/fast-clock.js';
 import { type Behaviour, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
 import type { FollowedInTurn, FollowOptions } from '../support/stream.js';
-import { endOf, followInTurn, gapsOf, good, lossesOf, resyncsOf, standing, told } from '../support/stream.js';
+import {
+  endOf,
+  followInTurn,
+  gapsOf,
+  good,
+  lossesOf,
+  resyncsOf,
+  standing,
+  told,
+} from '../support/stream.js';
 
 const HOUR_MS = 3_600_000;
 const isClosed = () => false;
@@ -44,7 +53,8 @@ function tokensInTurn(...calls: readonly (() => Promise<string>)[]): Tokens {
   };
 }
 const token = async () => 'token';
-const noToken = () => Promise.reject(new FleetError('config', 'the token command failed with exit code 1'));
+const noToken = () =>
+  Promise.reject(new FleetError('config', 'the token command failed with exit code 1'));
 /** A source that has another token as soon as one is refused. */
 function renewedTokens(): Tokens {
   let current = 'old';
@@ -69,7 +79,9 @@ type Rule = [
   },
 ];
 
-const until = (isOver: FollowOptions['until']): { until: FollowOptions['until'] } => ({ until: isOver });
+const until = (isOver: FollowOptions['until']): { until: FollowOptions['until'] } => ({
+  until: isOver,
+});
 const ONE_LOSS = until((followed) => lossesOf(followed).length > 0);
 const untilClosed = (more: Partial<FollowOptions> = {}) => ({ ...until(isClosed), ...more });
 
@@ -80,11 +92,14 @@ const gapLasts =
     expect(durationMs).toBeGreaterThanOrEqual(fromMs);
     expect(durationMs).toBeLessThan(toMs);
     expect(atMs - fromWallMs).toBe(durationMs);
-    expect(resyncsOf(followed).every(({ atMs: at, sinceWallMs = at }) => sinceWallMs <= at)).toBe(true);
+    expect(resyncsOf(followed).every(({ atMs: at, sinceWallMs = at }) => sinceWallMs <= at)).toBe(
+      true,
+    );
   };
 /** Of the messages, those that end a test apart. */
 const lengthsOf = ({ data }: FollowedInTurn) => data.slice(0, -1).map(({ length }) => length);
-const loginsOf = ({ requests }: FollowedInTurn) => requests.map(({ headers }) => headers['authorization']);
+const loginsOf = ({ requests }: FollowedInTurn) =>
+  requests.map(({ headers }) => headers['authorization']);
 
 const says =
   (loss: number, words: RegExp | string) =>
@@ -99,7 +114,8 @@ const RULES: readonly Rule[] = [
     'lost status, lost status, open, message',
     {
       pauses: [500, 1_000],
-      check: (got) => expect(lossesOf(got)[0]?.error).toMatchObject({ kind: 'service', status: 503 }),
+      check: (got) =>
+        expect(lossesOf(got)[0]?.error).toMatchObject({ kind: 'service', status: 503 }),
     },
   ],
   [
@@ -126,8 +142,18 @@ const RULES: readonly Rule[] = [
     'lost status, open, message',
     { pauses: [60_500] },
   ],
-  ['retry: is obeyed', () => [ends('retry: 12000\n\n')], `open, lost ended, ${BACK}`, { pauses: [12_500] }],
-  ['retry: without a blank line too', () => [ends('retry: 3000\n')], `open, lost ended, ${BACK}`, { pauses: [3_500] }],
+  [
+    'retry: is obeyed',
+    () => [ends('retry: 12000\n\n')],
+    `open, lost ended, ${BACK}`,
+    { pauses: [12_500] },
+  ],
+  [
+    'retry: without a blank line too',
+    () => [ends('retry: 3000\n')],
+    `open, lost ended, ${BACK}`,
+    { pauses: [3_500] },
+  ],
   ...(
     [
       ['retry: of years', ends('retry: 99999999999\n\n'), 99_999_999_999],
@@ -202,7 +228,8 @@ const RULES: readonly Rule[] = [
     (clock) => [
       (socket) => {
         sendStream(socket, ':\n\n');
-        for (let minute = 1; minute <= 10; minute++) clock.after(minute * 60_000, () => socket.write(':\n'));
+        for (let minute = 1; minute <= 10; minute++)
+          clock.after(minute * 60_000, () => socket.write(':\n'));
         clock.after(630_000, () => socket.write('\ndata: good\n\n'));
       },
     ],
@@ -285,14 +312,18 @@ const RULES: readonly Rule[] = [
     'open, lost ended, closed',
     {
       options: untilClosed({ tokens: renewedTokens() }),
-      check: (got) => expect(loginsOf(got)).toEqual(['JWT old', 'JWT old+', 'JWT old+', 'JWT old++']),
+      check: (got) =>
+        expect(loginsOf(got)).toEqual(['JWT old', 'JWT old+', 'JWT old+', 'JWT old++']),
     },
   ],
   [
     'it goes along a redirect within the origin',
     () => [status(307, { Location: '/moved/' })],
     'open, message',
-    { check: ({ requests }) => expect(requests.map(({ path }) => path)).toEqual(['/subscribe/topic/', '/moved/']) },
+    {
+      check: ({ requests }) =>
+        expect(requests.map(({ path }) => path)).toEqual(['/subscribe/topic/', '/moved/']),
+    },
   ],
   // Refusals.
   ...[400, 404, 410, 412, 422].map(
@@ -300,12 +331,17 @@ const RULES: readonly Rule[] = [
       `${code} on a return is tried without the last id before it counts`,
       (clock) => [
         standing(clock, 1, 'id: 7\ndata: x\n\n'),
-        (socket, request) => (request.headers['last-event-id'] === '7' ? status(code) : good)(socket, request),
+        (socket, request) =>
+          (request.headers['last-event-id'] === '7' ? status(code) : good)(socket, request),
       ],
       `${STOOD}, ${BACK}`,
       {
         check(got) {
-          expect(got.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '7', undefined]);
+          expect(got.requests.map(({ headers }) => headers['last-event-id'])).toEqual([
+            undefined,
+            '7',
+            undefined,
+          ]);
           expect(gapsOf(got)[0]?.replayed).toBe(false);
         },
       },
@@ -367,7 +403,10 @@ const RULES: readonly Rule[] = [
   ),
   [
     'an error whose body never ends keeps its status',
-    () => [(socket) => void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n{"detail":')],
+    () => [
+      (socket) =>
+        void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n{"detail":'),
+    ],
     'closed',
     { options: untilClosed(), check: (got) => expect(endOf(got)?.error.status).toBe(404) },
   ],
@@ -408,7 +447,10 @@ const RULES: readonly Rule[] = [
   ).map(
     ([name, last, first, replayed]): Rule => [
       `${name}: replayed is told by the ids`,
-      (clock) => [standing(clock, 1, `id: ${last}\ndata: x\n\n`), sends(`id: ${first}\ndata: good\n\n`)],
+      (clock) => [
+        standing(clock, 1, `id: ${last}\ndata: x\n\n`),
+        sends(`id: ${first}\ndata: good\n\n`),
+      ],
       `${STOOD}, ${BACK}`,
       { check: (got) => expect(gapsOf(got)[0]?.replayed).toBe(replayed) },
     ],

@@ -12,7 +12,13 @@ import { systemClock } from '../../src/system/clock.js';
 import { openFastClock } from '../support/fast-clock.js';
 import { withHostile } from '../support/hostile.js';
 import type { Behaviour } from '../support/misbehaving.js';
-import { inTurn, openMisbehaving, STREAM_HEAD, sendStatus, sendStream } from '../support/misbehaving.js';
+import {
+  inTurn,
+  openMisbehaving,
+  STREAM_HEAD,
+  sendStatus,
+  sendStream,
+} from '../support/misbehaving.js';
 import { mostly } from '../support/often.js';
 import {
   follow,
@@ -40,7 +46,8 @@ describe('a stream of events that is dropped at every byte', () => {
   const DATA = ['{"a": 1}', 'Zoë 🚲', 'c'];
   const body = Buffer.from(EVENTS.join(''));
   const after = (id: string | undefined) => {
-    const start = id === undefined ? 0 : EVENTS.findIndex((event) => event.includes(`id: ${id}`)) + 1;
+    const start =
+      id === undefined ? 0 : EVENTS.findIndex((event) => event.includes(`id: ${id}`)) + 1;
     return EVENTS.slice(start).join('');
   };
   const DROPS = [
@@ -56,7 +63,8 @@ describe('a stream of events that is dropped at every byte', () => {
               socket.write(STREAM_HEAD);
               socket.write(body.subarray(0, at), () => setTimeout(() => socket[drop](), 2));
             },
-            (socket, { headers }) => sendStream(socket, `${after(headers['last-event-id'])}data: end\n\n`),
+            (socket, { headers }) =>
+              sendStream(socket, `${after(headers['last-event-id'])}data: end\n\n`),
           ),
           (server) => follow(server.url, { until: ({ data }) => data.at(-1) === 'end' }),
         );
@@ -95,14 +103,20 @@ describe('the token', () => {
       until: isGood,
       tokens: { get: async () => `token-${++number}`, renew: async () => undefined },
     });
-    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(['JWT token-1', 'JWT token-2']);
-    expect(server.requests[0]?.headers['accept']).toBe('text/event-stream; version=1.0, application/json; version=1.0');
+    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([
+      'JWT token-1',
+      'JWT token-2',
+    ]);
+    expect(server.requests[0]?.headers['accept']).toBe(
+      'text/event-stream; version=1.0, application/json; version=1.0',
+    );
     expect(server.requests[0]?.headers['accept-encoding']).toBeUndefined();
   });
 
   test('is not carried along a redirect to another origin', async () => {
     const other = await openMisbehaving(good);
-    const redirect: Behaviour = (socket) => sendStatus(socket, 307, { Location: `${other.url}/subscribe/topic/` });
+    const redirect: Behaviour = (socket) =>
+      sendStatus(socket, 307, { Location: `${other.url}/subscribe/topic/` });
     const got = await followInTurn(() => [redirect]);
     const words = `redirects the subscription to /org/admin/bicycles/* to ${other.url}`;
     expect(lossesOf(got)[0]?.error.message).toContain(words);
@@ -126,15 +140,19 @@ test('a stored token that somebody renews is picked up at every 401', async () =
   let stored = 1;
   const tokens = {
     get: async () => `token-${stored}`,
-    renew: async (refused: string) => (refused === `token-${stored}` ? undefined : `token-${stored}`),
+    renew: async (refused: string) =>
+      refused === `token-${stored}` ? undefined : `token-${stored}`,
   };
   const expired: Behaviour = (socket) => {
     stored++;
     sendStatus(socket, 401);
   };
-  const got = await followInTurn((clock) => [standing(clock, 1), expired, standing(clock, 1), expired, good], {
-    tokens,
-  });
+  const got = await followInTurn(
+    (clock) => [standing(clock, 1), expired, standing(clock, 1), expired, good],
+    {
+      tokens,
+    },
+  );
   expect(got.requests.map(({ headers }) => headers['authorization'])).toEqual([
     ...['JWT token-1', 'JWT token-1', 'JWT token-2', 'JWT token-2', 'JWT token-3'],
   ]);
@@ -170,7 +188,9 @@ test('a slow reader holds the socket back, and its pauses are no silence', async
       release();
     });
   };
-  const got = await withHostile(inTurn(flood, good), (server) => follow(server.url, { until: isGood, clock, room }));
+  const got = await withHostile(inTurn(flood, good), (server) =>
+    follow(server.url, { until: isGood, clock, room }),
+  );
   await whenFull;
   clock.stop();
   // What the kernel keeps for both sides of a socket, and nothing of ours on top.
@@ -179,7 +199,9 @@ test('a slow reader holds the socket back, and its pauses are no silence', async
 });
 
 test('EventSource itself never connects again, and leaves no timer behind that would hold the program', async () => {
-  const server = await openMisbehaving((socket) => socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`));
+  const server = await openMisbehaving((socket) =>
+    socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),
+  );
   const network = await openNetwork({}, 10_000);
   const set = vi.spyOn(globalThis, 'setTimeout');
   const cleared = vi.spyOn(globalThis, 'clearTimeout');
@@ -199,13 +221,19 @@ test('EventSource itself never connects again, and leaves no timer behind that w
   const stopped = cleared.mock.calls.map(([timer]) => timer);
   vi.restoreAllMocks();
   await network.close();
-  expect({ cause: ending.cause, requests: server.requests.length }).toEqual({ cause: 'ended', requests: 1 });
+  expect({ cause: ending.cause, requests: server.requests.length }).toEqual({
+    cause: 'ended',
+    requests: 1,
+  });
   // The pause of EventSource before it would connect again.
   expect(timers).toHaveLength(1);
   expect(stopped).toContain(timers[0]?.value);
 });
 
-const CASES: readonly [string, Partial<{ tokens: Tokens; room: () => Promise<void> | undefined; url: string }>][] = [
+const CASES: readonly [
+  string,
+  Partial<{ tokens: Tokens; room: () => Promise<void> | undefined; url: string }>,
+][] = [
   ['while a token hangs', { tokens: { get: never, renew: never } }],
   ['while the reader is held up for ever', { room: () => never<void>() }],
   ['while an address takes no connection', { url: 'http://192.0.2.1:9/' }],

@@ -89,7 +89,9 @@ describe('readExact', () => {
     fc.assert(
       fc.property(fc.array(number), fc.constantFrom('', ' ', '\n'), (numbers, space) => {
         const json = `[${space}${numbers.join(`${space},${space}`)}${space}]`;
-        expect(writeJson(needsExactReading(json) ? readExact(json) : JSON.parse(json))).toBe(`[${numbers.join(',')}]`);
+        expect(writeJson(needsExactReading(json) ? readExact(json) : JSON.parse(json))).toBe(
+          `[${numbers.join(',')}]`,
+        );
       }),
       { numRuns: often(2000) },
     );
@@ -100,7 +102,8 @@ describe('readExact', () => {
       fc.property(anyJson(), (value) => {
         for (const json of [JSON.stringify(value), JSON.stringify(value, null, 1)]) {
           // Minus zero and 1e+21 are read as they are written, which only their text can show.
-          if (needsExactReading(json)) expect(JSON.parse(writeJson(readExact(json)))).toEqual(JSON.parse(json));
+          if (needsExactReading(json))
+            expect(JSON.parse(writeJson(readExact(json)))).toEqual(JSON.parse(json));
           else expect(readExact(json)).toEqual(JSON.parse(json));
         }
       }),
@@ -130,7 +133,13 @@ describe('parseJson', () => {
 
   it('reads what JSON.parse reads, nesting as deep as its limit included', () => {
     const deep = `${'['.repeat(DEPTH_LIMIT)}${']'.repeat(DEPTH_LIMIT)}`;
-    for (const text of ['null', ' [1, {"a":"]]"}] ', deep, `[${'[[]],'.repeat(1000)}0]`, `"${'['.repeat(1000)}"`])
+    for (const text of [
+      'null',
+      ' [1, {"a":"]]"}] ',
+      deep,
+      `[${'[[]],'.repeat(1000)}0]`,
+      `"${'['.repeat(1000)}"`,
+    ])
       expect(parseJson(text)).toEqual(JSON.parse(text));
   });
 
@@ -140,7 +149,10 @@ describe('parseJson', () => {
     ['a million objects', '{"a":'.repeat(1_000_000)],
     ['depth behind a text with brackets and quotes', `["[\\"[",${'[{"a":'.repeat(300)}`],
   ])('refuses %s before it is read', (_case, text) => {
-    expect(thrownBy(text)).toMatchObject({ kind: 'depth', message: 'JSON nested deeper than 500 levels' });
+    expect(thrownBy(text)).toMatchObject({
+      kind: 'depth',
+      message: 'JSON nested deeper than 500 levels',
+    });
   });
 
   it('refuses more values than memory is set aside for', () => {
@@ -169,7 +181,8 @@ describe('parseJson', () => {
   });
 
   it('each beginning of a JSON text is one that breaks off, in the words of every engine', () => {
-    const text = '{"a" : [1, -2.50e+3, true, false,null,{} ], "b\\u00e9\\"\\\\": {"c":"d"}, "e": [[]]}';
+    const text =
+      '{"a" : [1, -2.50e+3, true, false,null,{} ], "b\\u00e9\\"\\\\": {"c":"d"}, "e": [[]]}';
     for (let end = 0; end < text.length; end++)
       expect(thrownBy(text.slice(0, end)), text.slice(0, end)).toMatchObject({ isCutOff: true });
   });
@@ -178,10 +191,14 @@ describe('parseJson', () => {
 describe('splitArray', () => {
   it('takes an array apart, each element as it stands there', () => {
     const text = ' [ 1.50 ,{"a":\n[1, 2]} , "]\\"," ,[]]';
-    expect(splitArray(text, 1)).toEqual({ texts: ['1.50', '{"a":\n[1, 2]}', '"]\\","', '[]'], end: text.length });
+    expect(splitArray(text, 1)).toEqual({
+      texts: ['1.50', '{"a":\n[1, 2]}', '"]\\","', '[]'],
+      end: text.length,
+    });
   });
 
   it('ends on text that is no array', () => {
-    for (const text of ['[:', '[}', '[,,', '["', '[{', '[']) expect(splitArray(text, 0)).toBeUndefined();
+    for (const text of ['[:', '[}', '[,,', '["', '[{', '['])
+      expect(splitArray(text, 0)).toBeUndefined();
   });
 });

@@ -18,7 +18,11 @@ test.each([
     undefined,
     'postgres://ann@db.example.com:5433/fleet?sslmode=require',
   ],
-  ['postgresql:///fleet?host=/run/postgresql', undefined, 'postgresql:///fleet?host=/run/postgresql'],
+  [
+    'postgresql:///fleet?host=/run/postgresql',
+    undefined,
+    'postgresql:///fleet?host=/run/postgresql',
+  ],
   ['postgres://ann@/fleet?host=/run/a', undefined, 'postgres://ann@/fleet?host=/run/a'],
 ])('%s is an address', (text, folder, shown) => {
   const parsed = parseMirrorAddress(text, folder);
@@ -50,22 +54,35 @@ test.each([
 const home = newFolder();
 
 test('the address comes before the service, and the service before the environment', async () => {
-  writeFileSync(join(home, '.pg_service.conf'), '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n');
-  const env = { HOME: home, PGSERVICE: 'bikes', PGHOST: 'from-environment', PGUSER: 'ann', PGDATABASE: 'other' };
+  writeFileSync(
+    join(home, '.pg_service.conf'),
+    '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n',
+  );
+  const env = {
+    HOME: home,
+    PGSERVICE: 'bikes',
+    PGHOST: 'from-environment',
+    PGUSER: 'ann',
+    PGDATABASE: 'other',
+  };
   expect(await readConnection('postgres:///fleet', env)).toMatchObject({
     ...{ host: 'from-service', port: 5444, tls: [false] },
     password: undefined,
     user: 'ann',
     database: 'fleet',
   });
-  expect(await readConnection('postgres://bob@[::1]:1/fleet', { ...env, PGPASSWORD: 'mine' })).toMatchObject({
+  expect(
+    await readConnection('postgres://bob@[::1]:1/fleet', { ...env, PGPASSWORD: 'mine' }),
+  ).toMatchObject({
     ...{ host: '::1', port: 1 },
     password: 'mine',
     user: 'bob',
   });
   const { tls } = await readConnection('postgres:///fleet?sslmode=prefer', env);
   expect(tls).toEqual([{ host: 'from-service', rejectUnauthorized: false }, false]);
-  await expect(readConnection('postgres:///fleet', { ...env, PGSERVICE: 'none' })).rejects.toMatchObject({
+  await expect(
+    readConnection('postgres:///fleet', { ...env, PGSERVICE: 'none' }),
+  ).rejects.toMatchObject({
     message: expect.stringMatching(/no service "none"/),
   });
 });
@@ -91,8 +108,11 @@ test('files for TLS that are none are refused before anything is sent', async ()
   const key = join(home, 'client.key');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-  const read = (more: NodeJS.ProcessEnv) => readConnection('postgres://h/d', { HOME: home, PGPASSWORD: 'x', ...more });
-  expect((await read({ PGSSLKEY: key })).tls[0]).toMatchObject({ key: expect.stringContaining('KEY') });
+  const read = (more: NodeJS.ProcessEnv) =>
+    readConnection('postgres://h/d', { HOME: home, PGPASSWORD: 'x', ...more });
+  expect((await read({ PGSSLKEY: key })).tls[0]).toMatchObject({
+    key: expect.stringContaining('KEY'),
+  });
   writeFileSync(key, 'no key');
   for (const variable of ['PGSSLKEY', 'PGSSLCERT', 'PGSSLROOTCERT'])
     await expect(read({ [variable]: key })).rejects.toMatchObject({
@@ -106,12 +126,18 @@ test.each([
   ['sslrootcert=system&sslmode=require', /sslmode=require needs the file/],
   [`sslmode=require&sslrootcert=${home}`, /\(sslrootcert\) cannot be read: it is a directory/],
 ])('%s is refused over the network, and passed over on a socket', async (parameters, reason) => {
-  await expect(readConnection(`postgres://h/d?${parameters}`, { HOME: home })).rejects.toThrow(reason);
-  expect((await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).tls).toEqual([false]);
+  await expect(readConnection(`postgres://h/d?${parameters}`, { HOME: home })).rejects.toThrow(
+    reason,
+  );
+  expect(
+    (await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).tls,
+  ).toEqual([false]);
 });
 
 test('a service file is read as PostgreSQL does', () => {
-  expect(parseService('[a]\nx=1\n[b]\r\n host = h \n#c=d\nbad\n[c]\nhost=no', 'b')).toEqual({ host: 'h' });
+  expect(parseService('[a]\nx=1\n[b]\r\n host = h \n#c=d\nbad\n[c]\nhost=no', 'b')).toEqual({
+    host: 'h',
+  });
   expect(parseService('[a]', 'b')).toBeUndefined();
 });
 

@@ -20,8 +20,12 @@ const folder = newFolder();
 
 const never = new AbortController().signal;
 /** A database until the test has finished. */
-const open = (text: string, access: OpenOptions['access'], env: NodeJS.ProcessEnv = {}, signal = never) =>
-  openedDatabase(text, { access, env, signal });
+const open = (
+  text: string,
+  access: OpenOptions['access'],
+  env: NodeJS.ProcessEnv = {},
+  signal = never,
+) => openedDatabase(text, { access, env, signal });
 
 const engines = useEngines();
 const [, [, newPostgres] = ['postgres', async () => '']] = engines;
@@ -39,7 +43,11 @@ describe.each(engines)('%s', (kind, newText) => {
   test('keeps values exactly, and replaces rows of the same key', async () => {
     const database = await openThings(await newText());
     const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
-    await database.write('things', COLUMNS, [row, [2, 'half \ud800', 7, null, false], [3, 'nul \0', null, 0, null]]);
+    await database.write('things', COLUMNS, [
+      row,
+      [2, 'half \ud800', 7, null, false],
+      [3, 'nul \0', null, 0, null],
+    ]);
     const part = (value: number) => (kind === 'sqlite' ? value : String(value));
     const yes = (value: boolean) => (kind === 'sqlite' ? Number(value) : value);
     const before = await database.all('select * from things order by id');
@@ -50,7 +58,9 @@ describe.each(engines)('%s', (kind, newText) => {
     ]);
     const rows = Object.entries({ 2: 'last', 4: 'new' }).map(([id, name]) => [Number(id), name]);
     await database.write('things', ['id', 'name'], rows, ['id']);
-    expect(await database.all('select id, name, big from things where id > ? order by id', [1])).toEqual([
+    expect(
+      await database.all('select id, name, big from things where id > ? order by id', [1]),
+    ).toEqual([
       { id: 2, name: 'last', big: 7 },
       { id: 3, name: 'nul \ufffd', big: null },
       { id: 4, name: 'new', big: null },
@@ -60,7 +70,8 @@ describe.each(engines)('%s', (kind, newText) => {
   test('several writes of a table are one transaction, each with its own rows', async () => {
     const database = await openThings(await newText());
     await database.transaction(async () => {
-      for (const name of ['first', 'second']) await database.write('things', ['id', 'name'], [[1, name]], ['id']);
+      for (const name of ['first', 'second'])
+        await database.write('things', ['id', 'name'], [[1, name]], ['id']);
       await database.all('delete from things');
       await database.write('things', ['id', 'name'], [[2, 'third']], ['id']);
     });
@@ -97,7 +108,10 @@ describe.each(engines)('%s', (kind, newText) => {
     const rows = Array.from({ length: 12_000 }, (_, id) => [id, `n${id}`]);
     await database.write('things', ['id', 'name'], rows);
     let count = 0;
-    for await (const chunk of database.each('select id from things where id >= ? order by id', [0])) {
+    for await (const chunk of database.each(
+      'select id from things where id >= ? order by id',
+      [0],
+    )) {
       expect(chunk[0]).toEqual({ id: count });
       count += chunk.length;
       await database.all('select max(id) from things');
@@ -114,14 +128,21 @@ describe.each(engines)('%s', (kind, newText) => {
     const text = await newText();
     const database = await openThings(text);
     const reader = await open(text, 'read');
-    for (const text of ['delete from things', 'insert into things (id) values (1)', 'create table t (a int)'])
+    for (const text of [
+      'delete from things',
+      'insert into things (id) values (1)',
+      'create table t (a int)',
+    ])
       await expect(reader.all(text)).rejects.toMatchObject({ kind: 'output', exitCode: 10 });
     await database.write('things', ['id'], [[5]]);
     expect(await reader.all('select id from things')).toEqual([{ id: 5 }]);
     const found = await reader.query("select id, id as id, '?' as mark, 1.50 as part from things");
     expect(found.columns.map(({ name }) => name)).toEqual(['id', 'id', 'mark', 'part']);
-    for await (const chunk of found.chunks) expect(chunk).toEqual([[5, 5, '?', kind === 'sqlite' ? 1.5 : '1.50']]);
-    const made = await reader.query('explain analyze create table made as select 1').catch(() => undefined);
+    for await (const chunk of found.chunks)
+      expect(chunk).toEqual([[5, 5, '?', kind === 'sqlite' ? 1.5 : '1.50']]);
+    const made = await reader
+      .query('explain analyze create table made as select 1')
+      .catch(() => undefined);
     for await (const chunk of made?.chunks ?? []) expect(chunk.length).toBeGreaterThan(0);
     await expect(reader.all('select 1 from made')).rejects.toThrow('made');
     const bad: [string, RegExp][] = [
@@ -129,16 +150,19 @@ describe.each(engines)('%s', (kind, newText) => {
       ['selct 1', /syntax error/],
       ['select nothing from things', /nothing/],
     ];
-    for (const [sql, words] of bad) await expect(reader.query(sql)).rejects.toMatchObject(refusal('usage', words));
+    for (const [sql, words] of bad)
+      await expect(reader.query(sql)).rejects.toMatchObject(refusal('usage', words));
   });
 
   test('a query whose values are too long to hold is refused', async () => {
     const text = await newText();
     await openedDatabase(text);
     const reader = await open(text, 'read');
-    const long = kind === 'sqlite' ? "select printf('%.100000000c', 'x')" : "select repeat('x', 100000000)";
+    const long =
+      kind === 'sqlite' ? "select printf('%.100000000c', 'x')" : "select repeat('x', 100000000)";
     const read = async () => {
-      for await (const chunk of (await reader.query(long)).chunks) expect(chunk.length).toBeGreaterThan(0);
+      for await (const chunk of (await reader.query(long)).chunks)
+        expect(chunk.length).toBeGreaterThan(0);
     };
     await expect(read()).rejects.toMatchObject(refusal('usage', /more than 64 MB/));
   });
@@ -174,18 +198,23 @@ test('an abort that comes while the connection is being prepared ends it, too', 
 });
 
 describe('a file', () => {
-  test.runIf(process.platform === 'linux')('that was looked at before is locked while it is written', async () => {
-    const path = join(newFolder(), 'fleet.db');
-    const first = await open(`sqlite:${path}`, 'write');
-    await first.all('select 1');
-    // As a writer does that was killed before: it looks, lets go, and opens the file for writing.
-    await (await open(`sqlite:${path}`, 'look')).close();
-    await open(`sqlite:${path}`, 'write');
-    const locks = readFileSync('/proc/locks', 'utf8').split('\n');
-    expect(
-      locks.filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(path).ino} `)),
-    ).not.toEqual([]);
-  });
+  test.runIf(process.platform === 'linux')(
+    'that was looked at before is locked while it is written',
+    async () => {
+      const path = join(newFolder(), 'fleet.db');
+      const first = await open(`sqlite:${path}`, 'write');
+      await first.all('select 1');
+      // As a writer does that was killed before: it looks, lets go, and opens the file for writing.
+      await (await open(`sqlite:${path}`, 'look')).close();
+      await open(`sqlite:${path}`, 'write');
+      const locks = readFileSync('/proc/locks', 'utf8').split('\n');
+      expect(
+        locks.filter(
+          (line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(path).ino} `),
+        ),
+      ).not.toEqual([]);
+    },
+  );
 
   test('that is none, or a pipe, is refused and not waited for', async () => {
     const pipe = join(folder, 'pipe');
@@ -199,15 +228,20 @@ describe('a file', () => {
     const path = join(folder, 'own', 'fleet.db');
     const database = await openedDatabase(`sqlite:${path}`);
     await database.all('create table t (a int)');
-    for (const each of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(each).mode & 0o777).toBe(0o600);
+    for (const each of [path, `${path}-wal`, `${path}-shm`])
+      expect(statSync(each).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
   });
 
   test('that is not there, or no database, is refused', async () => {
     const path = join(folder, 'none.db');
-    await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(refusal('config', /there is no mirror at/));
+    await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(
+      refusal('config', /there is no mirror at/),
+    );
     writeFileSync(path, 'no database'.repeat(1000));
-    await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(refusal('config', /damaged or not a database/));
+    await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(
+      refusal('config', /damaged or not a database/),
+    );
   });
 
   test('that another program writes is said to be locked, which passes', async () => {
@@ -253,7 +287,11 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
         secure.once('data', () => refuse(secure, '28P01', 'password authentication failed'));
       });
     });
-    const opening = open(`postgres://u@127.0.0.1:${await listenOn(server)}/d?${parameters}`, 'read', env);
+    const opening = open(
+      `postgres://u@127.0.0.1:${await listenOn(server)}/d?${parameters}`,
+      'read',
+      env,
+    );
     const error = await opening.catch((thrown: FleetError) => thrown);
     server.close();
     return { asked, error: error as FleetError };
@@ -266,7 +304,12 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
     ['require', ['tls'], /password authentication failed/, /./],
     ['verify-full', ['tls'], /certificate of an unknown authority/, /PGSSLROOTCERT/],
     [`verify-ca&sslrootcert=${files}/cert.pem`, ['tls'], /password authentication failed/, /./],
-    [`verify-full&sslrootcert=${files}/cert.pem`, ['tls'], /certificate of another host/, /PGSSLROOTCERT/],
+    [
+      `verify-full&sslrootcert=${files}/cert.pem`,
+      ['tls'],
+      /certificate of another host/,
+      /PGSSLROOTCERT/,
+    ],
   ])('sslmode=%s asks for %j', async (mode, expected, message, hint) => {
     const { asked, error } = await attempt(`sslmode=${mode}`, { HOME: files });
     expect(asked).toEqual(expected);
@@ -289,26 +332,42 @@ describe.runIf(engines.length > 1)('a server', () => {
   test.each([
     ['57014', 'statement timeout', "set statement_timeout to '20ms'", 'select pg_sleep(10)'],
     ['55P03', 'lock timeout', "set lock_timeout to '20ms'", 'insert into held values (1)'],
-    ['40001', 'serialization', undefined, "do $a$ begin raise exception 'met' using errcode = '40001'; end $a$"],
-    ['40P01', 'deadlock', undefined, "do $a$ begin raise exception 'met' using errcode = '40P01'; end $a$"],
-  ])('whose error %s (%s) passes is busy, which is tried again', async (_code, _name, setting, statement) => {
-    const text = await newPostgres();
-    const other = await openedDatabase(text);
-    await other.all('create table held (a int)');
-    const database = await openedDatabase(text);
-    if (setting !== undefined) await database.all(setting);
-    await other.transaction(async () => {
-      await other.all('lock table held');
-      await expect(database.all(statement)).rejects.toMatchObject(refusal('network', / is busy: /));
-    });
-  });
+    [
+      '40001',
+      'serialization',
+      undefined,
+      "do $a$ begin raise exception 'met' using errcode = '40001'; end $a$",
+    ],
+    [
+      '40P01',
+      'deadlock',
+      undefined,
+      "do $a$ begin raise exception 'met' using errcode = '40P01'; end $a$",
+    ],
+  ])(
+    'whose error %s (%s) passes is busy, which is tried again',
+    async (_code, _name, setting, statement) => {
+      const text = await newPostgres();
+      const other = await openedDatabase(text);
+      await other.all('create table held (a int)');
+      const database = await openedDatabase(text);
+      if (setting !== undefined) await database.all(setting);
+      await other.transaction(async () => {
+        await other.all('lock table held');
+        await expect(database.all(statement)).rejects.toMatchObject(
+          refusal('network', / is busy: /),
+        );
+      });
+    },
+  );
 
   test('is let go of with the rows that nobody took', async () => {
     const text = await newPostgres();
     const database = await open(text, 'read');
     const connections = () =>
       withDatabase(text, async (other) => {
-        const others = 'pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+        const others =
+          'pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
         return Number((await other.all(`select count(*) as n from ${others}`))[0]?.['n']);
       });
     expect((await database.query('select from generate_series(1, 3)')).columns).toEqual([]);
@@ -330,7 +389,10 @@ describe.runIf(engines.length > 1)('a server', () => {
   test.each<[what: string, wait: (database: Database) => Promise<unknown>]>([
     ['a query', (database) => database.all('select pg_sleep(30)')],
     ['rows on their way', (database) => database.write('things', ['id'], [[1]])],
-    ['rows on their way, and a lock', (database) => database.write('things', ['id'], [[1]], ['id'])],
+    [
+      'rows on their way, and a lock',
+      (database) => database.write('things', ['id'], [[1]], ['id']),
+    ],
   ])('that goes away ends what waits for it with exit 8: %s', async (_what, wait) => {
     const text = await newPostgres();
     const other = await openedDatabase(text);
@@ -380,6 +442,8 @@ describe.runIf(engines.length > 1)('a server', () => {
     );
     const env = { PGSERVICEFILE: file, PGSERVICE: 'bikes', PGPORT: '1' };
     const database = await open('postgres:///', 'read', env);
-    expect(await database.all('select current_database() as name')).toEqual([{ name: url.pathname.slice(1) }]);
+    expect(await database.all('select current_database() as name')).toEqual([
+      { name: url.pathname.slice(1) },
+    ]);
   });
 });

@@ -34,7 +34,10 @@ interface Told {
 }
 
 /** What is recorded of one statement about the bicycle above. */
-async function record(database: Database, { source, item, gone = false, isFirstReading = false }: Told) {
+async function record(
+  database: Database,
+  { source, item, gone = false, isFirstReading = false }: Told,
+) {
   await database.all('delete from bicycles');
   const ledger = new Ledger();
   const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
@@ -72,25 +75,33 @@ test('what is recorded of a message and of a list', async () => {
     [RECEIVED, 'state', '"available"', '"lost"'],
   ]);
   const future = { ...rented, modified: '2031-01-01T00:00:00Z' };
-  expect((await told({ source: 'push', item: { uuid: UUID, ...future } })).changes[0]?.[0]).toBe(RECEIVED);
+  expect((await told({ source: 'push', item: { uuid: UUID, ...future } })).changes[0]?.[0]).toBe(
+    RECEIVED,
+  );
   // Bookkeeping makes a row true, and no history.
   const books = await told({ source: 'list', item: { ...BEFORE, ...MODIFIED } });
   expect(books).toMatchObject({ changes: [], rows: [{ concurrency_version: 2 }] });
   expect((await told({ source: 'list', item: BEFORE })).rows).toEqual([]);
   // A field that was not known before has no old value; in the first reading that is no change.
   const wider = { ...BEFORE, ...MODIFIED, note: { a: 1 } };
-  expect((await told({ source: 'list', item: wider })).changes).toEqual([[at, 'note', null, '{"a":1}']]);
+  expect((await told({ source: 'list', item: wider })).changes).toEqual([
+    [at, 'note', null, '{"a":1}'],
+  ]);
   expect((await told({ source: 'list', item: wider, isFirstReading: true })).changes).toEqual([]);
   // Of the same version the list says more: messages leave out links.
-  expect((await told({ source: 'list', item: { ...BEFORE, lock: null } })).changes[0]?.slice(1)).toEqual([
-    ...['lock', '"https://x/1/"', 'null'],
-  ]);
+  expect(
+    (await told({ source: 'list', item: { ...BEFORE, lock: null } })).changes[0]?.slice(1),
+  ).toEqual([...['lock', '"https://x/1/"', 'null']]);
 });
 
 test('a message that comes late does not bring back a bicycle that left the list; one that is newer does, and a list', async () => {
   const database = await openedMirror(await newSqlite());
   const item = { uuid: UUID, ...MODIFIED };
-  const late = await record(database, { source: 'push', item: { ...item, ...BEFORE, state: 'lost' }, gone: true });
+  const late = await record(database, {
+    source: 'push',
+    item: { ...item, ...BEFORE, state: 'lost' },
+    gone: true,
+  });
   expect(late).toEqual({ rows: [], changes: [] });
   const pushed = await record(database, { source: 'push', item, gone: true });
   expect(pushed.rows[0]?.['gone']).toBeNull();
@@ -122,10 +133,18 @@ test('rows that messages were about are kept from batch to batch, until the tabl
   const modified = '2026-11-21T12:00:50Z';
   const rented = await batch({ ...BEFORE, modified, state: 'rented', concurrency_version: 3 });
   expect(rented.bicycles).toHaveLength(1);
-  expect(await database.all('select state, gone from bicycles')).toEqual([{ state: 'rented', gone: null }]);
+  expect(await database.all('select state, gone from bicycles')).toEqual([
+    { state: 'rented', gone: null },
+  ]);
   // The list of another organization shows it as it is: it moved.
-  knowledge.compare({ ...BEFORE, modified, state: 'rented', concurrency_version: 3 }, NO_MARK, 9, now, {
-    followed: 'p',
-  });
+  knowledge.compare(
+    { ...BEFORE, modified, state: 'rented', concurrency_version: 3 },
+    NO_MARK,
+    9,
+    now,
+    {
+      followed: 'p',
+    },
+  );
   expect(ledger.take().bicycles).toHaveLength(1);
 });

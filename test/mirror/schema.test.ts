@@ -2,7 +2,13 @@
 
 import { describe, expect, test } from 'vitest';
 import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
-import { BICYCLE_COLUMNS, bicycleRow, utcOf, utcOfMs, versionValue } from '../../src/mirror/rows.js';
+import {
+  BICYCLE_COLUMNS,
+  bicycleRow,
+  utcOf,
+  utcOfMs,
+  versionValue,
+} from '../../src/mirror/rows.js';
 import {
   checkBaseUrl,
   migrate,
@@ -52,9 +58,13 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     const indexes = await database.all(
       `SELECT ${sql} WHERE ${kind === 'sqlite' ? 'tbl_name' : 'tablename'} = 'bicycles'`,
     );
-    const created = indexes.map(({ sql }) => String(sql)).filter((sql) => /^create (unique )?index/i.test(sql));
+    const created = indexes
+      .map(({ sql }) => String(sql))
+      .filter((sql) => /^create (unique )?index/i.test(sql));
     expect(created.length).toBeGreaterThan(2);
-    expect(created.join()).not.toMatch(/modified|latitude|longitude|timestamp|last_seen|version|charge/);
+    expect(created.join()).not.toMatch(
+      /modified|latitude|longitude|timestamp|last_seen|version|charge/,
+    );
   });
 
   test('a newer schema and a database of other tables are refused', async () => {
@@ -65,13 +75,20 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
     const other = await openedDatabase(await newDatabase());
     await other.all('create table bicycles (colour text)');
-    await expect(migrate(other)).rejects.toThrow('the database has other tables and is not a mirror');
+    await expect(migrate(other)).rejects.toThrow(
+      'the database has other tables and is not a mirror',
+    );
   });
 
   test('views show the present fleet, how long each state lasted, rentals and silence', async () => {
     const database = await openedMirror(await newDatabase());
     await database.write('bicycles', BICYCLE_COLUMNS, [
-      rowOf(UUID, { state: 'available', name: 'B1', latitude: '52.10', latest_gps_timestamp: '2020-01-01T00:00:00Z' }),
+      rowOf(UUID, {
+        state: 'available',
+        name: 'B1',
+        latitude: '52.10',
+        latest_gps_timestamp: '2020-01-01T00:00:00Z',
+      }),
       rowOf(OTHER, { state: 'lost', name: 'B2', concurrency_version: 7 }, at('11:30:00')),
       rowOf(THIRD, { state: 'rented', name: 'B3' }),
     ]);
@@ -90,18 +107,32 @@ describe.each(engines)('%s', (kind, newDatabase) => {
       'select name, state, started, seconds, next_state, start_known from state_durations order by name, started nulls first',
     );
     const yes = (value: unknown) => value === 1 || value === true;
-    const known = durations.map(({ seconds, start_known: isKnown, ...row }) => [row, Number(seconds), yes(isKnown)]);
+    const known = durations.map(({ seconds, start_known: isKnown, ...row }) => [
+      row,
+      Number(seconds),
+      yes(isKnown),
+    ]);
     // Since when it was available or lost, and how long, nobody knows.
     expect(known).toEqual([
       [{ name: 'B1', state: 'available', started: null, next_state: 'rented' }, 0, false],
-      [{ name: 'B1', state: 'rented', started: shown('10:30:00'), next_state: 'available' }, 930, true],
-      [{ name: 'B1', state: 'available', started: shown('10:45:30'), next_state: null }, expect.any(Number), true],
+      [
+        { name: 'B1', state: 'rented', started: shown('10:30:00'), next_state: 'available' },
+        930,
+        true,
+      ],
+      [
+        { name: 'B1', state: 'available', started: shown('10:45:30'), next_state: null },
+        expect.any(Number),
+        true,
+      ],
       [{ name: 'B2', state: 'lost', started: null, next_state: null }, 0, false],
       [{ name: 'B3', state: 'rented', started: null, next_state: null }, 0, false],
     ]);
     const sql = 'select name, returned_as from rentals where start_known';
     expect(await database.all(sql)).toEqual([{ name: 'B1', returned_as: 'available' }]);
-    const silent = await database.all('select name, hours, never from silent where hours > 24 or never order by name');
+    const silent = await database.all(
+      'select name, hours, never from silent where hours > 24 or never order by name',
+    );
     expect(silent.map(({ name, hours, never }) => [name, Number(hours) > 24, yes(never)])).toEqual([
       ['B1', true, false],
       ['B3', false, true],
@@ -156,7 +187,16 @@ test.runIf(engines.length > 1)(
   async () => {
     const database = await openedDatabase((await engines[1]?.[1]()) ?? '');
     await makeOld(database);
-    const change = (at: string, now: string) => [at, at, UUID, 1, 'state', '"available"', now, 'push'];
+    const change = (at: string, now: string) => [
+      at,
+      at,
+      UUID,
+      1,
+      'state',
+      '"available"',
+      now,
+      'push',
+    ];
     const before = ['2026-09-30T23:00:00.000000Z', '2026-10-01T00:00:00.000000Z'];
     await database.write(
       'changes',
@@ -168,12 +208,16 @@ test.runIf(engines.length > 1)(
     await database.all('create table changes_other (a int)');
     await expect(migrate(database)).rejects.toThrow();
     expect(await readSchema(database)).toBe(3);
-    expect(await database.all('select id from changes order by id')).toEqual([{ id: 1 }, { id: 2 }]);
+    expect(await database.all('select id from changes order by id')).toEqual([
+      { id: 1 },
+      { id: 2 },
+    ]);
     await database.all('drop table changes_other');
     await migrate(database);
     const nowMs = Date.now();
     // The first partition has this month.
-    const months = "select count(*) as n from pg_class where relispartition and relname ~ '^changes_[0-9_]*$'";
+    const months =
+      "select count(*) as n from pg_class where relispartition and relname ~ '^changes_[0-9_]*$'";
     await turnPartitions(database, nowMs);
     expect(await database.all(months)).toEqual([{ n: 1 }]);
     await turnPartitions(database, nowMs + 40 * DAY_MS);
@@ -182,7 +226,9 @@ test.runIf(engines.length > 1)(
       change(later, '"lost"'),
       change('2031-01-01T00:00:00.000000Z', '"lost"'),
     ]);
-    const kept = await database.all('select id, tableoid::regclass::text as place from changes order by id');
+    const kept = await database.all(
+      'select id, tableoid::regclass::text as place from changes order by id',
+    );
     const month = `changes_${later.slice(0, 7).replace('-', '_')}`;
     expect(kept.map(({ id, place }) => [id, place])).toEqual([
       ...[1, 2].map((id) => [id, 'changes_before']),
@@ -199,7 +245,12 @@ test.runIf(engines.length > 1)(
     expect(plan).not.toMatch(/changes_before|changes_other/);
     // What ended before is dropped whole, the month itself is not.
     await turnPartitions(database, nowMs + 40 * DAY_MS, nowMs + 40 * DAY_MS);
-    expect(await database.all('select id from changes order by id')).toEqual([{ id: 3 }, { id: 4 }]);
-    expect(await database.all("select to_regclass('changes_before') is null as gone")).toEqual([{ gone: true }]);
+    expect(await database.all('select id from changes order by id')).toEqual([
+      { id: 3 },
+      { id: 4 },
+    ]);
+    expect(await database.all("select to_regclass('changes_before') is null as gone")).toEqual([
+      { gone: true },
+    ]);
   },
 );

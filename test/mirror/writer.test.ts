@@ -21,7 +21,10 @@ const baseUrl = new URL('https://service.test/');
 const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'] };
 const [[, newSqlite]] = useEngines();
 
-const at = (seconds: number): Moment => ({ monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 });
+const at = (seconds: number): Moment => ({
+  monotonicMs: seconds * 1000,
+  wallMs: START_MS + seconds * 1000,
+});
 const timeOf = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString();
 
 let database: Database;
@@ -35,17 +38,29 @@ function openService() {
   const bicycles = new Map<string, Bicycle>();
   for (const [index, uuid] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
     const modified = timeOf(-100 * (index + 1));
-    bicycles.set(uuid, { uuid, state: 'available', rental_session: null, modified, concurrency_version: 1 });
+    bicycles.set(uuid, {
+      uuid,
+      state: 'available',
+      rental_session: null,
+      modified,
+      concurrency_version: 1,
+    });
   }
   return {
     /** Changes a bicycle; returns the message about it. */
     change(uuid: string, state: string, seconds: number): Bicycle {
       const version = Number(bicycles.get(uuid)?.['concurrency_version']) + 1;
       const message = { uuid, state, modified: timeOf(seconds), concurrency_version: version };
-      bicycles.set(uuid, { ...message, rental_session: state === 'rented' ? `https://service.test/${uuid}/` : null });
+      bicycles.set(uuid, {
+        ...message,
+        rental_session: state === 'rented' ? `https://service.test/${uuid}/` : null,
+      });
       return message;
     },
-    list: () => [...bicycles.values()].sort((one, other) => (String(one.modified) < String(other.modified) ? 1 : -1)),
+    list: () =>
+      [...bicycles.values()].sort((one, other) =>
+        String(one.modified) < String(other.modified) ? 1 : -1,
+      ),
   };
 }
 
@@ -60,7 +75,9 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   ledger.setSize(found.rows);
   const outputs: FollowerOutput[] = [];
   const options = { ...plan, bicycles: undefined, mostPages: 200, isWhole: true };
-  const follower = new Follower(options, ledger, at(startSeconds), (output) => outputs.push(output));
+  const follower = new Follower(options, ledger, at(startSeconds), (output) =>
+    outputs.push(output),
+  );
   let heardMs = found.heardMs ?? at(startSeconds).wallMs;
   let batch = 0;
   let gapBefore: OpenGap | undefined;
@@ -87,7 +104,8 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     }
   };
   const step = async (event: FollowerEvent, seconds: number): Promise<void> => {
-    const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
+    const items =
+      event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
     const uuids = items.map(({ value }) => String(value.uuid));
     await ledger.load(database, uuids);
     follower.take(event, at(seconds));
@@ -99,28 +117,54 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     asked = [];
     return { requests, list: service.list() };
   };
-  const answer = async ({ requests, list }: ReturnType<typeof ask>, seconds: number): Promise<void> => {
+  const answer = async (
+    { requests, list }: ReturnType<typeof ask>,
+    seconds: number,
+  ): Promise<void> => {
     const items = list.map((value) => ({ json: JSON.stringify(value), value }));
     for (const { type, id, ...request } of requests) {
       if (type === 'read-whole') {
-        await step({ type: 'whole-page', id, items, count: items.length, isLast: true, askedAt: 0 }, seconds);
+        await step(
+          { type: 'whole-page', id, items, count: items.length, isLast: true, askedAt: 0 },
+          seconds,
+        );
         continue;
       }
       const from = 'next' in request ? Number(request.next?.[0]?.[1] ?? 0) : 0;
-      const next = from + PAGE_ITEMS < items.length ? [['from', String(from + PAGE_ITEMS)] as const] : undefined;
-      const page = { count: items.length, items: items.slice(from, from + PAGE_ITEMS), next, trace: {} };
+      const next =
+        from + PAGE_ITEMS < items.length
+          ? [['from', String(from + PAGE_ITEMS)] as const]
+          : undefined;
+      const page = {
+        count: items.length,
+        items: items.slice(from, from + PAGE_ITEMS),
+        next,
+        trace: {},
+      };
       await step({ type: 'page', id, page }, seconds);
     }
     if (asked.length > 0) await answer(ask(), seconds);
   };
-  const happened = (seconds: number) => ({ topic: TOPIC, atMs: at(seconds).wallMs, monotonicMs: seconds * 1000 });
+  const happened = (seconds: number) => ({
+    topic: TOPIC,
+    atMs: at(seconds).wallMs,
+    monotonicMs: seconds * 1000,
+  });
   const hear = async (message: Bicycle, seconds: number) => {
     const uuid = String(message.uuid);
     await ledger.load(database, [uuid]);
     const { kind, before } = follower.merge(uuid, message, happened(seconds));
     if (kind === 'late') {
-      const [startedMs, endedMs] = [message.modified, before?.modified].map((time) => Date.parse(String(time)));
-      ledger.add({ type: 'gap-moment', startedMs: startedMs ?? 0, endedMs: endedMs ?? 0, reason: 'late', found: 0 });
+      const [startedMs, endedMs] = [message.modified, before?.modified].map((time) =>
+        Date.parse(String(time)),
+      );
+      ledger.add({
+        type: 'gap-moment',
+        startedMs: startedMs ?? 0,
+        endedMs: endedMs ?? 0,
+        reason: 'late',
+        found: 0,
+      });
     }
     await write(seconds);
   };
@@ -145,12 +189,23 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     lose(seconds: number) {
       const error = new FleetError('network', 'other side closed');
       const times = { lastLifeWallMs: at(seconds).wallMs, downMs: 0, attempt: 1, retryInMs: 0 };
-      return step({ type: 'lost', ...happened(seconds), cause: 'network', error, ...times }, seconds);
+      return step(
+        { type: 'lost', ...happened(seconds), cause: 'network', error, ...times },
+        seconds,
+      );
     },
     /** The connection stands again, and what was sent meanwhile was not sent again. */
     async findGap(fromSeconds: number, seconds: number) {
-      const gap = { cause: 'network', message: 'other side closed', replayed: false, droppedEvents: 0 } as const;
-      const times = { fromWallMs: at(fromSeconds).wallMs, durationMs: (seconds - fromSeconds) * 1000 };
+      const gap = {
+        cause: 'network',
+        message: 'other side closed',
+        replayed: false,
+        droppedEvents: 0,
+      } as const;
+      const times = {
+        fromWallMs: at(fromSeconds).wallMs,
+        durationMs: (seconds - fromSeconds) * 1000,
+      };
       await step({ type: 'gap', ...happened(seconds), ...gap, ...times }, seconds);
       await resync(seconds, fromSeconds);
     },
@@ -250,7 +305,10 @@ test('a gap lasts until the change that undid a change in it: neither can be rec
 test('messages that a list overtook are a gap from the first of them to what the list showed', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
-  const [first, second] = [service.change('a', 'lost', 302.1), service.change('a', 'available', 306)];
+  const [first, second] = [
+    service.change('a', 'lost', 302.1),
+    service.change('a', 'available', 306),
+  ];
   await mirror.answer(mirror.ask(), 307);
   await mirror.hear(first, 308);
   await mirror.hear(second, 308);

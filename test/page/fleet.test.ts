@@ -4,7 +4,13 @@ import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { gather } from '../../src/page/clusters.js';
 import { fieldsAt, unpackDetails } from '../../src/page/details.js';
-import { EVERYTHING, filterFleet, inView, type PageSort, sortBicycles } from '../../src/page/filter.js';
+import {
+  EVERYTHING,
+  filterFleet,
+  inView,
+  type PageSort,
+  sortBicycles,
+} from '../../src/page/filter.js';
 import { countBy, isPlaced, openFleet, type PageFleet, update } from '../../src/page/fleet.js';
 import { packDetails, rowOf } from '../../src/views/map/pack.js';
 import { isLong } from '../support/often.js';
@@ -26,19 +32,29 @@ function fleetOf(places: readonly Place[]): PageFleet {
 
 const placesOf = (bicycles: readonly { place: number }[]) => bicycles.map(({ place }) => place);
 const spot = (longitude: number, latitude: number, count: number): Place[] =>
-  Array.from({ length: count }, (_, index) => ({ longitude: longitude + (index % 5) / 1e3, latitude }));
+  Array.from({ length: count }, (_, index) => ({
+    longitude: longitude + (index % 5) / 1e3,
+    latitude,
+  }));
 
 describe('clusters', () => {
   test.each([
     ['two cities', [...spot(13.4, 52.5, 90), ...spot(2.3, 48.8, 30)], [90, 30], 0],
-    ['a city on both sides of the date line', [...spot(179.99, -17, 40), ...spot(-179.99, -17, 30)], [70], 0],
+    [
+      'a city on both sides of the date line',
+      [...spot(179.99, -17, 40), ...spot(-179.99, -17, 30)],
+      [70],
+      0,
+    ],
     ['few are points', [...spot(13.4, 52.5, 90), ...spot(2.3, 48.8, 3)], [90], 3],
     ['all at one spot', Array.from({ length: 50 }, () => ({ longitude: 1, latitude: 1 })), [50], 0],
     ['the poles', [...spot(10, 90, 20), ...spot(10, -90, 20)], [20, 20], 0],
   ])('%s', (_name, places, counts, points) => {
     const fleet = fleetOf(places);
     const gathered = gather(fleet.all, 512 * 2 ** 2);
-    expect(gathered.clusters.map(({ bicycles }) => bicycles.length).sort((a, b) => b - a)).toEqual(counts);
+    expect(gathered.clusters.map(({ bicycles }) => bicycles.length).sort((a, b) => b - a)).toEqual(
+      counts,
+    );
     expect(gathered.points).toHaveLength(points);
   });
 
@@ -47,7 +63,12 @@ describe('clusters', () => {
       longitude: ((index * 37.7) % 360) - 180,
       latitude: index % 3 === 0 ? 52 + (index % 100) / 1e4 : ((index * 17.3) % 180) - 90,
     }));
-    const fleet = fleetOf([...places, {}, { longitude: 'x', latitude: 1 }, { longitude: 181, latitude: 1 }]);
+    const fleet = fleetOf([
+      ...places,
+      {},
+      { longitude: 'x', latitude: 1 },
+      { longitude: 181, latitude: 1 },
+    ]);
     for (let zoom = 0; zoom <= 20; zoom += isLong ? 0.5 : 2.5) {
       const { clusters, points } = gather(fleet.all, 512 * 2 ** zoom);
       const drawn = [...points, ...clusters.flatMap(({ bicycles }) => bicycles)];
@@ -69,20 +90,29 @@ test('the view finds what the date line parts', () => {
 
 test('filters and order: what has no value comes last both ways', () => {
   const charges = [50, null, '20.5', 100, 'x', 0];
-  const fleet = fleetOf(charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })));
+  const fleet = fleetOf(
+    charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })),
+  );
   const sorted = (sort: PageSort) => placesOf(sortBicycles(fleet.all, sort));
   expect(sorted({ field: 'charge', isDescending: false })).toEqual([5, 2, 0, 3, 1, 4]);
   expect(sorted({ field: 'charge', isDescending: true })).toEqual([3, 0, 2, 5, 1, 4]);
   expect(sorted({ field: 'name', isDescending: true })).toEqual([5, 4, 3, 2, 1, 0]);
   const named = fleetOf(['Ada 10', 'ada 9', 'Zoë', 'Ábel', 'Zoe 1'].map((name) => ({ name })));
-  expect(placesOf(sortBicycles(named.all, { field: 'name', isDescending: false }))).toEqual([3, 1, 0, 2, 4]);
+  expect(placesOf(sortBicycles(named.all, { field: 'name', isDescending: false }))).toEqual([
+    3, 1, 0, 2, 4,
+  ]);
   expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 
 test('rows that come later: new bicycles, new words, known ones', () => {
   const fleet = fleetOf([{ state: 'available' }]);
   const later = Array.from({ length: 300 }, (_, index) =>
-    rowOf({ uuid: `n${index}`, state: index % 2 === 0 ? 'available' : 'flying', latitude: 1, longitude: 2 }),
+    rowOf({
+      uuid: `n${index}`,
+      state: index % 2 === 0 ? 'available' : 'flying',
+      latitude: 1,
+      longitude: 2,
+    }),
   );
   update(fleet, later, [], 1);
   update(fleet, [rowOf({ uuid: 'n0', state: 'flying' })], [], 2);
@@ -97,12 +127,24 @@ test('rows that come later: new bicycles, new words, known ones', () => {
 });
 
 test('groups: those of bicycles stats, and silence grows with the time', () => {
-  const fleet = fleetOf([{ state_of_charge: 100 }, { state_of_charge: '9.9' }, { state_of_charge: 'x' }]);
+  const fleet = fleetOf([
+    { state_of_charge: 100 },
+    { state_of_charge: '9.9' },
+    { state_of_charge: 'x' },
+  ]);
   expect([...countBy(fleet.all, 'charge', NOW).keys()]).toEqual(['90-100', '0-9', '(none)']);
   const seen = openFleet([rowOf({ uuid: 'u', latest_gps_timestamp: new Date(NOW).toISOString() })]);
   const HOUR_MS = 3_600_000;
-  const hours = [0, 1, 2, 25, 169].map((hour) => [...countBy(seen.all, 'silence', NOW + hour * HOUR_MS).keys()][0]);
-  expect(hours).toEqual(['within an hour', 'within an hour', 'within a day', 'within a week', 'longer ago']);
+  const hours = [0, 1, 2, 25, 169].map(
+    (hour) => [...countBy(seen.all, 'silence', NOW + hour * HOUR_MS).keys()][0],
+  );
+  expect(hours).toEqual([
+    'within an hour',
+    'within an hour',
+    'within a day',
+    'within a week',
+    'longer ago',
+  ]);
   expect([...countBy(fleet.all, 'silence', NOW).keys()]).toEqual(['never']);
 });
 
@@ -120,7 +162,11 @@ test('as many states as bicycles are counted each', () => {
   const fleet = fleetOf(places);
   update(fleet, [rowOf({ uuid: 'new', state: 's69999' })], [], 1);
   const counts = [...countBy(fleet.all, 'state', NOW).values()];
-  expect([counts.length, counts.at(-1), counts.filter((each) => each === 1).length]).toEqual([count, 2, count - 1]);
+  expect([counts.length, counts.at(-1), counts.filter((each) => each === 1).length]).toEqual([
+    count,
+    2,
+    count - 1,
+  ]);
   expect(gather(fleet.all, 512 * 2 ** 4).clusters.length).toBeGreaterThan(100);
 });
 
@@ -130,11 +176,19 @@ test('every field of every bicycle comes back as it was sent', async () => {
     '{"uuid":"b","latitude":-0,"model":"http://x/m/2/","state_of_charge":1e400,"name":"\\ud83d\\ude00"}',
     '{"uuid":"c","model":"http://x/m/1/","name":"\\ud83d\\ude01","extra":{"deep":[1.0]}}',
   ];
-  const details = await unpackDetails(packDetails(texts.map((json) => ({ json, value: JSON.parse(json) }))));
+  const details = await unpackDetails(
+    packDetails(texts.map((json) => ({ json, value: JSON.parse(json) }))),
+  );
   const fields = texts.map((_, place) => Object.fromEntries(fieldsAt(details, place)));
   const none = { extra: null, name: null, note: null, tags: null, latitude: null };
   expect(fields).toEqual([
-    { ...none, latitude: '52.50000000000000001', model: 'http://x/m/1/', state_of_charge: '1.50', tags: '["x"]' },
+    {
+      ...none,
+      latitude: '52.50000000000000001',
+      model: 'http://x/m/1/',
+      state_of_charge: '1.50',
+      tags: '["x"]',
+    },
     { ...none, latitude: '-0', model: 'http://x/m/2/', state_of_charge: '1e400', name: '😀' },
     { ...none, state_of_charge: null, model: 'http://x/m/1/', name: '😁', extra: '{"deep":[1.0]}' },
   ]);

@@ -16,7 +16,16 @@ const CITIES = [
   [151.2, -33.87],
   [179.99, -16.8],
 ] as const;
-const STATES = ['available', 'available', 'available', 'rented', 'reserved', 'in_maintenance', 'lost', 'retired'];
+const STATES = [
+  'available',
+  'available',
+  'available',
+  'rented',
+  'reserved',
+  'in_maintenance',
+  'lost',
+  'retired',
+];
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
 // As it comes: what takes long is measured.
@@ -51,7 +60,15 @@ async function write(name: string, count: number): Promise<string> {
   const bicycles = makeFleet(count);
   const items = bicycles.map((value) => ({ json: JSON.stringify(value), value }));
   const alerts = { rows: [], byType: [], note: null };
-  const payload = { ...STILL, title: 'a fleet', atMs: NOW, note: null, rows: bicycles.map(rowOf), alerts, tiles: null };
+  const payload = {
+    ...STILL,
+    title: 'a fleet',
+    atMs: NOW,
+    note: null,
+    rows: bicycles.map(rowOf),
+    alerts,
+    tiles: null,
+  };
   const path = join(folder, name);
   writeFileSync(path, drawPage(await readTemplate(), payload, packDetails(items)).join(''));
   return `file://${path}`;
@@ -64,7 +81,11 @@ describe('100,000 bicycles', () => {
   }, 60_000);
 
   test('filter, sort, zoom and scroll answer within a moment', async (context) => {
-    const { page, complaints, context: opened } = await openPage(chromium(context), address, { pixelRatio: 1 });
+    const {
+      page,
+      complaints,
+      context: opened,
+    } = await openPage(chromium(context), address, { pixelRatio: 1 });
     const took = (script: string): Promise<number> =>
       page.evaluate(`(async () => {
         const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -115,15 +136,26 @@ describe('in every width', () => {
       const [width, scheme, test] = given as unknown as [number, 'dark' | 'light', TestContext];
       const options = { width, height: 800, scheme, pixelRatio: 1 };
       const address = await write('widths.html', 400);
-      const { page, complaints, requests, context } = await openPage(chromium(test), address, options);
+      const { page, complaints, requests, context } = await openPage(
+        chromium(test),
+        address,
+        options,
+      );
       await page.locator('.rows .row').nth(2).click();
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-      expect(await page.evaluate('document.documentElement.scrollHeight <= innerHeight')).toBe(true);
-      const isReachable = async (selector: string) => (await page.locator(selector).boundingBox()) !== null;
+      expect(await page.evaluate('document.documentElement.scrollHeight <= innerHeight')).toBe(
+        true,
+      );
+      const isReachable = async (selector: string) =>
+        (await page.locator(selector).boundingBox()) !== null;
       expect(await isReachable('#card')).toBe(true);
-      expect((await page.locator('.rows .cell-name').first().boundingBox())?.width).toBeGreaterThan(80);
+      expect((await page.locator('.rows .cell-name').first().boundingBox())?.width).toBeGreaterThan(
+        80,
+      );
       expect((await isReachable('#facets')) || (await isReachable('#tab-filters'))).toBe(true);
-      await page.screenshot({ path: join(process.env['FLEET_SCREENSHOTS'] ?? folder, `${width}-${scheme}.png`) });
+      await page.screenshot({
+        path: join(process.env['FLEET_SCREENSHOTS'] ?? folder, `${width}-${scheme}.png`),
+      });
       expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
       await context.close();
     },

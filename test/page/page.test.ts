@@ -27,7 +27,8 @@ const HOSTILE = [
 ];
 
 /** A picture of one pixel for every tile. */
-const TILE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const TILE =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const sandbox = useSandbox({ bicycles: 80 });
 const chromium = useBrowser();
@@ -84,7 +85,10 @@ async function rowNames(page: Page): Promise<string[]> {
   return page.locator('.rows .row .cell-name').allTextContents();
 }
 
-function expectQuiet({ complaints, requests }: OpenedPage, isOwn: (url: string) => boolean = () => false): void {
+function expectQuiet(
+  { complaints, requests }: OpenedPage,
+  isOwn: (url: string) => boolean = () => false,
+): void {
   expect(complaints).toEqual([]);
   expect(requests.filter((url) => !isOwn(url))).toEqual([]);
 }
@@ -95,7 +99,9 @@ describe('from a disk', () => {
   const open = async (context: TestContext) => {
     if (shared !== undefined) return shared;
     const chrome = chromium(context);
-    const low = bicycles().filter(({ state_of_charge: charge }) => charge !== null && Number(charge) < 5);
+    const low = bicycles().filter(
+      ({ state_of_charge: charge }) => charge !== null && Number(charge) < 5,
+    );
     for (const { uuid } of low) sandbox().changeBicycle(uuid, { state_of_charge: 5 });
     for (const [index, name] of HOSTILE.entries()) {
       const uuid = bicycles()[index]?.uuid ?? '';
@@ -114,78 +120,91 @@ describe('from a disk', () => {
       expectQuiet(opened);
     });
 
-  testPage('its numbers are those of bicycles stats, and it asks nobody for anything', async (page) => {
-    expect(comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
-    expect(await page.locator('#total').textContent()).toBe(String(bicycles().length));
-    const unplaced = bicycles().filter(({ latitude }) => latitude === null).length;
-    expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
-  });
+  testPage(
+    'its numbers are those of bicycles stats, and it asks nobody for anything',
+    async (page) => {
+      expect(comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
+      expect(await page.locator('#total').textContent()).toBe(String(bicycles().length));
+      const unplaced = bicycles().filter(({ latitude }) => latitude === null).length;
+      expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
+    },
+  );
 
-  testPage('filters by state, charge, silence and text; the table follows map and filter', async (page) => {
-    await page.locator('#follows').uncheck();
-    const count = async () => Number(await page.locator('#count-bicycles').textContent());
-    const all = bicycles();
-    const settle = async (wanted: number) => soon(count).toBe(wanted);
-    await settle(all.length);
-    await page.locator('.bar[data-word=lost]').click();
-    await settle(all.filter(({ state }) => state === 'lost').length);
-    await page.locator('.bar[data-word=retired]').click();
-    await settle(all.filter(({ state }) => state === 'lost' || state === 'retired').length);
-    await page.locator('.reset').click();
-    await page.locator('.bar[data-word="0-9"]').click();
-    await settle(all.filter(({ state_of_charge: charge }) => charge !== null && Number(charge) < 10).length);
-    await page.locator('.reset').click();
-    const wanted = all.find(({ name }) => /^\w+ \d+$/.test(name))?.name ?? '';
-    await page.keyboard.press('/');
-    await page.locator('#search').fill(wanted.toUpperCase());
-    await soon(() => rowNames(page)).toEqual([wanted]);
-    await page.locator('.reset').click();
-    await page.getByRole('button', { name: 'Name' }).click();
-    const { compare } = new Intl.Collator('en', { numeric: true });
-    await expect
-      .poll(() => rowNames(page))
-      .toSatisfy((all: string[]) => {
-        const names = all.filter((name) => /^\w+ \d+$/.test(name));
-        return names.length > 9 && names.join() === names.toSorted(compare).join();
-      });
-    // What the map does not show leaves the table.
-    await page.locator('#follows').check();
-    await page.locator('.bubble').first().click();
-    await soon(count).toBeLessThan(all.length / 2);
-    await page.locator('#fit').click();
-    await soon(count).toBeGreaterThan(all.length / 2);
-  });
+  testPage(
+    'filters by state, charge, silence and text; the table follows map and filter',
+    async (page) => {
+      await page.locator('#follows').uncheck();
+      const count = async () => Number(await page.locator('#count-bicycles').textContent());
+      const all = bicycles();
+      const settle = async (wanted: number) => soon(count).toBe(wanted);
+      await settle(all.length);
+      await page.locator('.bar[data-word=lost]').click();
+      await settle(all.filter(({ state }) => state === 'lost').length);
+      await page.locator('.bar[data-word=retired]').click();
+      await settle(all.filter(({ state }) => state === 'lost' || state === 'retired').length);
+      await page.locator('.reset').click();
+      await page.locator('.bar[data-word="0-9"]').click();
+      await settle(
+        all.filter(({ state_of_charge: charge }) => charge !== null && Number(charge) < 10).length,
+      );
+      await page.locator('.reset').click();
+      const wanted = all.find(({ name }) => /^\w+ \d+$/.test(name))?.name ?? '';
+      await page.keyboard.press('/');
+      await page.locator('#search').fill(wanted.toUpperCase());
+      await soon(() => rowNames(page)).toEqual([wanted]);
+      await page.locator('.reset').click();
+      await page.getByRole('button', { name: 'Name' }).click();
+      const { compare } = new Intl.Collator('en', { numeric: true });
+      await expect
+        .poll(() => rowNames(page))
+        .toSatisfy((all: string[]) => {
+          const names = all.filter((name) => /^\w+ \d+$/.test(name));
+          return names.length > 9 && names.join() === names.toSorted(compare).join();
+        });
+      // What the map does not show leaves the table.
+      await page.locator('#follows').check();
+      await page.locator('.bubble').first().click();
+      await soon(count).toBeLessThan(all.length / 2);
+      await page.locator('#fit').click();
+      await soon(count).toBeGreaterThan(all.length / 2);
+    },
+  );
 
-  testPage('a search finds serial number, bleid and what is not on the map; Enter opens it', async (page) => {
-    const lost = bicycles().find(({ latitude, serial_number: serial }) => latitude === null && serial);
-    const search = page.locator('#search');
-    for (const text of [lost?.serial_number, lost?.bleid, lost?.uuid]) {
-      await search.fill(String(text).toLowerCase());
-      await soon(() => rowNames(page)).toEqual([lost?.name]);
-      expect(await page.locator('#sums').textContent()).toContain('1 match');
-      expect(await page.locator('#away').textContent()).toBe('1 is not on the map');
-    }
-    await page.keyboard.press('Enter');
-    await soon(() => page.locator('#card-title').textContent()).toBe(lost?.name);
-    await search.fill('nobody is called so');
-    await soon(() => page.locator('#table .empty').textContent()).toBe('No bicycles match.');
-    await page.keyboard.press('Escape');
-    await search.fill('');
-    // One that has a place beyond the part that is shown is found there, too.
-    await page.locator('.bubble').first().click();
-    await soon(() => rowNames(page)).not.toHaveLength(0);
-    const seen = await rowNames(page);
-    const far = bicycles().find(
-      ({ name, latitude }) => latitude !== null && /^\w+ \d+$/.test(name) && !seen.includes(name),
-    );
-    await search.fill(far?.name ?? '');
-    await page.keyboard.press('Enter');
-    await soon(() => page.locator('#card-title').textContent()).toBe(far?.name);
-    await soon(() => page.locator('#away').textContent()).toBe('');
-    await page.keyboard.press('Escape');
-    await page.locator('.reset').click();
-    await page.locator('#fit').click();
-  });
+  testPage(
+    'a search finds serial number, bleid and what is not on the map; Enter opens it',
+    async (page) => {
+      const lost = bicycles().find(
+        ({ latitude, serial_number: serial }) => latitude === null && serial,
+      );
+      const search = page.locator('#search');
+      for (const text of [lost?.serial_number, lost?.bleid, lost?.uuid]) {
+        await search.fill(String(text).toLowerCase());
+        await soon(() => rowNames(page)).toEqual([lost?.name]);
+        expect(await page.locator('#sums').textContent()).toContain('1 match');
+        expect(await page.locator('#away').textContent()).toBe('1 is not on the map');
+      }
+      await page.keyboard.press('Enter');
+      await soon(() => page.locator('#card-title').textContent()).toBe(lost?.name);
+      await search.fill('nobody is called so');
+      await soon(() => page.locator('#table .empty').textContent()).toBe('No bicycles match.');
+      await page.keyboard.press('Escape');
+      await search.fill('');
+      // One that has a place beyond the part that is shown is found there, too.
+      await page.locator('.bubble').first().click();
+      await soon(() => rowNames(page)).not.toHaveLength(0);
+      const seen = await rowNames(page);
+      const far = bicycles().find(
+        ({ name, latitude }) => latitude !== null && /^\w+ \d+$/.test(name) && !seen.includes(name),
+      );
+      await search.fill(far?.name ?? '');
+      await page.keyboard.press('Enter');
+      await soon(() => page.locator('#card-title').textContent()).toBe(far?.name);
+      await soon(() => page.locator('#away').textContent()).toBe('');
+      await page.keyboard.press('Escape');
+      await page.locator('.reset').click();
+      await page.locator('#fit').click();
+    },
+  );
 
   const SCREENS = [
     [1280, 800, 'dark'],
@@ -194,7 +213,12 @@ describe('from a disk', () => {
   test.each(mostly(SCREENS, ([width]) => width < 1000))(
     'at %i pixels names and head are whole, and axe finds nothing',
     async (...given) => {
-      const [width, height, colorScheme, context] = given as unknown as [number, number, 'dark', TestContext];
+      const [width, height, colorScheme, context] = given as unknown as [
+        number,
+        number,
+        'dark',
+        TestContext,
+      ];
       const opened = await open(context);
       const { page } = opened;
       const before = page.viewportSize();
@@ -204,7 +228,9 @@ describe('from a disk', () => {
       const isNarrow = await page.locator('#tab-filters').isVisible();
       if (isNarrow) await page.locator('#tab-filters').click();
       await page.locator('#search').fill('00');
-      await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
+      await page.evaluate(
+        readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
+      );
       const complaints = () =>
         page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
         violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 200))]))`);
@@ -344,11 +370,20 @@ test('a served page moves as messages come, in every tab; a reload loses nothing
   await soon(() => page.locator('#total').textContent()).toBe(String(bicycles().length));
   await soon(async () => comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
 
-  const bicycle = bicycles().find(({ state, latitude }) => state === 'available' && latitude !== null);
+  const bicycle = bicycles().find(
+    ({ state, latitude }) => state === 'available' && latitude !== null,
+  );
   const uuid = bicycle?.uuid ?? '';
   // What can be pressed stays while the fleet moves.
-  await page.evaluate("window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))");
-  sandbox().changeBicycle(uuid, { name: 'Moved <b>now</b>', latitude: 52.5, longitude: 13.4, state_of_charge: 1 });
+  await page.evaluate(
+    "window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))",
+  );
+  sandbox().changeBicycle(uuid, {
+    name: 'Moved <b>now</b>',
+    latitude: 52.5,
+    longitude: 13.4,
+    state_of_charge: 1,
+  });
   await soon(() => page.locator('.rows').textContent()).toContain('Moved');
   expect(await page.evaluate('window.kept.every((one) => one.isConnected)')).toBe(true);
   await page.locator('#search').fill('moved <b>');
@@ -360,7 +395,9 @@ test('a served page moves as messages come, in every tab; a reload loses nothing
   await soon(() => page.locator('.card .state').textContent()).toBe('lost');
   // A tab that is opened now knows what happened before, and both hear what comes.
   const second = await openPage(chrome, url, { context: first.context });
-  await soon(async () => comparable(await numbersOf(second.page))).toEqual(comparable(await readStats()));
+  await soon(async () => comparable(await numbersOf(second.page))).toEqual(
+    comparable(await readStats()),
+  );
   sandbox().changeBicycle(uuid, { name: 'Moved again' });
   await second.page.locator('#search').fill('moved again');
   await page.locator('#search').fill('moved again');
@@ -385,16 +422,33 @@ test('a served page moves as messages come, in every tab; a reload loses nothing
   const startMs = performance.now();
   expect((await served.stop()).code).toBe(130);
   expect(performance.now() - startMs).toBeLessThan(2_000);
-  await soon(() => page.locator('#link').textContent()).toMatch(/^not connected since [\d:]+: fleet does not answer$/);
+  await soon(() => page.locator('#link').textContent()).toMatch(
+    /^not connected since [\d:]+: fleet does not answer$/,
+  );
   await first.context.close();
 });
 
 test('a tab whose connection to fleet broke goes on after the last update that it heard: nothing is told twice', async (context) => {
   const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
-  const nothing = { rows: [], alerts: { rows: [], byType: [], note: null }, note: null, atMs: Date.now() };
+  const nothing = {
+    rows: [],
+    alerts: { rows: [], byType: [], note: null },
+    note: null,
+    atMs: Date.now(),
+  };
   const payload: Payload = { ...STILL, ...nothing, link, title: 'x', tiles: null };
-  const opened = { port: 0, key: 'k'.repeat(24), template: await readTemplate(), past: undefined, idleMs: 1_000 };
-  const server = await openPageServer({ ...opened, payload: () => payload, fields: () => undefined });
+  const opened = {
+    port: 0,
+    key: 'k'.repeat(24),
+    template: await readTemplate(),
+    past: undefined,
+    idleMs: 1_000,
+  };
+  const server = await openPageServer({
+    ...opened,
+    payload: () => payload,
+    fields: () => undefined,
+  });
   onTestFinished(server.close);
   const { page, context: own } = await openPage(chromium(context), server.url);
   await soon(() => page.locator('#link').textContent()).toBe('live');

@@ -1,14 +1,21 @@
 // Creation and transitions against interface.md sections 3.1, 4.2 and 4.3: every cell of the table, every role, every refusal.
 import { expect, test } from 'vitest';
 import { BICYCLE_STATES } from '../../src/api/bicycle.js';
-import type { SandboxState, ServedBicycle, ServedTransition, TokenOptions } from '../../src/sandbox/index.js';
+import type {
+  SandboxState,
+  ServedBicycle,
+  ServedTransition,
+  TokenOptions,
+} from '../../src/sandbox/index.js';
 import { useSandbox } from '../support/sandbox.js';
 import { actOn, ask, bicycleIn, linkOf, UNKNOWN } from './ask.js';
 
 const sandbox = useSandbox({ service: 'interface', bicycles: 60 });
 
-const act = (uuid: string, type: unknown, token: TokenOptions = {}) => actOn(sandbox(), uuid, { type }, { token });
-const create = (body: object, token: TokenOptions = {}) => ask(sandbox(), '/bicycles/', { body, token });
+const act = (uuid: string, type: unknown, token: TokenOptions = {}) =>
+  actOn(sandbox(), uuid, { type }, { token });
+const create = (body: object, token: TokenOptions = {}) =>
+  ask(sandbox(), '/bicycles/', { body, token });
 
 // The table of the sandbox, written down a second time so that one slip of the pen shows.
 const TABLE: [ServedTransition, SandboxState[], SandboxState][] = [
@@ -37,7 +44,8 @@ test.each(TABLE)('%s from each state', async (transition, sources, target) => {
     const { status, body, text } = await act(uuid, transition);
     if (AUTOMATIC.includes(transition) || !sources.includes(state)) {
       expect([state, status]).toEqual([state, AUTOMATIC.includes(transition) ? 403 : 400]);
-      if (status === 400) expect(text).toContain(`Action '${transition}' not allowed from current state '${state}'`);
+      if (status === 400)
+        expect(text).toContain(`Action '${transition}' not allowed from current state '${state}'`);
       expect([sandbox().bicycle(uuid), sandbox().actionCount(uuid)]).toEqual([before, count]);
       if (sources.includes(state)) expect(sandbox().act(uuid, transition).state).toBe(target);
       else expect(() => sandbox().act(uuid, transition)).toThrow(state);
@@ -58,7 +66,8 @@ test.each(TABLE)('%s by each role', async (transition, [state = 'available'], ta
       sandbox().act(uuid, 'declare_available');
       sandbox().act(uuid, state === 'rented' ? 'rent' : 'reserve', sandbox().users[2]);
     } else sandbox().changeBicycle(uuid, { state });
-    const allowed = !AUTOMATIC.includes(transition) && (role !== 'renter' || RENTERS.includes(transition));
+    const allowed =
+      !AUTOMATIC.includes(transition) && (role !== 'renter' || RENTERS.includes(transition));
     expect((await act(uuid, transition, { role })).status, role).toBe(allowed ? 200 : 403);
     expect(sandbox().bicycle(uuid)?.state).toBe(allowed ? target : state);
   }
@@ -79,8 +88,13 @@ test('a token of one organization acts and creates in no other', async () => {
   const [first, second = ''] = sandbox().organizations.map(({ uuid }) => uuid);
   const uuid = sandbox().bicycles(first)[0]?.uuid ?? '';
   expect((await act(uuid, 'take_over', { organization: second })).status).toBe(404);
-  expect((await create({ name: 'x', organization: organizationLink() }, { organization: second })).status).toBe(403);
-  expect((await create({ name: 'x', organization: organizationLink() }, { role: 'renter' })).status).toBe(403);
+  expect(
+    (await create({ name: 'x', organization: organizationLink() }, { organization: second }))
+      .status,
+  ).toBe(403);
+  expect(
+    (await create({ name: 'x', organization: organizationLink() }, { role: 'renter' })).status,
+  ).toBe(403);
 });
 
 test.each<[string, unknown, number]>([
@@ -92,43 +106,80 @@ test.each<[string, unknown, number]>([
   const uuid = bicycleIn(sandbox(), 'available');
   expect((await actOn(sandbox(), uuid, body as object)).status).toBe(status);
   expect((await act(UNKNOWN, 'rent')).status).toBe(404);
-  const asForm = await actOn(sandbox(), uuid, { type: 'rent' }, { headers: { 'Content-Type': 'text/plain' } });
+  const asForm = await actOn(
+    sandbox(),
+    uuid,
+    { type: 'rent' },
+    { headers: { 'Content-Type': 'text/plain' } },
+  );
   expect([asForm.status, sandbox().bicycle(uuid)?.state]).toEqual([415, 'available']);
 });
 
-const link = (collection: string, uuid: string | undefined) => `${sandbox().baseUrl}/${collection}/${uuid}/`;
+const link = (collection: string, uuid: string | undefined) =>
+  `${sandbox().baseUrl}/${collection}/${uuid}/`;
 const organizationLink = () => linkOf(sandbox());
 
 test('creation with everything: 201, the bicycle, last in the list and in maintenance', async () => {
   const lock = link('locks', '01234567-89ab-4cde-8f01-23456789abcd');
-  const given = { name: ' Ἀθηνᾶ 🚲 ', model: sandbox().models[1]?.url, lock, serial_number: 'F 1', description: 'red' };
+  const given = {
+    name: ' Ἀθηνᾶ 🚲 ',
+    model: sandbox().models[1]?.url,
+    lock,
+    serial_number: 'F 1',
+    description: 'red',
+  };
   // The link of a proxy in front counts by its path.
   const organization = organizationLink().replace(/^http:\/\/[^/]+/, 'https://fleet.example');
   const { status, body } = await create({ ...given, organization, colour: 'red' });
   expect([status, body]).toEqual([201, sandbox().bicycles().at(-1)]);
-  expect(body).toMatchObject({ ...given, state: 'in_maintenance', latitude: null, state_of_charge: null });
+  expect(body).toMatchObject({
+    ...given,
+    state: 'in_maintenance',
+    latitude: null,
+    state_of_charge: null,
+  });
   expect(body).not.toHaveProperty('colour');
   expect(sandbox().bicycles(sandbox().organizations[0]?.uuid).at(-1)).toEqual(body);
 });
 
 test.each<[string, () => { [field: string]: unknown }, { [field: string]: string }]>([
   ['nothing', () => ({ name: null }), { name: 'required', organization: 'required' }],
-  ['a bare identifier', () => ({ organization: sandbox().organizations[0]?.uuid }), { organization: 'no_match' }],
-  ['a link without its slash', () => ({ organization: organizationLink().slice(0, -1) }), { organization: 'no_match' }],
+  [
+    'a bare identifier',
+    () => ({ organization: sandbox().organizations[0]?.uuid }),
+    { organization: 'no_match' },
+  ],
+  [
+    'a link without its slash',
+    () => ({ organization: organizationLink().slice(0, -1) }),
+    { organization: 'no_match' },
+  ],
   [
     'an unknown organization and model',
-    () => ({ organization: link('organizations', UNKNOWN), model: link('bicycle_models', UNKNOWN) }),
+    () => ({
+      organization: link('organizations', UNKNOWN),
+      model: link('bicycle_models', UNKNOWN),
+    }),
     { organization: 'does_not_exist', model: 'does_not_exist' },
   ],
   [
     'wrong others',
-    () => ({ organization: organizationLink(), model: 'x', lock: 1, serial_number: [], description: {} }),
+    () => ({
+      organization: organizationLink(),
+      model: 'x',
+      lock: 1,
+      serial_number: [],
+      description: {},
+    }),
     { model: 'no_match', lock: 'no_match', serial_number: 'invalid', description: 'invalid' },
   ],
 ])('creation with %s is refused', async (_, body, codes) => {
   const count = sandbox().bicycles().length;
   const answer = await create({ name: 'x', ...body() });
-  const detail = Object.entries(codes).map(([field, code]) => [field, [{ message: expect.any(String), code }]]);
+  const detail = Object.entries(codes).map(([field, code]) => [
+    field,
+    [{ message: expect.any(String), code }],
+  ]);
   expect([answer.status, answer.body]).toEqual([400, { detail: Object.fromEntries(detail) }]);
   expect(sandbox().bicycles()).toHaveLength(count);
 });

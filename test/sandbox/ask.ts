@@ -19,7 +19,11 @@ export interface Asking {
 
 export type Item = { uuid: string; [field: string]: unknown };
 
-export async function ask(own: Sandbox, path: string, { method, body, token, headers }: Asking = {}): Promise<Answer> {
+export async function ask(
+  own: Sandbox,
+  path: string,
+  { method, body, token, headers }: Asking = {},
+): Promise<Answer> {
   const response = await fetch(path.startsWith('http') ? path : `${own.baseUrl}${path}`, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     redirect: 'manual',
@@ -28,7 +32,12 @@ export async function ask(own: Sandbox, path: string, { method, body, token, hea
   });
   const text = await response.text();
   const isJson = response.headers.get('Content-Type') === 'application/json' && text !== '';
-  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson ? JSON.parse(text) : {},
+  };
 }
 
 /** Every item of a list, page after page. */
@@ -43,12 +52,18 @@ export async function askAll(own: Sandbox, path: string, asking?: Asking): Promi
   return items;
 }
 
-export function actOn(own: Sandbox, uuid: string, body: object, asking: Asking = {}): Promise<Answer> {
+export function actOn(
+  own: Sandbox,
+  uuid: string,
+  body: object,
+  asking: Asking = {},
+): Promise<Answer> {
   return ask(own, `/bicycles/${uuid}/actions/`, { ...asking, body });
 }
 
 /** The link of an organization, the main one first. */
-export const linkOf = (own: Sandbox, index = 0) => `${own.baseUrl}/organizations/${own.organizations[index]?.uuid}/`;
+export const linkOf = (own: Sandbox, index = 0) =>
+  `${own.baseUrl}/organizations/${own.organizations[index]?.uuid}/`;
 
 /** No bicycle, and nothing else, is called so. */
 export const UNKNOWN = '00000000-0000-4000-8000-000000000000';

@@ -55,7 +55,11 @@ test('latency delays every answer, on both ports', () =>
 test('a list without a count has its pages all the same, and an answer need have no date', () =>
   withSandbox({ bicycles: 30, faults: ['nocount', 'nodate'].map(parseFault) }, async (own) => {
     expect((await fetch(own.baseUrl)).headers.get('date')).toBeNull();
-    expect((await list(own)).body).toEqual({ next: expect.any(String), previous: null, results: expect.any(Array) });
+    expect((await list(own)).body).toEqual({
+      next: expect.any(String),
+      previous: null,
+      results: expect.any(Array),
+    });
   }));
 
 test('a list that lags answers what it answered before', () =>
@@ -66,18 +70,23 @@ test('a list that lags answers what it answered before', () =>
   }));
 
 test('an error has the shape of errors and the trace headers; 429 says when to come again', () =>
-  withSandbox({ bicycles: 10, faults: [parseFault('error=429:1x'), parseFault('error=503:1x')] }, async (own) => {
-    const uuid = bicycleIn(own, 'available');
-    const throttled = await rent(own, uuid);
-    expect([throttled.status, throttled.headers.get('Retry-After')]).toEqual([429, '1']);
-    expect(throttled.headers.get('X-Service-RequestId')).toMatch(/^[0-9a-f-]{36}$/);
-    expect(throttled.body).toEqual({ detail: [{ message: expect.any(String), code: 'throttled' }] });
-    const broken = await rent(own, uuid);
-    expect([broken.status, broken.headers.get('Retry-After')]).toEqual([503, null]);
-    expect(own.actionCount(uuid)).toBe(0);
-    expect((await rent(own, uuid)).status).toBe(200);
-    expect(own.actionCount(uuid)).toBe(1);
-  }));
+  withSandbox(
+    { bicycles: 10, faults: [parseFault('error=429:1x'), parseFault('error=503:1x')] },
+    async (own) => {
+      const uuid = bicycleIn(own, 'available');
+      const throttled = await rent(own, uuid);
+      expect([throttled.status, throttled.headers.get('Retry-After')]).toEqual([429, '1']);
+      expect(throttled.headers.get('X-Service-RequestId')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(throttled.body).toEqual({
+        detail: [{ message: expect.any(String), code: 'throttled' }],
+      });
+      const broken = await rent(own, uuid);
+      expect([broken.status, broken.headers.get('Retry-After')]).toEqual([503, null]);
+      expect(own.actionCount(uuid)).toBe(0);
+      expect((await rent(own, uuid)).status).toBe(200);
+      expect(own.actionCount(uuid)).toBe(1);
+    },
+  ));
 
 test('a cut performs the request and then destroys the socket', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
@@ -94,7 +103,8 @@ test('a cut performs the request and then destroys the socket', () =>
 
 test('drop cuts a subscription some time after it was opened, again and again', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('drop=50ms')] }, async (own) => {
-    for (let count = 0; count < 2; count += 1) expect(await (await subscribe(own)).ended).toBe('cut');
+    for (let count = 0; count < 2; count += 1)
+      expect(await (await subscribe(own)).ended).toBe('cut');
     expect((await list(own)).status).toBe(200);
   }));
 
@@ -111,14 +121,22 @@ test('stall silences a subscription, heartbeat included, and leaves it open', ()
     }
     own.changeBicycle(bicycleIn(own, 'available'), { description: 'unheard' });
     await new Promise((resolve) => setTimeout(resolve, 100));
-    expect([stalled.comments.length, stalled.events.length, own.streamCount()]).toEqual([length, 0, 1]);
+    expect([stalled.comments.length, stalled.events.length, own.streamCount()]).toEqual([
+      length,
+      0,
+      1,
+    ]);
     own.setFaults([]);
     await stalled.until(() => stalled.comments.length > length);
   }));
 
 test('expire shortens the life of tokens; a new token works', async () => {
   let now = Date.UTC(2026, 0, 1);
-  const own = await openSandbox({ bicycles: 10, now: () => now, faults: [parseFault('expire=60s')] });
+  const own = await openSandbox({
+    bicycles: 10,
+    now: () => now,
+    faults: [parseFault('expire=60s')],
+  });
   const headers = await headersFor(own);
   expect((await ask(own, '/bicycles/', { headers })).status).toBe(200);
   now += 60_000;
@@ -139,7 +157,11 @@ test('expire also ends the subscriptions that are open, and those of new tokens'
 
 test('throttle: 429 for the same bicycle and user, after the date has moved on 200 again', async () => {
   let now = Date.UTC(2026, 10, 21);
-  const own = await openSandbox({ bicycles: 10, now: () => now, faults: [parseFault('throttle=5s')] });
+  const own = await openSandbox({
+    bicycles: 10,
+    now: () => now,
+    faults: [parseFault('throttle=5s')],
+  });
   const uuid = bicycleIn(own, 'available');
   const takeOver = (token = {}) => actOn(own, uuid, { type: 'take_over' }, { token });
   expect((await takeOver()).status).toBe(200);

@@ -9,9 +9,18 @@ test('riders ride, rent, return and reserve, reservations expire, alerts appear 
     const alerts = sandbox.alerts().length;
     while (sandbox.pushLog.length < 3000) await new Promise((resolve) => setTimeout(resolve, 20));
     const histories = sandbox.bicycles().map(({ uuid }) => sandbox.history(uuid));
-    const transitions = new Set(histories.flatMap((history) => history.slice(1).map(({ transition }) => transition)));
+    const transitions = new Set(
+      histories.flatMap((history) => history.slice(1).map(({ transition }) => transition)),
+    );
     expect([...transitions].sort()).toEqual(
-      ['rent', 'return', 'reserve', 'expire_reservation', 'expire_rental_session', 'cancel_reservation'].sort(),
+      [
+        'rent',
+        'return',
+        'reserve',
+        'expire_reservation',
+        'expire_rental_session',
+        'cancel_reservation',
+      ].sort(),
     );
     for (const history of histories)
       for (const [index, { transition, state, by }] of history.entries()) {
@@ -19,12 +28,15 @@ test('riders ride, rent, return and reserve, reservations expire, alerts appear 
         expect(TRANSITION_TABLE[transition].from).toContain(history[index - 1]?.state);
         expect([state, by]).toEqual([TRANSITION_TABLE[transition].to, null]);
       }
-    const moved = sandbox.bicycles().filter(({ uuid, latitude }) => latitude !== before.get(uuid)?.latitude);
+    const moved = sandbox
+      .bicycles()
+      .filter(({ uuid, latitude }) => latitude !== before.get(uuid)?.latitude);
     expect(moved.length).toBeGreaterThan(5);
     for (const bicycle of moved) {
       expect(Math.abs(Number(bicycle.longitude))).toBeLessThanOrEqual(180);
       const charge = before.get(bicycle.uuid)?.state_of_charge;
-      if (charge !== null) expect(Number(bicycle.state_of_charge)).toBeLessThanOrEqual(Number(charge));
+      if (charge !== null)
+        expect(Number(bicycle.state_of_charge)).toBeLessThanOrEqual(Number(charge));
     }
     expect(sandbox.alerts().length).toBeGreaterThan(alerts);
     expect(sandbox.alerts().some(({ state }) => state === 'stopped')).toBe(true);

@@ -9,16 +9,24 @@ const sandbox = useSandbox({ service: 'interface' });
 const largePages = useSandbox({ service: 'interface', pageSize: 100 });
 
 function get(path: string, role: Role = 'fleet_operator', organization?: string): Promise<Answer> {
-  return ask(sandbox(), path, { token: organization === undefined ? { role } : { role, organization } });
+  return ask(sandbox(), path, {
+    token: organization === undefined ? { role } : { role, organization },
+  });
 }
 
-const all = (path: string, role: Role = 'fleet_operator') => askAll(largePages(), path, { token: { role } });
+const all = (path: string, role: Role = 'fleet_operator') =>
+  askAll(largePages(), path, { token: { role } });
 const organization = (index: number) => sandbox().organizations[index]?.uuid ?? '';
 
 test('the envelope of the first, a middle and the last page, with absolute links that keep the other parameters', async () => {
   const base = sandbox().baseUrl;
   const first = (await get('/bicycles/')).body;
-  expect(first).toEqual({ count: 500, next: `${base}/bicycles/?page=2`, previous: null, results: expect.any(Array) });
+  expect(first).toEqual({
+    count: 500,
+    next: `${base}/bicycles/?page=2`,
+    previous: null,
+    results: expect.any(Array),
+  });
   expect(first['results']).toHaveLength(20);
   const last = (await get('/bicycles/?page=25')).body;
   expect([last['next'], last['previous']]).toEqual([null, `${base}/bicycles/?page=24`]);
@@ -34,7 +42,10 @@ test.each([
     '/bicycles/',
     'uuid created latitude longitude latest_gps_accuracy latest_gps_timestamp state_of_charge name description model bleid device_type lock image_url serial_number state modified',
   ],
-  ['/alerts/', 'uuid created modified roles user causality alert_type message extra bicycle organization url state'],
+  [
+    '/alerts/',
+    'uuid created modified roles user causality alert_type message extra bicycle organization url state',
+  ],
 ])('%s has the fields of section 2', async (path, fields) => {
   const [item = {}] = (await get(path)).body['results'] as object[];
   expect(Object.keys(item).sort()).toEqual(fields.split(' ').sort());
@@ -43,7 +54,9 @@ test.each([
 test('organization, asked for or in the token', async () => {
   const own = uuidsOf(sandbox().bicycles(organization(1)));
   const token = { organization: organization(1) };
-  expect(uuidsOf(await askAll(sandbox(), `/bicycles/?organization=${organization(1).toUpperCase()}`))).toEqual(own);
+  expect(
+    uuidsOf(await askAll(sandbox(), `/bicycles/?organization=${organization(1).toUpperCase()}`)),
+  ).toEqual(own);
   expect(uuidsOf(await askAll(sandbox(), '/bicycles/', { token }))).toEqual(own);
   for (const wanted of [organization(0), UNKNOWN])
     expect(await askAll(sandbox(), `/bicycles/?organization=${wanted}`, { token })).toEqual([]);
@@ -58,8 +71,12 @@ test('zone: the bicycles inside, of the same organization; filters hold together
     const inBox = uuidsOf(await all(`/bicycles/?organization=${owner}&bbox=${corners}`));
     expect(inBox.length, name).toBeGreaterThan(0);
     expect(uuidsOf(await all(`/bicycles/?zone=${uuid}`))).toEqual(inBox);
-    const half = uuidsOf(await all(`/bicycles/?zone=${uuid}&bbox=${box.east},90,${box.west},52.52`));
-    expect(half).toEqual(inBox.filter((each) => Number(largePages().bicycle(each)?.latitude) >= 52.52));
+    const half = uuidsOf(
+      await all(`/bicycles/?zone=${uuid}&bbox=${box.east},90,${box.west},52.52`),
+    );
+    expect(half).toEqual(
+      inBox.filter((each) => Number(largePages().bicycle(each)?.latitude) >= 52.52),
+    );
   }
   const foreign = sandbox().zones.find((zone) => zone.organization === organization(1));
   const refused = await get(`/bicycles/?organization=${organization(0)}&zone=${foreign?.uuid}`);
@@ -70,33 +87,45 @@ test('zone: the bicycles inside, of the same organization; filters hold together
 });
 
 test.each([
-  ...['uuid', 'latitude', 'latest_gps_timestamp', 'state_of_charge', 'image_url', 'state', 'modified'].map((field) => [
-    '/bicycles/',
-    field,
-  ]),
+  ...[
+    'uuid',
+    'latitude',
+    'latest_gps_timestamp',
+    'state_of_charge',
+    'image_url',
+    'state',
+    'modified',
+  ].map((field) => ['/bicycles/', field]),
   ...['created', 'modified', 'alert_type', 'message'].map((field) => ['/alerts/', field]),
 ])('%s: ordering %s, up and down, those without a value last', async (path = '', field = '') => {
   const numeric = ['latitude', 'state_of_charge'].includes(field);
   for (const sign of ['', '-']) {
     const values = (await all(`${path}?ordering=${sign}${field}`)).map((item) => item[field]);
-    const present = values.filter((value) => value !== null).map((value) => (numeric ? Number(value) : String(value)));
+    const present = values
+      .filter((value) => value !== null)
+      .map((value) => (numeric ? Number(value) : String(value)));
     expect(values.slice(present.length).every((value) => value === null)).toBe(true);
-    const ascending = [...present].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
+    const ascending = [...present].sort((left, right) =>
+      left < right ? -1 : left > right ? 1 : 0,
+    );
     expect(present).toEqual(sign === '' ? ascending : ascending.reverse());
   }
 });
 
 test('-modified shows the last change first, however fast changes come and whatever the clock does', () =>
-  withSandbox({ service: 'interface', bicycles: 50, now: () => Date.UTC(2026, 0, 1) }, async (still) => {
-    const list = () => askAll(still, '/bicycles/?ordering=-modified');
-    await list();
-    const changed = uuidsOf(still.bicycles()).slice(10, 20);
-    for (const uuid of changed) still.changeBicycle(uuid, { description: 'changed' });
-    const items = await list();
-    expect(uuidsOf(items).slice(0, 10)).toEqual([...changed].reverse());
-    const times = items.map(({ modified }) => String(modified));
-    expect(times).toEqual([...new Set(times)].sort().reverse());
-  }));
+  withSandbox(
+    { service: 'interface', bicycles: 50, now: () => Date.UTC(2026, 0, 1) },
+    async (still) => {
+      const list = () => askAll(still, '/bicycles/?ordering=-modified');
+      await list();
+      const changed = uuidsOf(still.bicycles()).slice(10, 20);
+      for (const uuid of changed) still.changeBicycle(uuid, { description: 'changed' });
+      const items = await list();
+      expect(uuidsOf(items).slice(0, 10)).toEqual([...changed].reverse());
+      const times = items.map(({ modified }) => String(modified));
+      expect(times).toEqual([...new Set(times)].sort().reverse());
+    },
+  ));
 
 test('an order that has been asked for follows changes and creations', () =>
   withSandbox({ service: 'interface', bicycles: 30, pageSize: 100 }, async (still) => {
@@ -104,7 +133,9 @@ test('an order that has been asked for follows changes and creations', () =>
     const last = (await byName()).at(-1) ?? '';
     still.changeBicycle(last, { name: '!first' });
     expect((await byName())[0]).toBe(last);
-    const { uuid } = (await ask(still, '/bicycles/', { body: { name: '!!', organization: linkOf(still) } })).body;
+    const { uuid } = (
+      await ask(still, '/bicycles/', { body: { name: '!!', organization: linkOf(still) } })
+    ).body;
     expect((await byName()).slice(0, 2)).toEqual([uuid, last]);
   }));
 
@@ -129,11 +160,16 @@ test('a renter sees what nobody rents and what is rented by himself', async () =
 test.each<[string, Role, (alert: Item) => boolean]>([
   ['', 'admin', () => true],
   ['', 'renter', () => true],
-  ['state=new&state=escalated', 'fleet_operator', ({ state }) => state === 'new' || state === 'escalated'],
+  [
+    'state=new&state=escalated',
+    'fleet_operator',
+    ({ state }) => state === 'new' || state === 'escalated',
+  ],
   [
     'alert_type=lock.bat.low&alert_type=lock.shutdown&state=stopped',
     'fleet_operator',
-    ({ alert_type, state }) => ['lock.bat.low', 'lock.shutdown'].includes(String(alert_type)) && state === 'stopped',
+    ({ alert_type, state }) =>
+      ['lock.bat.low', 'lock.shutdown'].includes(String(alert_type)) && state === 'stopped',
   ],
 ])('alerts: %s, those whose roles name %s', async (query, role, fits) => {
   const expected = largePages()
@@ -146,7 +182,8 @@ test.each<[string, Role, (alert: Item) => boolean]>([
 test('alerts of one bicycle; one that is raised, and changed', async () => {
   const uuid = sandbox().bicycles()[0]?.uuid ?? '';
   const raised = sandbox().raiseAlert(uuid, 'bicycle.lost_reported', { message: 'where is it?' });
-  const newest = async (query: string) => ((await get(`/alerts/?${query}`)).body['results'] as Item[])[0];
+  const newest = async (query: string) =>
+    ((await get(`/alerts/?${query}`)).body['results'] as Item[])[0];
   expect(await newest(`ordering=-created&bicycle=${uuid}`)).toEqual(raised);
   for (const item of await askAll(sandbox(), `/alerts/?bicycle=${uuid}`))
     expect(item['bicycle']).toBe(`${sandbox().baseUrl}/bicycles/${uuid}/`);
@@ -157,12 +194,20 @@ test('alerts of one bicycle; one that is raised, and changed', async () => {
 test.each(['/bicycles/', '/alerts/'])('%s: pages that are not there', async (path) => {
   for (const wrong of ['0', '-1', 'x', '', '1.5', '9999']) {
     const { status, body } = await get(`${path}?page=${wrong}`);
-    expect([status, body]).toEqual([404, { detail: [{ message: 'Invalid page.', code: 'not_found' }] }]);
+    expect([status, body]).toEqual([
+      404,
+      { detail: [{ message: 'Invalid page.', code: 'not_found' }] },
+    ]);
   }
 });
 
 test('the first page of nothing is empty, the second is not there', async () => {
-  expect((await get('/bicycles/?bbox=1,1,0,0')).body).toEqual({ count: 0, next: null, previous: null, results: [] });
+  expect((await get('/bicycles/?bbox=1,1,0,0')).body).toEqual({
+    count: 0,
+    next: null,
+    previous: null,
+    results: [],
+  });
   expect((await get('/bicycles/?bbox=1,1,0,0&page=2')).status).toBe(404);
 });
 
@@ -188,7 +233,10 @@ test.each([
 test('a prefix stands in front of paths and links', () =>
   withSandbox({ service: 'interface', prefix: '/api', bicycles: 30 }, async (prefixed) => {
     expect(prefixed.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
-    const { next, results } = (await ask(prefixed, '/bicycles/')).body as { next: string; results: Item[] };
+    const { next, results } = (await ask(prefixed, '/bicycles/')).body as {
+      next: string;
+      results: Item[];
+    };
     expect(next).toBe(`${prefixed.baseUrl}/bicycles/?page=2`);
     expect(results[0]?.['model']).toContain(`${prefixed.baseUrl}/bicycle_models/`);
     expect((await ask(prefixed, new URL('/bicycles/', prefixed.baseUrl).href)).status).toBe(404);

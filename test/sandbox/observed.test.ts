@@ -6,9 +6,11 @@ import { type Asking, actOn, ask, bicycleIn, type Item, linkOf, UNKNOWN, uuidsOf
 
 const sandbox = useSandbox({ bicycles: 60 });
 
-const results = async (path: string, own = sandbox()) => (await ask(own, path)).body['results'] as Item[];
+const results = async (path: string, own = sandbox()) =>
+  (await ask(own, path)).body['results'] as Item[];
 const act = (uuid: string, body: object, asking?: Asking) => actOn(sandbox(), uuid, body, asking);
-const edit = (uuid: string, body: object, method = 'PATCH') => ask(sandbox(), `/bicycles/${uuid}/`, { method, body });
+const edit = (uuid: string, body: object, method = 'PATCH') =>
+  ask(sandbox(), `/bicycles/${uuid}/`, { method, body });
 
 test('one bicycle at its own address', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
@@ -22,25 +24,43 @@ test('one bicycle at its own address', async () => {
 
 test('times have whole seconds; versions grow, not by one', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
-  const version = () => sandbox().changeBicycle(uuid, { description: 'x' }).concurrency_version ?? 0;
+  const version = () =>
+    sandbox().changeBicycle(uuid, { description: 'x' }).concurrency_version ?? 0;
   const versions = [version(), version(), version()];
   expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
   for (const row of [...(await results('/bicycles/')), ...(await results('/alerts/'))]) {
-    for (const field of ['created', 'modified']) expect(row[field]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    for (const field of ['created', 'modified'])
+      expect(row[field]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   }
 });
 
 test('PATCH changes what it names, keeps the rest, ignores the state, and is pushed; PUT wants name and organization', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
-  const { modified, concurrency_version: version, ...rest } = sandbox().bicycle(uuid) as ServedBicycle;
-  const { status, body } = await edit(uuid, { name: 'New', note: 'n', state: 'lost', concurrency_version: version });
+  const {
+    modified,
+    concurrency_version: version,
+    ...rest
+  } = sandbox().bicycle(uuid) as ServedBicycle;
+  const { status, body } = await edit(uuid, {
+    name: 'New',
+    note: 'n',
+    state: 'lost',
+    concurrency_version: version,
+  });
   expect([status, body]).toEqual([200, sandbox().bicycle(uuid)]);
   expect(body).toMatchObject({ ...rest, name: 'New', note: 'n', state: 'available' });
   expect(Number(body['concurrency_version'])).toBeGreaterThan(Number(version));
   expect(JSON.parse(sandbox().pushLog.at(-1)?.message ?? '')).toMatchObject({ uuid, name: 'New' });
   const bare = await edit(uuid, { description: 'x' }, 'PUT');
-  expect([bare.status, Object.keys(bare.body['detail'] as object)]).toEqual([400, ['name', 'organization']]);
-  const whole = await edit(uuid, { name: 'New', organization: rest['organization'], description: 'put' }, 'PUT');
+  expect([bare.status, Object.keys(bare.body['detail'] as object)]).toEqual([
+    400,
+    ['name', 'organization'],
+  ]);
+  const whole = await edit(
+    uuid,
+    { name: 'New', organization: rest['organization'], description: 'put' },
+    'PUT',
+  );
   expect([whole.status, whole.body['description']]).toEqual([200, 'put']);
 });
 
@@ -49,7 +69,10 @@ test('a stale version is 409 and not carried out; none is not checked', async ()
   const version = sandbox().bicycle(uuid)?.concurrency_version;
   sandbox().changeBicycle(uuid, { description: 'meanwhile' });
   const stale = await edit(uuid, { description: 'mine', concurrency_version: version });
-  const detail = { message: expect.stringContaining('Concurrent edition'), code: 'concurrent_edition' };
+  const detail = {
+    message: expect.stringContaining('Concurrent edition'),
+    code: 'concurrent_edition',
+  };
   expect([stale.status, stale.body]).toEqual([409, { detail }]);
   expect(sandbox().bicycle(uuid)?.description).toBe('meanwhile');
   expect((await edit(uuid, { description: 'mine' })).status).toBe(200);
@@ -60,12 +83,18 @@ test('a lock changes in the workshop only; retire needs it unpaired, declare_ava
   expect((await edit(uuid, { lock: null })).body['detail']).toHaveProperty('lock');
   bicycleIn(sandbox(), 'in_maintenance');
   const refused = await act(uuid, { type: 'retire' });
-  expect([refused.status, Object.keys(refused.body['detail'] as object)]).toEqual([400, ['actions']]);
+  expect([refused.status, Object.keys(refused.body['detail'] as object)]).toEqual([
+    400,
+    ['actions'],
+  ]);
   expect((await edit(uuid, { lock: null })).body).toMatchObject({ lock: null, devices: [] });
   expect((await act(uuid, { type: 'retire' })).status).toBe(200);
   sandbox().changeBicycle(uuid, { state: 'in_maintenance', device_type: null });
   expect((await act(uuid, { type: 'declare_available' })).text).toContain('no device');
-  sandbox().changeBicycle(uuid, { device_type: 'lock', lock: `${sandbox().baseUrl}/locks/${uuid}/` });
+  sandbox().changeBicycle(uuid, {
+    device_type: 'lock',
+    lock: `${sandbox().baseUrl}/locks/${uuid}/`,
+  });
 });
 
 test('a bicycle can move to another organization, and be deleted', () =>
@@ -73,7 +102,11 @@ test('a bicycle can move to another organization, and be deleted', () =>
     const [first, second] = uuidsOf(own.organizations);
     const uuid = own.bicycles(first)[3]?.uuid ?? '';
     const counts = () =>
-      Promise.all([first, second].map(async (one) => (await ask(own, `/bicycles/?organization=${one}`)).body['count']));
+      Promise.all(
+        [first, second].map(
+          async (one) => (await ask(own, `/bicycles/?organization=${one}`)).body['count'],
+        ),
+      );
     const [a, b] = (await counts()).map(Number) as [number, number];
     const organization = linkOf(own, 1);
     const moved = await ask(own, `/bicycles/${uuid}/`, { method: 'PATCH', body: { organization } });
@@ -86,14 +119,19 @@ test('a bicycle can move to another organization, and be deleted', () =>
 test('the history of transitions, the newest first, page by page', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
-    for (const type of ['take_over', 'declare_available', 'put_in_maintenance']) await actOn(own, uuid, { type });
+    for (const type of ['take_over', 'declare_available', 'put_in_maintenance'])
+      await actOn(own, uuid, { type });
     own.act(uuid, 'declare_lost');
     const { body } = await ask(own, `/bicycles/${uuid}/transitions/?page_size=2`);
     expect(body).toMatchObject({
       next: expect.stringContaining('page=2'),
       results: [
         { state: 'lost', transition: 'declare_lost', by: null },
-        { state: 'in_maintenance', transition: 'put_in_maintenance', by: `${own.baseUrl}/users/${own.users[1]}/` },
+        {
+          state: 'in_maintenance',
+          transition: 'put_in_maintenance',
+          by: `${own.baseUrl}/users/${own.users[1]}/`,
+        },
       ],
     });
     const states = own.history(uuid).map(({ state }) => state);
@@ -106,28 +144,38 @@ test('the filter name takes accents as they are, query leaves them out', () =>
     const uuid = bicycleIn(own, 'available');
     own.changeBicycle(uuid, { name: 'Zoë' });
     const queries = ['name=zo%C3%AB', 'name=zoe', 'query=zoe'];
-    const found = await Promise.all(queries.map(async (query) => uuidsOf(await results(`/bicycles/?${query}`, own))));
+    const found = await Promise.all(
+      queries.map(async (query) => uuidsOf(await results(`/bicycles/?${query}`, own))),
+    );
     expect(found).toEqual([[uuid], [], [uuid]]);
   }));
 
 test('pages: a size up to 100 that is cut silently, the newest first', () =>
   withSandbox({ bicycles: 130 }, async (own) => {
-    const sizes = ['500', '7', 'x'].map(async (size) => (await results(`/bicycles/?page_size=${size}`, own)).length);
+    const sizes = ['500', '7', 'x'].map(
+      async (size) => (await results(`/bicycles/?page_size=${size}`, own)).length,
+    );
     expect(await Promise.all(sizes)).toEqual([100, 7, 20]);
     const pages = ['/bicycles/?page_size=100', '/bicycles/?page_size=100&page=2', '/alerts/'];
-    const [first = [], second = [], alerts = []] = await Promise.all(pages.map((path) => results(path, own)));
+    const [first = [], second = [], alerts = []] = await Promise.all(
+      pages.map((path) => results(path, own)),
+    );
     for (const items of [[...first, ...second], alerts]) {
       const created = items.map((item) => String(item['created']));
       expect(created).toEqual([...created].sort().reverse());
     }
-    const made = await ask(own, '/bicycles/', { body: { name: 'Newest', organization: linkOf(own) } });
+    const made = await ask(own, '/bicycles/', {
+      body: { name: 'Newest', organization: linkOf(own) },
+    });
     expect((await results('/bicycles/', own))[0]?.uuid).toBe(made.body['uuid']);
   }));
 
 test('several orderings, the first counts most; what was not observed to work is refused', async () => {
   const items = await results('/bicycles/?ordering=state,-name&page_size=100');
   const keys = items.map(({ state, name }) => [String(state), String(name)] as const);
-  expect(keys).toEqual(keys.toSorted(([a, b], [c, d]) => (a < c ? -1 : a > c ? 1 : b < d ? 1 : b > d ? -1 : 0)));
+  expect(keys).toEqual(
+    keys.toSorted(([a, b], [c, d]) => (a < c ? -1 : a > c ? 1 : b < d ? 1 : b > d ? -1 : 0)),
+  );
   for (const [ordering, status] of [
     ['latitude', 400],
     ['name,description', 400],
@@ -147,7 +195,11 @@ test('a refused transition names those that are available; put_in_maintenance st
     expect([state, status]).toEqual([state, state === 'rented' ? 400 : 200]);
   }
   // Permission is checked before the state.
-  const byRenter = await act(bicycleIn(sandbox(), 'available'), { type: 'retire' }, { token: { role: 'renter' } });
+  const byRenter = await act(
+    bicycleIn(sandbox(), 'available'),
+    { type: 'retire' },
+    { token: { role: 'renter' } },
+  );
   expect(byRenter.status).toBe(403);
 });
 
@@ -162,10 +214,13 @@ test('dry_run: 204 when it would be allowed, the refusal when not, and nothing c
 
 test('only who rents may return, one reservation or rental a renter', () =>
   withSandbox({ bicycles: 40 }, async (own) => {
-    const free = own.bicycles(own.organizations[0]?.uuid).filter(({ state }) => state === 'available');
+    const free = own
+      .bicycles(own.organizations[0]?.uuid)
+      .filter(({ state }) => state === 'available');
     const [first = '', second = ''] = uuidsOf(free);
     const token: TokenOptions = { role: 'renter', subject: own.users[20] ?? '' };
-    for (const bicycle of own.bicycles()) if (bicycle['rental_session'] !== null) own.act(bicycle.uuid, 'return');
+    for (const bicycle of own.bicycles())
+      if (bicycle['rental_session'] !== null) own.act(bicycle.uuid, 'return');
     expect((await actOn(own, first, { type: 'rent' }, { token })).status).toBe(200);
     expect((await actOn(own, second, { type: 'reserve' }, { token })).text).toContain('already');
     expect((await actOn(own, first, { type: 'return' })).status).toBe(403);
@@ -176,9 +231,13 @@ test('only who rents may return, one reservation or rental a renter', () =>
   }));
 
 test('creation: an empty name, 128 characters at most, a name once in an organization', async () => {
-  const create = (name: string) => ask(sandbox(), '/bicycles/', { body: { name, organization: linkOf(sandbox()) } });
-  for (const name of ['', '', '🚲'.repeat(128), 'Twin']) expect((await create(name)).status).toBe(201);
-  expect((await create('x'.repeat(129))).body).toMatchObject({ detail: { name: [{ code: 'max_length' }] } });
+  const create = (name: string) =>
+    ask(sandbox(), '/bicycles/', { body: { name, organization: linkOf(sandbox()) } });
+  for (const name of ['', '', '🚲'.repeat(128), 'Twin'])
+    expect((await create(name)).status).toBe(201);
+  expect((await create('x'.repeat(129))).body).toMatchObject({
+    detail: { name: [{ code: 'max_length' }] },
+  });
   expect((await create('Twin')).body).toMatchObject({ detail: [{ code: 'unique' }] });
 });
 
@@ -186,13 +245,20 @@ test('a version in Accept is needed; a POST without its slash is sent on; unknow
   expect((await ask(sandbox(), '/bicycles/', { headers: { Accept: '*/*' } })).status).toBe(406);
   const uuid = bicycleIn(sandbox(), 'available');
   const moved = await ask(sandbox(), `/bicycles/${uuid}/actions`, { body: { type: 'rent' } });
-  expect([moved.status, moved.headers.get('Location')]).toEqual([301, `/bicycles/${uuid}/actions/`]);
+  expect([moved.status, moved.headers.get('Location')]).toEqual([
+    301,
+    `/bicycles/${uuid}/actions/`,
+  ]);
   const unknown = await ask(sandbox(), '/bicycle/');
-  expect([unknown.status, unknown.headers.get('Content-Type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect([unknown.status, unknown.headers.get('Content-Type')]).toEqual([
+    404,
+    'text/html; charset=utf-8',
+  ]);
 });
 
 test('tokens: log in, refresh, and the affiliations in the claims', async () => {
-  const claims = (token: unknown) => JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());
+  const claims = (token: unknown) =>
+    JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());
   const [first = '', second = ''] = uuidsOf(sandbox().organizations);
   const email = 'operator@example.com';
   const logIn = (password: string) => ask(sandbox(), '/jwt/login/', { body: { email, password } });
@@ -200,23 +266,32 @@ test('tokens: log in, refresh, and the affiliations in the claims', async () => 
   const payload = claims(token);
   expect(payload.affs).toEqual({ [first]: ['fleet_operator'], [second]: ['fleet_operator'] });
   expect(payload.exp - payload.iat).toBeLessThanOrEqual(30 * 60 + 1);
-  const refreshed = (await ask(sandbox(), '/jwt/refresh_token/', { body: { token } })).body['token'];
+  const refreshed = (await ask(sandbox(), '/jwt/refresh_token/', { body: { token } })).body[
+    'token'
+  ];
   expect(refreshed).not.toBe(token);
   const own = await ask(sandbox(), '/me/', { headers: { Authorization: `JWT ${refreshed}` } });
-  expect(own.body).toMatchObject({ uuid: sandbox().users[1], username: 'operator', role: 'fleet_operator' });
+  expect(own.body).toMatchObject({
+    uuid: sandbox().users[1],
+    username: 'operator',
+    role: 'fleet_operator',
+  });
   const ofOne = await sandbox().token({ organization: second });
   expect(claims(ofOne).affs).toEqual({ [second]: ['admin', 'fleet_operator'] });
   expect((await logIn('wrong')).status).toBe(400);
 });
 
-test.each(['organizations', 'zones', 'bicycle_models', 'locks', 'users'])('/%s/ and its items', async (name) => {
-  const items = await results(`/${name}/?page_size=100`);
-  expect(items.length).toBeGreaterThan(1);
-  const [item] = items;
-  expect((await ask(sandbox(), `/${name}/${item?.uuid}/`)).body).toEqual(item);
-  expect((await ask(sandbox(), String(item?.['url']))).body).toEqual(item);
-  expect((await ask(sandbox(), `/${name}/${UNKNOWN}/`)).status).toBe(404);
-});
+test.each(['organizations', 'zones', 'bicycle_models', 'locks', 'users'])(
+  '/%s/ and its items',
+  async (name) => {
+    const items = await results(`/${name}/?page_size=100`);
+    expect(items.length).toBeGreaterThan(1);
+    const [item] = items;
+    expect((await ask(sandbox(), `/${name}/${item?.uuid}/`)).body).toEqual(item);
+    expect((await ask(sandbox(), String(item?.['url']))).body).toEqual(item);
+    expect((await ask(sandbox(), `/${name}/${UNKNOWN}/`)).status).toBe(404);
+  },
+);
 
 test.each<[string, string[]]>([
   ['new', ['resolve', 'silence', 'escalate', 'stop']],
@@ -225,7 +300,12 @@ test.each<[string, string[]]>([
   ['resolved', []],
   ['stopped', []],
 ])('an alert that is %s takes %j', async (state, allowed) => {
-  const targets = { resolve: 'resolved', silence: 'silenced', escalate: 'escalated', stop: 'stopped' };
+  const targets = {
+    resolve: 'resolved',
+    silence: 'silenced',
+    escalate: 'escalated',
+    stop: 'stopped',
+  };
   const { uuid } = sandbox().raiseAlert(bicycleIn(sandbox(), 'available'), 'lock.shutdown');
   const run = (type: string) =>
     ask(sandbox(), `/alerts/${uuid}/actions/`, { body: { type, severity: 'high', dry_run: true } });
@@ -233,7 +313,10 @@ test.each<[string, string[]]>([
     sandbox().changeAlert(uuid, { state });
     const { status } = await run(type);
     const isAllowed = allowed.includes(type);
-    expect([type, status, sandbox().alert(uuid)?.state]).toEqual([type, ...(isAllowed ? [200, target] : [400, state])]);
+    expect([type, status, sandbox().alert(uuid)?.state]).toEqual([
+      type,
+      ...(isAllowed ? [200, target] : [400, state]),
+    ]);
   }
   expect((await run('fly')).status).toBe(404);
   expect((await ask(sandbox(), `/alerts/${uuid}/`)).body).toEqual(sandbox().alert(uuid));
@@ -242,15 +325,21 @@ test.each<[string, string[]]>([
 test('a service that follows interface.md alone has none of it', () =>
   withSandbox({ service: 'interface', bicycles: 30 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
-    const statusOf = async (path: string, method = 'GET') => (await ask(own, path, { method })).status;
-    for (const method of ['GET', 'PATCH', 'PUT']) expect(await statusOf(`/bicycles/${uuid}/`, method)).toBe(404);
-    for (const path of [`/bicycles/${uuid}/transitions/`, '/organizations/']) expect(await statusOf(path)).toBe(404);
+    const statusOf = async (path: string, method = 'GET') =>
+      (await ask(own, path, { method })).status;
+    for (const method of ['GET', 'PATCH', 'PUT'])
+      expect(await statusOf(`/bicycles/${uuid}/`, method)).toBe(404);
+    for (const path of [`/bicycles/${uuid}/transitions/`, '/organizations/'])
+      expect(await statusOf(path)).toBe(404);
     expect(await statusOf(`/alerts/${own.alerts()[0]?.uuid}/actions/`, 'POST')).toBe(404);
-    expect((await ask(own, '/bicycles/?state=lost&query=x&page_size=3')).body).toMatchObject({ count: 30 });
+    expect((await ask(own, '/bicycles/?state=lost&query=x&page_size=3')).body).toMatchObject({
+      count: 30,
+    });
     expect(await statusOf('/bicycles/?ordering=latitude')).toBe(200);
     expect(await statusOf('/bicycles/?ordering=state,name')).toBe(400);
     expect((await actOn(own, uuid, { type: 'put_in_maintenance' })).status).toBe(404);
     const [first] = await results('/bicycles/', own);
-    for (const field of ['concurrency_version', 'organization', 'short_id']) expect(first).not.toHaveProperty(field);
+    for (const field of ['concurrency_version', 'organization', 'short_id'])
+      expect(first).not.toHaveProperty(field);
     expect(first?.['created']).toMatch(/\.\d{6}Z$/);
   }));

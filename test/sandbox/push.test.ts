@@ -1,6 +1,11 @@
 // The push channel against interface.md sections 2.5, 4.6 and 6.1 and as it was observed: encoding, topics, envelopes, replay, heartbeats.
 import { expect, test } from 'vitest';
-import type { Sandbox, SandboxOptions, ServedTransition, TokenOptions } from '../../src/sandbox/index.js';
+import type {
+  Sandbox,
+  SandboxOptions,
+  ServedTransition,
+  TokenOptions,
+} from '../../src/sandbox/index.js';
 import { headersFor, openSandbox, useSandbox, withSandbox } from '../support/sandbox.js';
 import { ask, bicycleIn, linkOf, UNKNOWN } from './ask.js';
 import { openStream, type Stream } from './stream.js';
@@ -11,20 +16,33 @@ const organization = (own: Sandbox, index = 0) => own.organizations[index]?.uuid
 const all = (own: Sandbox, index = 0) => `/${organization(own, index)}/admin/bicycles/*`;
 const pathOf = (topic: string) => `/subscribe/${encodeURIComponent(topic).replaceAll('*', '%2A')}/`;
 
-async function subscribe(own: Sandbox, topic: string, token?: TokenOptions, last?: string): Promise<Stream> {
-  const headers = { ...(await headersFor(own, token)), Accept: 'text/event-stream, application/json;version=1.0' };
+async function subscribe(
+  own: Sandbox,
+  topic: string,
+  token?: TokenOptions,
+  last?: string,
+): Promise<Stream> {
+  const headers = {
+    ...(await headersFor(own, token)),
+    Accept: 'text/event-stream, application/json;version=1.0',
+  };
   const again = last === undefined ? {} : { 'Last-Event-ID': last };
   return openStream(own.sseUrl, pathOf(topic), { ...headers, ...again });
 }
 
 /** What the messages say in a field, in order. */
-const heard = (stream: Stream, field = 'description') => stream.events.map(({ data }) => data.message[field]);
+const heard = (stream: Stream, field = 'description') =>
+  stream.events.map(({ data }) => data.message[field]);
 
 test('opens with a comment, the right headers and nothing else', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
   expect(stream).toMatchObject({
     status: 200,
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-service-from': 'sandbox-push' },
+    headers: {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-service-from': 'sandbox-push',
+    },
   });
   await stream.until(() => stream.comments.length > 0);
   expect([stream.comments, stream.events]).toEqual([['open'], []]);
@@ -39,7 +57,16 @@ test('a change reaches both topics; the envelope names the bicycle; links are mi
   sandbox().changeBicycle(other, { description: 'of the other organization' });
   const bicycle = sandbox().changeBicycle(uuid, { description: 'two\nlines, Δ 🚲' });
   const message = { ...bicycle };
-  const links = ['model', 'lock', 'image_url', 'url', 'organization', 'devices', 'reservation', 'rental_session'];
+  const links = [
+    'model',
+    'lock',
+    'image_url',
+    'url',
+    'organization',
+    'devices',
+    'reservation',
+    'rental_session',
+  ];
   for (const field of links) delete message[field];
   for (const stream of streams) {
     await stream.until(() => stream.events.length > 0);
@@ -57,22 +84,32 @@ test.each<[ServedTransition, string, boolean]>([
   ['put_in_maintenance', 'available', true],
   ['declare_lost', 'available', false],
   ['return', 'rented', false],
-])('%s from %s: announced %s, with the state that is left alone', async (transition, state, isAnnounced) => {
-  const uuid = bicycleIn(sandbox(), state);
-  const before = sandbox().pushLog.length;
-  sandbox().act(uuid, transition);
-  const lines = sandbox().pushLog.slice(before);
-  expect(lines.map(({ sender }) => sender)).toEqual(isAnnounced ? ['bicycle_leaving_state', 'bicycle'] : ['bicycle']);
-  if (isAnnounced) expect(JSON.parse(lines[0]?.message ?? '')).toEqual({ state });
-});
+])(
+  '%s from %s: announced %s, with the state that is left alone',
+  async (transition, state, isAnnounced) => {
+    const uuid = bicycleIn(sandbox(), state);
+    const before = sandbox().pushLog.length;
+    sandbox().act(uuid, transition);
+    const lines = sandbox().pushLog.slice(before);
+    expect(lines.map(({ sender }) => sender)).toEqual(
+      isAnnounced ? ['bicycle_leaving_state', 'bicycle'] : ['bicycle'],
+    );
+    if (isAnnounced) expect(JSON.parse(lines[0]?.message ?? '')).toEqual({ state });
+  },
+);
 
 test('what a client creates is pushed; any message can be published as it is', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
-  const made = await ask(sandbox(), '/bicycles/', { body: { name: 'New', organization: linkOf(sandbox()) } });
+  const made = await ask(sandbox(), '/bicycles/', {
+    body: { name: 'New', organization: linkOf(sandbox()) },
+  });
   const id = sandbox().publish(all(sandbox()), 'feedback', { stars: 5 });
   await stream.until(() => stream.events.length === 2);
   expect(heard(stream, 'uuid')[0]).toBe(made.body['uuid']);
-  expect(stream.events[1]).toEqual({ id, data: { topic: all(sandbox()), sender: 'feedback', message: { stars: 5 } } });
+  expect(stream.events[1]).toEqual({
+    id,
+    data: { topic: all(sandbox()), sender: 'feedback', message: { stars: 5 } },
+  });
   stream.close();
 });
 
@@ -81,7 +118,9 @@ test('alerts are not pushed, but by a service that follows interface.md alone', 
   sandbox().raiseAlert(bicycleIn(sandbox(), 'lost'), 'lock.shutdown');
   const senders = () => sandbox().pushLog.map(({ sender }) => sender);
   expect(senders().slice(before)).toEqual(['bicycle']);
-  expect((await subscribe(sandbox(), all(sandbox()).replace('bicycles', 'alerts'))).status).toBe(404);
+  expect((await subscribe(sandbox(), all(sandbox()).replace('bicycles', 'alerts'))).status).toBe(
+    404,
+  );
   const own = await openSandbox({ service: 'interface', bicycles: 10 });
   const stream = await subscribe(own, all(own).replace('bicycles', 'alerts'));
   const alert = own.raiseAlert(bicycleIn(own, 'lost'), 'lock.shutdown');
@@ -107,7 +146,9 @@ test('the bicycles of a child come on a topic of their own', async () => {
   const own = sandbox();
   const parent = await subscribe(own, all(own));
   const children = await subscribe(own, `/${organization(own)}/*/admin/bicycles/*`);
-  own.changeBicycle(own.bicycles(organization(own, 1))[0]?.uuid ?? '', { description: 'of the child' });
+  own.changeBicycle(own.bicycles(organization(own, 1))[0]?.uuid ?? '', {
+    description: 'of the child',
+  });
   own.changeBicycle(bicycleIn(own, 'available'), { description: 'of the parent' });
   await parent.until(() => parent.events.length >= 2);
   await children.until(() => children.events.length > 0);
@@ -129,10 +170,16 @@ test.each<[string, (path: string) => string]>([
   ['broken encoding', (path) => path.replace('%2A', '%2')],
   ['not UTF-8', (path) => path.replace('%2A', '%FF')],
   ['no leading slash in the topic', (path) => path.replace('%2F', '')],
-  ['no slash after the bicycle', () => one(sandbox().bicycles()[0]?.uuid ?? '').replace('%2F/', '/')],
+  [
+    'no slash after the bicycle',
+    () => one(sandbox().bicycles()[0]?.uuid ?? '').replace('%2F/', '/'),
+  ],
   ['an unknown organization', (path) => path.replace(organization(sandbox()), UNKNOWN)],
   ['an unknown bicycle', () => one(UNKNOWN)],
-  ['a bicycle of the other organization', () => one(sandbox().bicycles(organization(sandbox(), 1))[0]?.uuid ?? '')],
+  [
+    'a bicycle of the other organization',
+    () => one(sandbox().bicycles(organization(sandbox(), 1))[0]?.uuid ?? ''),
+  ],
   ['another topic', (path) => path.replace('bicycles', 'locks')],
   ['another role', (path) => path.replace('admin', 'renter')],
   ['another path', () => '/bicycles/'],
@@ -148,7 +195,9 @@ test('403 for a renter, and for a token of another organization; 405 for another
   const own = await subscribe(sandbox(), all(sandbox()), { organization: main, role: 'admin' });
   expect(own.status).toBe(200);
   own.close();
-  const posted = await ask(sandbox(), `${sandbox().sseUrl}${pathOf(all(sandbox()))}`, { method: 'POST' });
+  const posted = await ask(sandbox(), `${sandbox().sseUrl}${pathOf(all(sandbox()))}`, {
+    method: 'POST',
+  });
   expect([posted.status, posted.headers.get('Allow')]).toEqual([405, 'GET']);
 });
 
@@ -168,7 +217,10 @@ test('what was missed comes again after Last-Event-ID, in order, once, and only 
     const after = await subscribe(own, all(own), {}, seen);
     const single = await subscribe(own, `/${organization(own)}/admin/bicycles/${first}/`, {}, seen);
     change(own, '4');
-    await Promise.all([after.until(() => after.events.length >= 4), single.until(() => single.events.length >= 3)]);
+    await Promise.all([
+      after.until(() => after.events.length >= 4),
+      single.until(() => single.events.length >= 3),
+    ]);
     expect([heard(after), heard(single)]).toEqual([
       ['1', '2', '3', '4'],
       ['1', '3', '4'],
@@ -231,14 +283,18 @@ test('a step of the date neither drops nor stalls a subscription', async () => {
   change(own, 'still here');
   await stream.until(() => stream.events.length > 0);
   now -= 4 * 3_600_000;
-  const versions = [1, 2].map(() => own.changeBicycle(bicycleIn(own, 'lost'), {}).concurrency_version ?? 0);
+  const versions = [1, 2].map(
+    () => own.changeBicycle(bicycleIn(own, 'lost'), {}).concurrency_version ?? 0,
+  );
   expect(versions[1]).toBeGreaterThan(versions[0] ?? 0);
   stream.close();
 });
 
 test('a reader that never reads is cut before it fills the memory', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
-    const response = await fetch(`${own.sseUrl}${pathOf(all(own))}`, { headers: await headersFor(own) });
+    const response = await fetch(`${own.sseUrl}${pathOf(all(own))}`, {
+      headers: await headersFor(own),
+    });
     expect(own.streamCount()).toBe(1);
     const megabyte = 'x'.repeat(2 ** 20);
     for (let count = 0; count < 200 && own.streamCount() > 0; count += 1) {

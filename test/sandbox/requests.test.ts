@@ -10,7 +10,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const sandbox = useSandbox({ service: 'interface', bicycles: 40 });
 
-const topicPath = () => `/subscribe/%2F${sandbox().organizations[0]?.uuid}%2Fadmin%2Fbicycles%2F%2A/`;
+const topicPath = () =>
+  `/subscribe/%2F${sandbox().organizations[0]?.uuid}%2Fadmin%2Fbicycles%2F%2A/`;
 
 /** Both ports: an ordinary request and a subscription. */
 const PORTS: [string, () => string][] = [
@@ -45,17 +46,20 @@ function expectDetail({ status, headers, body }: Got, expected: number, code: st
   expect(JSON.parse(body)).toEqual({ detail: [{ message: expect.any(String), code }] });
 }
 
-test.each(PORTS)('%s is on loopback; trace headers, another request id each time', async (_, url) => {
-  expect(url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
-  const headers = await headersFor(sandbox());
-  const [first, second] = [await get(url(), headers), await get(url(), headers)];
-  for (const { status, headers: trace } of [first, second]) {
-    expect([status, trace['x-service-version']]).toEqual([200, 'sandbox-1.0.0']);
-    expect(trace['x-service-from']).toMatch(/^sandbox-(api|push)$/);
-    expect(trace['x-service-requestid']).toMatch(UUID);
-  }
-  expect(first.headers['x-service-requestid']).not.toBe(second.headers['x-service-requestid']);
-});
+test.each(PORTS)(
+  '%s is on loopback; trace headers, another request id each time',
+  async (_, url) => {
+    expect(url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
+    const headers = await headersFor(sandbox());
+    const [first, second] = [await get(url(), headers), await get(url(), headers)];
+    for (const { status, headers: trace } of [first, second]) {
+      expect([status, trace['x-service-version']]).toEqual([200, 'sandbox-1.0.0']);
+      expect(trace['x-service-from']).toMatch(/^sandbox-(api|push)$/);
+      expect(trace['x-service-requestid']).toMatch(UUID);
+    }
+    expect(first.headers['x-service-requestid']).not.toBe(second.headers['x-service-requestid']);
+  },
+);
 
 test.each<[string, { [header: string]: string }, number]>([
   ['another host', { Host: 'evil.example:PORT' }, 421],
@@ -67,8 +71,14 @@ test.each<[string, { [header: string]: string }, number]>([
   ['a page of the sandbox', { Origin: 'http://127.0.0.1:PORT' }, 403],
 ])('a request to %s', async (_, headers, status) => {
   for (const [, url] of PORTS) {
-    const filled = Object.entries(headers).map(([name, value]) => [name, value.replace('PORT', new URL(url()).port)]);
-    const answer = await get(url(), { ...(await headersFor(sandbox())), ...Object.fromEntries(filled) });
+    const filled = Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replace('PORT', new URL(url()).port),
+    ]);
+    const answer = await get(url(), {
+      ...(await headersFor(sandbox())),
+      ...Object.fromEntries(filled),
+    });
     expect(answer.status).toBe(status);
     expect(answer.headers['x-service-requestid']).toMatch(UUID);
     expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
@@ -84,21 +94,38 @@ const foreign = () =>
     .sign(new Uint8Array(32));
 
 const unsigned = (payload: object) =>
-  [{ alg: 'none' }, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  [{ alg: 'none' }, payload]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
 
 test.each<[string, string, () => Promise<string | undefined>]>([
   ['no token', 'not_authenticated', async () => undefined],
   ['another scheme', 'authentication_failed', async () => `Bearer ${await sandbox().token()}`],
-  ['the scheme in lower case', 'authentication_failed', async () => `jwt ${await sandbox().token()}`],
+  [
+    'the scheme in lower case',
+    'authentication_failed',
+    async () => `jwt ${await sandbox().token()}`,
+  ],
   ['the scheme alone', 'authentication_failed', async () => 'JWT'],
   ['no JWT', 'authentication_failed', async () => 'JWT abc'],
   ['a token of another signer', 'authentication_failed', async () => `JWT ${await foreign()}`],
-  ['an unsigned token', 'authentication_failed', async () => `JWT ${unsigned({ role: 'admin', sub: 'x', exp: 9e9 })}.`],
-  ['an expired token', 'token_expired', async () => `JWT ${await sandbox().token({ expiresInSeconds: -1 })}`],
+  [
+    'an unsigned token',
+    'authentication_failed',
+    async () => `JWT ${unsigned({ role: 'admin', sub: 'x', exp: 9e9 })}.`,
+  ],
+  [
+    'an expired token',
+    'token_expired',
+    async () => `JWT ${await sandbox().token({ expiresInSeconds: -1 })}`,
+  ],
 ])('401 for %s', async (_, code, make) => {
   const authorization = await make();
   for (const [, url] of PORTS) {
-    const answer = await get(url(), authorization === undefined ? {} : { Authorization: authorization });
+    const answer = await get(
+      url(),
+      authorization === undefined ? {} : { Authorization: authorization },
+    );
     expectDetail(answer, 401, code);
     expect(answer.headers['www-authenticate']).toBe('JWT realm="api"');
   }
@@ -115,11 +142,17 @@ test('a token that has been accepted expires all the same', async () => {
 });
 
 test('a token says who it is for: role, subject, lifetime of 12 hours', async () => {
-  const payload = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  const payload = (token: string) =>
+    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
   const usual = payload(await sandbox().token());
   expect(usual).toMatchObject({ role: 'fleet_operator', sub: sandbox().users[1] });
   expect(Math.abs(usual.exp - usual.iat - 12 * 3600)).toBeLessThanOrEqual(1);
-  const special = await sandbox().token({ role: 'renter', subject: 's', organization: 'o', expiresInSeconds: 5 });
+  const special = await sandbox().token({
+    role: 'renter',
+    subject: 's',
+    organization: 'o',
+    expiresInSeconds: 5,
+  });
   expect(payload(special)).toMatchObject({ role: 'renter', sub: 's', organization: 'o' });
 });
 
@@ -136,7 +169,10 @@ test.each<[string, boolean, boolean]>([
   ['text/event-stream, application/json; version=1.1', false, false],
 ])('Accept: %s', async (accept, api, push) => {
   for (const [index, isGood] of [api, push].entries()) {
-    const answer = await get(PORTS[index]?.[1]() ?? '', { ...(await headersFor(sandbox())), Accept: accept });
+    const answer = await get(PORTS[index]?.[1]() ?? '', {
+      ...(await headersFor(sandbox())),
+      Accept: accept,
+    });
     if (isGood) expect(answer.status).toBe(200);
     else expectDetail(answer, 406, 'not_acceptable');
   }
@@ -145,8 +181,17 @@ test.each<[string, boolean, boolean]>([
 test('a path without its trailing slash is sent on; others are not there', async () => {
   const moved = await ask(sandbox(), '/bicycles?page=2&x=%2F');
   expect([moved.status, moved.headers.get('Location')]).toEqual([301, '/bicycles/?page=2&x=%2F']);
-  expect((await ask(sandbox(), '/bicycles', { method: 'PUT' })).text).toContain('must end with a slash');
-  for (const path of ['/', '/bicycle/', '/bicycles/x/', '/bicycles//', '/BICYCLES/', '/subscribe/x/'])
+  expect((await ask(sandbox(), '/bicycles', { method: 'PUT' })).text).toContain(
+    'must end with a slash',
+  );
+  for (const path of [
+    '/',
+    '/bicycle/',
+    '/bicycles/x/',
+    '/bicycles//',
+    '/BICYCLES/',
+    '/subscribe/x/',
+  ])
     expect((await ask(sandbox(), path)).status).toBe(404);
 });
 
@@ -155,7 +200,9 @@ test.each([
   ['PATCH', '/alerts/', 'GET, HEAD'],
   ['GET', '/bicycles/UUID/actions/', 'POST'],
 ])('%s %s is not allowed', async (method, path, allowed) => {
-  const answer = await ask(sandbox(), path.replace('UUID', sandbox().bicycles()[0]?.uuid ?? ''), { method });
+  const answer = await ask(sandbox(), path.replace('UUID', sandbox().bicycles()[0]?.uuid ?? ''), {
+    method,
+  });
   expect([answer.status, answer.headers.get('Allow')]).toEqual([405, allowed]);
 });
 
@@ -170,9 +217,14 @@ test('requests are recorded as they came, and told without their headers', async
   const uuid = own.bicycles()[0]?.uuid;
   await ask(own, '/bicycles/?a=%2f');
   const body = '{"type": "fly"}';
-  const answer = await ask(own, `/bicycles/${uuid}/actions/`, { body, headers: { 'X-Odd-Case': '1' } });
+  const answer = await ask(own, `/bicycles/${uuid}/actions/`, {
+    body,
+    headers: { 'X-Odd-Case': '1' },
+  });
   await ask(own, `${own.sseUrl}/subscribe/x/`);
-  expect(own.requests.map(({ server, method, url, status }) => [server, method, url, status])).toEqual([
+  expect(
+    own.requests.map(({ server, method, url, status }) => [server, method, url, status]),
+  ).toEqual([
     ['api', 'GET', '/bicycles/?a=%2f', 200],
     ['api', 'POST', `/bicycles/${uuid}/actions/`, 404],
     ['push', 'GET', '/subscribe/x/', 404],
@@ -186,5 +238,7 @@ test('requests are recorded as they came, and told without their headers', async
 test('a port that is taken is an EADDRINUSE, and nothing stays open', async () => {
   const port = Number(new URL(sandbox().sseUrl).port);
   for (const ports of [{ port }, { ssePort: port }])
-    await expect(withSandbox({ bicycles: 1, ...ports }, async () => {})).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(withSandbox({ bicycles: 1, ...ports }, async () => {})).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
 });

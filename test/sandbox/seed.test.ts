@@ -12,7 +12,14 @@ const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 async function fingerprintOf(seed: number): Promise<string> {
   const own = await openSandbox({ service: 'interface', seed, bicycles: 120, now: () => NOW });
   const { organizations, zones, models, users } = own;
-  const all = { organizations, zones, models, users, bicycles: own.bicycles(), alerts: own.alerts() };
+  const all = {
+    organizations,
+    zones,
+    models,
+    users,
+    bicycles: own.bicycles(),
+    alerts: own.alerts(),
+  };
   return JSON.stringify(all).replaceAll(own.baseUrl, '');
 }
 
@@ -34,7 +41,15 @@ test('two organizations; the main one has nearly all of the 500', () => {
 });
 
 test('bicycles in every state, also in a fleet of ten; none in one of none', async () => {
-  const states = ['available', 'in_maintenance', 'lost', 'rented', 'reserved', 'retired', 'unrecoverable'];
+  const states = [
+    'available',
+    'in_maintenance',
+    'lost',
+    'rented',
+    'reserved',
+    'retired',
+    'unrecoverable',
+  ];
   const statesOf = (own: Sandbox) => [...new Set(own.bicycles().map(({ state }) => state))].sort();
   expect(statesOf(sandbox())).toEqual(states);
   await withSandbox({ bicycles: 10 }, async (small) => expect(statesOf(small)).toEqual(states));
@@ -50,27 +65,43 @@ test('both hemispheres, both sides of longitude 0 and of the antimeridian', () =
     positions.map((one) => Number(one.longitude)),
   ];
   for (const values of [norths, easts])
-    for (const sign of [1, -1]) expect(values.filter((value) => value * sign > 0).length).toBeGreaterThan(50);
-  for (const sign of [1, -1]) expect(easts.filter((value) => value * sign > 179).length).toBeGreaterThan(5);
-  expect([norths.filter((north) => Math.abs(north) > 90), easts.filter((east) => Math.abs(east) > 180)]).toEqual([
-    [],
-    [],
-  ]);
+    for (const sign of [1, -1])
+      expect(values.filter((value) => value * sign > 0).length).toBeGreaterThan(50);
+  for (const sign of [1, -1])
+    expect(easts.filter((value) => value * sign > 179).length).toBeGreaterThan(5);
+  expect([
+    norths.filter((north) => Math.abs(north) > 90),
+    easts.filter((east) => Math.abs(east) > 180),
+  ]).toEqual([[], []]);
 });
 
 test('some have no position, some no charge, some a charge written as text', () => {
   const bicycles = sandbox().bicycles();
-  expect(bicycles.some(({ latitude, longitude }) => latitude === null && longitude === null)).toBe(true);
+  expect(bicycles.some(({ latitude, longitude }) => latitude === null && longitude === null)).toBe(
+    true,
+  );
   expect(bicycles.some(({ state_of_charge }) => state_of_charge === null)).toBe(true);
   expect(bicycles.some(({ state_of_charge }) => typeof state_of_charge === 'string')).toBe(true);
-  expect(bicycles.filter(({ state_of_charge }) => typeof state_of_charge === 'number').length).toBeGreaterThan(400);
+  expect(
+    bicycles.filter(({ state_of_charge }) => typeof state_of_charge === 'number').length,
+  ).toBeGreaterThan(400);
 });
 
 test('names in many scripts, some long, most ordinary', () => {
   const names = sandbox()
     .bicycles()
     .map(({ name }) => name);
-  for (const script of ['Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Han', 'Hiragana', 'Hangul', 'Devanagari', 'Thai']) {
+  for (const script of [
+    'Cyrillic',
+    'Greek',
+    'Arabic',
+    'Hebrew',
+    'Han',
+    'Hiragana',
+    'Hangul',
+    'Devanagari',
+    'Thai',
+  ]) {
     expect(names.join()).toMatch(new RegExp(`\\p{Script=${script}}`, 'u'));
   }
   expect(names.some((name) => name.includes('\u200d'))).toBe(true);
@@ -97,7 +128,8 @@ test('alerts of every type in every state, with the fields of section 2.2', () =
 test('alerts say what is the case: low batteries are low, lost bicycles are lost', () => {
   const subject = (url: unknown) => sandbox().bicycle(String(url).split('/').at(-2) ?? '');
   for (const { alert_type, bicycle } of sandbox().alerts()) {
-    if (alert_type === 'lock.bat.low') expect(Number(subject(bicycle)?.state_of_charge)).toBeLessThan(20);
+    if (alert_type === 'lock.bat.low')
+      expect(Number(subject(bicycle)?.state_of_charge)).toBeLessThan(20);
     if (alert_type === 'bicycle.lost_reported') expect(subject(bicycle)?.state).toBe('lost');
   }
 });

@@ -20,7 +20,11 @@ export interface Stream {
 }
 
 /** Opens `url + path` exactly as spelled and resolves when the headers are there. */
-export function openStream(url: string, path: string, headers: { [name: string]: string }): Promise<Stream> {
+export function openStream(
+  url: string,
+  path: string,
+  headers: { [name: string]: string },
+): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const outgoing = request({ hostname, port, path, headers, agent: false });

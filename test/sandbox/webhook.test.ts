@@ -9,7 +9,10 @@ import { type Answer, openServer, startServer } from '../support/server.js';
 const taking: Answer = (response) => void response.writeHead(204).end();
 
 /** A sandbox with such a receiver, on whose first bicycle alerts are raised. */
-async function openReceiver(answer: Answer, { path = '', ...secret }: { path?: string; secret?: string } = {}) {
+async function openReceiver(
+  answer: Answer,
+  { path = '', ...secret }: { path?: string; secret?: string } = {},
+) {
   const receiver = await openServer(answer);
   const own = await openSandbox({ bicycles: 10, webhook: { url: receiver.url + path, ...secret } });
   return { receiver, own, uuid: own.bicycles()[0]?.uuid ?? '' };
@@ -55,18 +58,26 @@ test('a receiver that was down gets what waited', async () => {
   const { url } = probe;
   await probe.close();
   const own = await openSandbox({ bicycles: 10, webhook: { url } });
-  const uuids = [1, 2].map(() => own.raiseAlert(own.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid);
+  const uuids = [1, 2].map(
+    () => own.raiseAlert(own.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid,
+  );
   await new Promise((resolve) => setTimeout(resolve, 50));
   const receiver = await openServer(taking, Number(new URL(url).port));
   await eventually(() => own.webhookCounts().delivered === 2);
   expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(uuids);
 });
 
-test.each(['https://127.0.0.1/', 'http://example.com/', 'http://127.0.0.2/', 'x', 'http://localhost.example/'])(
-  '%s is refused',
-  (url) => expect(() => parseWebhookUrl(url)).toThrow('the webhook'),
-);
+test.each([
+  'https://127.0.0.1/',
+  'http://example.com/',
+  'http://127.0.0.2/',
+  'x',
+  'http://localhost.example/',
+])('%s is refused', (url) => expect(() => parseWebhookUrl(url)).toThrow('the webhook'));
 
-test.each(['http://127.0.0.1:4020/', 'http://localhost:4020/hook', 'http://[::1]:4020/'])('%s is taken', (url) => {
-  expect(parseWebhookUrl(url).href).toBe(url);
-});
+test.each(['http://127.0.0.1:4020/', 'http://localhost:4020/hook', 'http://[::1]:4020/'])(
+  '%s is taken',
+  (url) => {
+    expect(parseWebhookUrl(url).href).toBe(url);
+  },
+);

@@ -63,7 +63,11 @@ function writeSettings(place = folder): { config: string; mark: string } {
   mkdirSync(place, { recursive: true, mode: 0o700 });
   const config = join(place, 'config.json');
   const mark = join(root, 'mark');
-  const profile = { base_url: ADDRESS, retries: 0, token_command: `touch ${mark}; echo token-of-the-command` };
+  const profile = {
+    base_url: ADDRESS,
+    retries: 0,
+    token_command: `touch ${mark}; echo token-of-the-command`,
+  };
   writeFileSync(config, JSON.stringify({ profiles: { default: profile } }), { mode: 0o600 });
   return { config, mark };
 }
@@ -72,8 +76,16 @@ describe('the folder of the settings', () => {
   it.each<[string, NodeJS.ProcessEnv, string]>([
     ['FLEET_CONFIG_DIR', { FLEET_CONFIG_DIR: '/x', HOME: '/h', XDG_CONFIG_HOME: '/c' }, '/x'],
     ['XDG_CONFIG_HOME', { HOME: '/h', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
-    ['HOME, where XDG_CONFIG_HOME is relative', { HOME: '/h', XDG_CONFIG_HOME: 'c' }, '/h/.config/fleet'],
-    ['HOME, where XDG_CONFIG_HOME is empty', { HOME: '/h', XDG_CONFIG_HOME: '' }, '/h/.config/fleet'],
+    [
+      'HOME, where XDG_CONFIG_HOME is relative',
+      { HOME: '/h', XDG_CONFIG_HOME: 'c' },
+      '/h/.config/fleet',
+    ],
+    [
+      'HOME, where XDG_CONFIG_HOME is empty',
+      { HOME: '/h', XDG_CONFIG_HOME: '' },
+      '/h/.config/fleet',
+    ],
     ['XDG_CONFIG_HOME without a home', { HOME: '', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
   ])('is that of %s', (_name, env, folder) => {
     if (process.platform === 'linux') expect(findPlace(env).folder).toBe(folder);
@@ -91,143 +103,185 @@ describe('the folder of the settings', () => {
     expect(run).toEqual({ code: 3, stdout: '', stderr: expect.stringMatching(hint) });
     for (const line of ['auth token', 'config set retries 1', 'config path'])
       expect([line, (await fleet(line, env)).code]).toEqual([line, 3]);
-    expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(3);
+    expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(
+      3,
+    );
     expect(existsSync(mark)).toBe(false);
     expect((await fleet('--version', env)).code).toBe(0);
   });
 
-  it.each(['', '.', '.config/fleet', '~/fleet'])('is refused as FLEET_CONFIG_DIR=%j', async (chosen) => {
-    const { mark } = writeSettings(join(root, '.config', 'fleet'));
-    const run = await fleet('auth token', { FLEET_CONFIG_DIR: chosen, HOME: root });
-    const error = 'error: there is no folder for the settings: FLEET_CONFIG_DIR is ';
-    expect(run).toEqual({ code: 3, stdout: '', stderr: expect.stringContaining(error) });
-    expect(existsSync(mark)).toBe(false);
-  });
+  it.each(['', '.', '.config/fleet', '~/fleet'])(
+    'is refused as FLEET_CONFIG_DIR=%j',
+    async (chosen) => {
+      const { mark } = writeSettings(join(root, '.config', 'fleet'));
+      const run = await fleet('auth token', { FLEET_CONFIG_DIR: chosen, HOME: root });
+      const error = 'error: there is no folder for the settings: FLEET_CONFIG_DIR is ';
+      expect(run).toEqual({ code: 3, stdout: '', stderr: expect.stringContaining(error) });
+      expect(existsSync(mark)).toBe(false);
+    },
+  );
 });
 
-describe.skipIf(process.platform === 'win32')('settings that others own or may write are refused', () => {
-  const refusal = (path: string) => new RegExp(`^error: ${path} (can be written by others|belongs to another user)`);
+describe.skipIf(process.platform === 'win32')(
+  'settings that others own or may write are refused',
+  () => {
+    const refusal = (path: string) =>
+      new RegExp(`^error: ${path} (can be written by others|belongs to another user)`);
 
-  it.each([
-    ['file', 0o606],
-    ['file', 0o620],
-    ['folder', 0o707],
-    ['folder', 0o1777],
-  ])('a %s of mode %i', async (what, mode) => {
-    const { config, mark } = writeSettings();
-    expect(await fleet('auth token', env)).toMatchObject({ code: 0, stdout: 'token-of-the-command\n' });
-    rmSync(mark);
-    const path = what === 'file' ? config : folder;
-    chmodSync(path, mode);
-    for (const line of ['auth token', 'bicycles list', 'config list', 'auth login --with-token --no-check']) {
-      const run = await fleet(line, env, 'a-token-to-keep');
-      expect([line, run.code]).toEqual([line, 3]);
-      expect(run.stderr).toMatch(refusal(path));
-      expect(run.stderr).toContain(`run: chmod go-w ${path}\n`);
-    }
-    expect(existsSync(mark)).toBe(false);
-    // The command of the hint puts it right.
-    execFileSync('chmod', ['go-w', path]);
-    expect((await fleet('auth token', env)).code).toBe(0);
-  });
-
-  it('stored tokens that others may write', async () => {
-    expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(0);
-    chmodSync(join(folder, 'credentials.json'), 0o666);
-    expect(await fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
-  });
-
-  it.runIf(hasTool('root'))('a file and a folder of another user', async () => {
-    const { config, mark } = writeSettings();
-    for (const path of [config, folder]) {
-      chownSync(path, STRANGER_UID, STRANGER_UID);
-      const run = await fleet('auth token', env);
-      expect(run).toMatchObject({ code: 3, stdout: '' });
-      expect(run.stderr).toContain(`error: ${path} belongs to another user (uid ${STRANGER_UID}), and is not used`);
-      expect(run.stderr).toContain(`run: sudo chown root ${path}\n`);
-      expect(existsSync(mark)).toBe(false);
-      chownSync(path, 0, 0);
-    }
-  });
-
-  it('a symbolic link is judged by its target and the folders of both', async () => {
-    const elsewhere = join(root, 'elsewhere');
-    const { config } = writeSettings(elsewhere);
-    mkdirSync(folder, { mode: 0o700 });
-    symlinkSync(config, join(folder, 'config.json'));
-    expect((await fleet('auth token', env)).code).toBe(0);
-    for (const path of [config, elsewhere, folder]) {
-      const { mode } = statSync(path);
-      chmodSync(path, mode | 0o022);
-      expect([path, (await fleet('auth token', env)).code]).toEqual([path, 3]);
+    it.each([
+      ['file', 0o606],
+      ['file', 0o620],
+      ['folder', 0o707],
+      ['folder', 0o1777],
+    ])('a %s of mode %i', async (what, mode) => {
+      const { config, mark } = writeSettings();
+      expect(await fleet('auth token', env)).toMatchObject({
+        code: 0,
+        stdout: 'token-of-the-command\n',
+      });
+      rmSync(mark);
+      const path = what === 'file' ? config : folder;
       chmodSync(path, mode);
-    }
-    // A link stays a link when its target is written.
-    expect((await fleet('config set retries 2', env)).code).toBe(0);
-    expect(statSync(config).mode & 0o777).toBe(0o600);
-    expect(execFileSync('readlink', [join(folder, 'config.json')], { encoding: 'utf8' }).trim()).toBe(config);
-  });
+      for (const line of [
+        'auth token',
+        'bicycles list',
+        'config list',
+        'auth login --with-token --no-check',
+      ]) {
+        const run = await fleet(line, env, 'a-token-to-keep');
+        expect([line, run.code]).toEqual([line, 3]);
+        expect(run.stderr).toMatch(refusal(path));
+        expect(run.stderr).toContain(`run: chmod go-w ${path}\n`);
+      }
+      expect(existsSync(mark)).toBe(false);
+      // The command of the hint puts it right.
+      execFileSync('chmod', ['go-w', path]);
+      expect((await fleet('auth token', env)).code).toBe(0);
+    });
 
-  it.each(['000', '277'])('new ones are for the owner alone with umask %s', (umask) => {
-    folder = join(root, 'a', 'b', 'fleet');
-    const line = `umask ${umask} && exec ${PROGRAM_LINE} auth login --with-token --no-check --base-url ${ADDRESS}`;
-    const run = spawnSync('sh', ['-c', line], { env: { FLEET_CONFIG_DIR: folder }, input: 'a-token-to-keep' });
-    expect(run.status).toBe(0);
-    const modes = ['', 'config.json', 'credentials.json'].map((name) => statSync(join(folder, name)).mode & 0o777);
-    expect(modes.map((mode) => mode.toString(8))).toEqual(['700', '600', '600']);
-  });
+    it('stored tokens that others may write', async () => {
+      expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(
+        0,
+      );
+      chmodSync(join(folder, 'credentials.json'), 0o666);
+      expect(await fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
+    });
 
-  /** Runs `config set` where the system writes half of a text and reports how much that was, and what `after` adds. */
-  function writeHalf(after = '') {
-    const short = join(root, 'short.cjs');
-    writeFileSync(
-      short,
-      `const fs = require('node:fs');
+    it.runIf(hasTool('root'))('a file and a folder of another user', async () => {
+      const { config, mark } = writeSettings();
+      for (const path of [config, folder]) {
+        chownSync(path, STRANGER_UID, STRANGER_UID);
+        const run = await fleet('auth token', env);
+        expect(run).toMatchObject({ code: 3, stdout: '' });
+        expect(run.stderr).toContain(
+          `error: ${path} belongs to another user (uid ${STRANGER_UID}), and is not used`,
+        );
+        expect(run.stderr).toContain(`run: sudo chown root ${path}\n`);
+        expect(existsSync(mark)).toBe(false);
+        chownSync(path, 0, 0);
+      }
+    });
+
+    it('a symbolic link is judged by its target and the folders of both', async () => {
+      const elsewhere = join(root, 'elsewhere');
+      const { config } = writeSettings(elsewhere);
+      mkdirSync(folder, { mode: 0o700 });
+      symlinkSync(config, join(folder, 'config.json'));
+      expect((await fleet('auth token', env)).code).toBe(0);
+      for (const path of [config, elsewhere, folder]) {
+        const { mode } = statSync(path);
+        chmodSync(path, mode | 0o022);
+        expect([path, (await fleet('auth token', env)).code]).toEqual([path, 3]);
+        chmodSync(path, mode);
+      }
+      // A link stays a link when its target is written.
+      expect((await fleet('config set retries 2', env)).code).toBe(0);
+      expect(statSync(config).mode & 0o777).toBe(0o600);
+      expect(
+        execFileSync('readlink', [join(folder, 'config.json')], { encoding: 'utf8' }).trim(),
+      ).toBe(config);
+    });
+
+    it.each(['000', '277'])('new ones are for the owner alone with umask %s', (umask) => {
+      folder = join(root, 'a', 'b', 'fleet');
+      const line = `umask ${umask} && exec ${PROGRAM_LINE} auth login --with-token --no-check --base-url ${ADDRESS}`;
+      const run = spawnSync('sh', ['-c', line], {
+        env: { FLEET_CONFIG_DIR: folder },
+        input: 'a-token-to-keep',
+      });
+      expect(run.status).toBe(0);
+      const modes = ['', 'config.json', 'credentials.json'].map(
+        (name) => statSync(join(folder, name)).mode & 0o777,
+      );
+      expect(modes.map((mode) => mode.toString(8))).toEqual(['700', '600', '600']);
+    });
+
+    /** Runs `config set` where the system writes half of a text and reports how much that was, and what `after` adds. */
+    function writeHalf(after = '') {
+      const short = join(root, 'short.cjs');
+      writeFileSync(
+        short,
+        `const fs = require('node:fs');
        const { writeSync, renameSync } = fs;
        fs.writeSync = (file, text) => writeSync(file, text.slice(0, text.length / 2));
        ${after}`,
-    );
-    const args = [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'];
-    return spawnSync(PROGRAM_FILE, args, { env: { ...env, ...preload(short) }, encoding: 'utf8' });
-  }
+      );
+      const args = [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'];
+      return spawnSync(PROGRAM_FILE, args, {
+        env: { ...env, ...preload(short) },
+        encoding: 'utf8',
+      });
+    }
 
-  it('a disk that is full from the middle of a write on leaves them as they were', () => {
-    const { config } = writeSettings();
-    const whole = readFileSync(config, 'utf8');
-    const run = writeHalf();
-    const stderr = expect.stringContaining(`error: ${config} could not be written: no space left on the device\n`);
-    expect(run).toMatchObject({ status: 3, stdout: '', stderr });
-    expect(readFileSync(config, 'utf8')).toBe(whole);
-    expect(readdirSync(folder)).toEqual(['config.json']);
-  });
+    it('a disk that is full from the middle of a write on leaves them as they were', () => {
+      const { config } = writeSettings();
+      const whole = readFileSync(config, 'utf8');
+      const run = writeHalf();
+      const stderr = expect.stringContaining(
+        `error: ${config} could not be written: no space left on the device\n`,
+      );
+      expect(run).toMatchObject({ status: 3, stdout: '', stderr });
+      expect(readFileSync(config, 'utf8')).toBe(whole);
+      expect(readdirSync(folder)).toEqual(['config.json']);
+    });
 
-  it('a run that is killed on a full disk leaves them as they were, and the next one tidies up', async () => {
-    const { config } = writeSettings();
-    const whole = readFileSync(config, 'utf8');
-    const killed = `fs.renameSync = (...names) => { renameSync(...names); process.kill(process.pid, 'SIGKILL'); };`;
-    expect(writeHalf(killed).signal).toBe('SIGKILL');
-    expect(readFileSync(config, 'utf8')).toBe(whole);
-    expect((await fleet('config set retries 4', env)).code).toBe(0);
-    expect(JSON.parse(readFileSync(config, 'utf8')).profiles.default.retries).toBe(4);
-    expect(readdirSync(folder)).toEqual(['config.json']);
-  });
+    it('a run that is killed on a full disk leaves them as they were, and the next one tidies up', async () => {
+      const { config } = writeSettings();
+      const whole = readFileSync(config, 'utf8');
+      const killed = `fs.renameSync = (...names) => { renameSync(...names); process.kill(process.pid, 'SIGKILL'); };`;
+      expect(writeHalf(killed).signal).toBe('SIGKILL');
+      expect(readFileSync(config, 'utf8')).toBe(whole);
+      expect((await fleet('config set retries 4', env)).code).toBe(0);
+      expect(JSON.parse(readFileSync(config, 'utf8')).profiles.default.retries).toBe(4);
+      expect(readdirSync(folder)).toEqual(['config.json']);
+    });
 
-  it('of several writers at once none loses what another one wrote', async () => {
-    const place = findPlace(env);
-    const names = Array.from({ length: 8 }, (_, number) => `profile-${number}`);
-    await Promise.all(names.flatMap((name) => [saveProfile(place, name, {}), saveToken(place, name, `of-${name}`)]));
-    const [first = '', second = '', third = ''] = names;
-    await Promise.all([deleteProfile(place, first), useProfile(place, second), deleteToken(place, third)]);
-    const stored = await loadStored(env);
-    expect([...stored.profiles.keys()].sort()).toEqual(names.slice(1));
-    expect(stored.active).toBe('profile-1');
-    expect([...(await loadTokens(place)).keys()].sort()).toEqual([second, ...names.slice(3)]);
-    expect(readdirSync(place.folder).sort()).toEqual(['config.json', 'credentials.json']);
-  });
+    it('of several writers at once none loses what another one wrote', async () => {
+      const place = findPlace(env);
+      const names = Array.from({ length: 8 }, (_, number) => `profile-${number}`);
+      await Promise.all(
+        names.flatMap((name) => [
+          saveProfile(place, name, {}),
+          saveToken(place, name, `of-${name}`),
+        ]),
+      );
+      const [first = '', second = '', third = ''] = names;
+      await Promise.all([
+        deleteProfile(place, first),
+        useProfile(place, second),
+        deleteToken(place, third),
+      ]);
+      const stored = await loadStored(env);
+      expect([...stored.profiles.keys()].sort()).toEqual(names.slice(1));
+      expect(stored.active).toBe('profile-1');
+      expect([...(await loadTokens(place)).keys()].sort()).toEqual([second, ...names.slice(3)]);
+      expect(readdirSync(place.folder).sort()).toEqual(['config.json', 'credentials.json']);
+    });
 
-  it('a named pipe in their place does not hang the program', async () => {
-    mkdirSync(folder, { mode: 0o700 });
-    execFileSync('mkfifo', ['-m', '600', join(folder, 'config.json')]);
-    expect((await fleet('config list', env)).stderr).toContain('it is not a regular file');
-  });
-});
+    it('a named pipe in their place does not hang the program', async () => {
+      mkdirSync(folder, { mode: 0o700 });
+      execFileSync('mkfifo', ['-m', '600', join(folder, 'config.json')]);
+      expect((await fleet('config list', env)).stderr).toContain('it is not a regular file');
+    });
+  },
+);

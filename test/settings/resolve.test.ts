@@ -71,7 +71,14 @@ describe('where a setting comes from', () => {
   it.each<Row>([
     ['baseUrl', FULL_FLAGS, FULL_ENV, FULL, 'https://flag.example.com/api/', '--base-url'],
     ['baseUrl', {}, FULL_ENV, FULL, 'https://environment.example.com/', 'FLEET_BASE_URL'],
-    ['baseUrl', {}, { FLEET_BASE_URL: '' }, FULL, 'https://profile.example.com/api', 'profile "default"'],
+    [
+      'baseUrl',
+      {},
+      { FLEET_BASE_URL: '' },
+      FULL,
+      'https://profile.example.com/api',
+      'profile "default"',
+    ],
     ['baseUrl', {}, {}, NOTHING, undefined, 'default'],
     ['sseUrl', FULL_FLAGS, FULL_ENV, FULL, 'http://localhost:4011/', '--sse-url'],
     ['sseUrl', {}, FULL_ENV, FULL, 'https://push.environment.example.com/', 'FLEET_SSE_URL'],
@@ -98,7 +105,10 @@ describe('where a setting comes from', () => {
     ['allowHttp', {}, {}, NOTHING, false, 'default'],
   ])('%s with %j, %j', (name, flags, env, stored, value, from) => {
     const setting = resolveSettings(flags, env, stored)[name];
-    expect([setting.value instanceof URL ? setting.value.href : setting.value, setting.from]).toEqual([value, from]);
+    expect([
+      setting.value instanceof URL ? setting.value.href : setting.value,
+      setting.from,
+    ]).toEqual([value, from]);
   });
 
   it('takes numbers and booleans that were written by hand as text', () => {
@@ -107,7 +117,11 @@ describe('where a setting comes from', () => {
       {},
       storedWith({ default: { timeout: '5', retries: '1', allow_http: 'True' } }),
     );
-    expect([settings.timeout.value, settings.retries.value, settings.allowHttp.value]).toEqual([5000, 1, true]);
+    expect([settings.timeout.value, settings.retries.value, settings.allowHttp.value]).toEqual([
+      5000,
+      1,
+      true,
+    ]);
   });
 });
 
@@ -143,22 +157,49 @@ describe('a bad value', () => {
   const profile = (values: Record<string, unknown>) => storedWith({ default: values });
   const secret = { sseUrl: 'https://x/?t=secret' };
   it.each<[string, { flags?: SettingFlags; env?: NodeJS.ProcessEnv; stored?: Stored }]>([
-    ['usage: --base-url: "/api" is not an absolute http or https address', { flags: { baseUrl: '/api' } }],
+    [
+      'usage: --base-url: "/api" is not an absolute http or https address',
+      { flags: { baseUrl: '/api' } },
+    ],
     ['config: FLEET_BASE_URL: "x.org" is not an absolute', { env: { FLEET_BASE_URL: 'x.org' } }],
-    ['config: base_url of profile "default": "ftp://x" is not an abs', { stored: profile({ base_url: 'ftp://x' }) }],
-    ['config: FLEET_SSE_URL: an address must not contain a user', { env: { FLEET_SSE_URL: 'https://u:secret@x' } }],
+    [
+      'config: base_url of profile "default": "ftp://x" is not an abs',
+      { stored: profile({ base_url: 'ftp://x' }) },
+    ],
+    [
+      'config: FLEET_SSE_URL: an address must not contain a user',
+      { env: { FLEET_SSE_URL: 'https://u:secret@x' } },
+    ],
     ['usage: --sse-url: an address must end before the query', { flags: secret }],
-    ['usage: --sse-url: an address must end before the query', { flags: { sseUrl: 'https://x/#secret' } }],
-    ['usage: --base-url: an address must not contain white space', { flags: { baseUrl: 'https://x\n.example.com' } }],
-    ['config: FLEET_ORGANIZATION: "https://a" is neither a UUID', { env: { FLEET_ORGANIZATION: 'https://a' } }],
+    [
+      'usage: --sse-url: an address must end before the query',
+      { flags: { sseUrl: 'https://x/#secret' } },
+    ],
+    [
+      'usage: --base-url: an address must not contain white space',
+      { flags: { baseUrl: 'https://x\n.example.com' } },
+    ],
+    [
+      'config: FLEET_ORGANIZATION: "https://a" is neither a UUID',
+      { env: { FLEET_ORGANIZATION: 'https://a' } },
+    ],
     ['usage: --api-version: "1.0; q=1" is not a version', { flags: { apiVersion: '1.0; q=1' } }],
     ['config: FLEET_OUTPUT: "jsn" is not a format', { env: { FLEET_OUTPUT: 'jsn' } }],
     ['usage: --timeout: "0" is not a number of seconds above 0', { flags: { timeout: 0 } }],
     ['config: timeout of profile "default"', { stored: profile({ timeout: 1e9 }) }],
     ['config: timeout of profile "default": "1e3"', { stored: profile({ timeout: '1e3' }) }],
-    ['config: retries of profile "default": "-1" is not a whole number', { stored: profile({ retries: -1 }) }],
-    ['config: allow_http of profile "default": "maybe"', { stored: profile({ allow_http: 'maybe' }) }],
-    ['config: base_url of profile "default" is neither text nor', { stored: profile({ base_url: {} }) }],
+    [
+      'config: retries of profile "default": "-1" is not a whole number',
+      { stored: profile({ retries: -1 }) },
+    ],
+    [
+      'config: allow_http of profile "default": "maybe"',
+      { stored: profile({ allow_http: 'maybe' }) },
+    ],
+    [
+      'config: base_url of profile "default" is neither text nor',
+      { stored: profile({ base_url: {} }) },
+    ],
   ])('%s', (said, { flags = {}, env = {}, stored = NOTHING }) => {
     // The organization is read when it is asked for, everything else at once.
     const error = refusalOf(() => resolveSettings(flags, env, stored).organization);
@@ -167,10 +208,12 @@ describe('a bad value', () => {
   });
 
   it('gets a hint to paste', () => {
-    expect(refusalOf(() => resolveSettings({ baseUrl: 'localhost:4010/api' }, {}, NOTHING)).hint).toBe(
-      'did you mean http://localhost:4010/api?',
+    expect(
+      refusalOf(() => resolveSettings({ baseUrl: 'localhost:4010/api' }, {}, NOTHING)).hint,
+    ).toBe('did you mean http://localhost:4010/api?');
+    expect(refusalOf(() => resolveSettings({ output: 'jsn' }, {}, NOTHING)).hint).toContain(
+      'did you mean "json"?',
     );
-    expect(refusalOf(() => resolveSettings({ output: 'jsn' }, {}, NOTHING)).hint).toContain('did you mean "json"?');
     expect(refusalOf(() => resolveSettings({}, {}, profile({ retries: 'x' }))).hint).toBe(
       'write it like 3, or 0 for none; set it with: fleet config set retries VALUE',
     );
@@ -200,9 +243,15 @@ it.each([
 
 it('config list shows a refused value with its problem, and no password', () => {
   const mirror = 'postgres://u:secret@h/d';
-  const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror } });
-  const rows = Object.values(explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored));
-  expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, shown }) => [key, shown])).toEqual([
+  const stored = storedWith({
+    default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror },
+  });
+  const rows = Object.values(
+    explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored),
+  );
+  expect(
+    rows.filter(({ problem }) => problem !== undefined).map(({ key, shown }) => [key, shown]),
+  ).toEqual([
     ['base_url', '(refused)'],
     ['sse_url', '(refused)'],
     ['timeout', 'soon'],

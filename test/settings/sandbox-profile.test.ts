@@ -3,7 +3,11 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import { findPlace, type SettingsFolder } from '../../src/settings/config-folder.js';
-import { isSandboxProfile, renewSandboxToken, saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
+import {
+  isSandboxProfile,
+  renewSandboxToken,
+  saveSandboxProfile,
+} from '../../src/settings/sandbox-profile.js';
 import { loadProfiles, loadTokens, saveProfile, saveToken } from '../../src/settings/store.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';

@@ -4,7 +4,14 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/config-folder.js';
-import { loadStored, loadTokens, type Stored, saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import {
+  loadStored,
+  loadTokens,
+  type Stored,
+  saveProfile,
+  saveToken,
+  useProfile,
+} from '../../src/settings/store.js';
 import { newFolder } from '../support/folder.js';
 
 let folder: string;
@@ -76,7 +83,9 @@ describe('the settings on disk', () => {
   it('are left as they are when the credentials are broken', async () => {
     await saveToken(stored, 'a', 'secret');
     await writeFile(stored.credentialsPath, '{"tokens": {"a": "secret');
-    await expect(loadTokens(stored)).rejects.toThrow(`${stored.credentialsPath} cannot be understood: incomplete JSON`);
+    await expect(loadTokens(stored)).rejects.toThrow(
+      `${stored.credentialsPath} cannot be understood: incomplete JSON`,
+    );
     await expect(saveToken(stored, 'b', 'other')).rejects.toThrow('cannot be understood');
     expect(await readFile(stored.credentialsPath, 'utf8')).toBe('{"tokens": {"a": "secret');
   });

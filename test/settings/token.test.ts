@@ -8,7 +8,13 @@ import type { SettingFlags } from '../../src/settings/keys.js';
 import { resolveSettings } from '../../src/settings/resolve.js';
 import { loadStored, saveProfile, saveToken } from '../../src/settings/store.js';
 import type { TokenSource } from '../../src/settings/token.js';
-import { findToken, organizationsOf, parseToken, readClaims, readExpiry } from '../../src/settings/token.js';
+import {
+  findToken,
+  organizationsOf,
+  parseToken,
+  readClaims,
+  readExpiry,
+} from '../../src/settings/token.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openSecrets } from '../../src/system/secrets.js';
 import { newFolder } from '../support/folder.js';
@@ -130,12 +136,18 @@ describe('the source of the token', () => {
     execFileSync('mkfifo', [path]);
     spawn('sh', ['-c', `echo once > ${path}`]);
     const source = await open();
-    expect([await source.get(), await source.get(), await source.renew('once')]).toEqual(['once', 'once', undefined]);
+    expect([await source.get(), await source.get(), await source.renew('once')]).toEqual([
+      'once',
+      'once',
+      undefined,
+    ]);
   });
 
   it('reads no more of a file than a token may have', async () => {
     env['FLEET_TOKEN_FILE'] = '/dev/zero';
-    await expect((await open()).get()).rejects.toMatchObject(refusal('config', /holds more than a token/));
+    await expect((await open()).get()).rejects.toMatchObject(
+      refusal('config', /holds more than a token/),
+    );
   });
 
   it('says which file cannot be read', async () => {
@@ -149,7 +161,9 @@ it('a stored token that nothing renews is refused without the lock of renewals, 
   await saveToken(await loadStored(env), 'default', 'stored');
   await mkdir(join(folder, 'credentials.json.renewal.lock'));
   const source = await open();
-  const patience = new Promise((resolve) => setTimeout(resolve, 10_000, 'waits for the lock').unref());
+  const patience = new Promise((resolve) =>
+    setTimeout(resolve, 10_000, 'waits for the lock').unref(),
+  );
   expect(await Promise.race([source.renew('stored'), patience])).toBeUndefined();
 });
 
@@ -190,7 +204,10 @@ describe('a token command', () => {
   });
 
   it.each([
-    ['echo secret; echo "first" >&2; echo " vault is sealed " >&2; exit 3', 'failed with exit code 3: vault is sealed'],
+    [
+      'echo secret; echo "first" >&2; echo " vault is sealed " >&2; exit 3',
+      'failed with exit code 3: vault is sealed',
+    ],
     ['echo secret; exit 4', 'failed with exit code 4'],
     ['no-such-program-of-fleet', 'failed with exit code 127'],
     ['kill -9 $$', 'was ended by SIGKILL'],
@@ -260,7 +277,9 @@ describe('a token command', () => {
     const source = await openCommand('echo inner=$FLEET_INSIDE_TOKEN_COMMAND | tr -d " "');
     expect(await source.get()).toMatch(/^inner=echo/);
     env['FLEET_INSIDE_TOKEN_COMMAND'] = env['FLEET_TOKEN_COMMAND'];
-    await expect((await open()).get()).rejects.toThrow('runs fleet, which would run the same command again');
+    await expect((await open()).get()).rejects.toThrow(
+      'runs fleet, which would run the same command again',
+    );
   });
 });
 
@@ -305,9 +324,12 @@ describe('the claims of a token', () => {
     expect(readExpiry(jwt({ exp: 5.5 }))).toBe(5500);
   });
 
-  it.each(['opaque', 'a.b', 'a.b.c', 'a.bnVsbA.c', 'a.WzFd.c', 'a..c', ''])('are none in %j', (token) => {
-    expect(readClaims(token)).toBeUndefined();
-  });
+  it.each(['opaque', 'a.b', 'a.b.c', 'a.bnVsbA.c', 'a.WzFd.c', 'a..c', ''])(
+    'are none in %j',
+    (token) => {
+      expect(readClaims(token)).toBeUndefined();
+    },
+  );
 
   it.each([undefined, 'soon', null, 1e300, Number.NaN])('say no end with exp %j', (exp) => {
     expect(readExpiry(jwt({ exp }))).toBeUndefined();

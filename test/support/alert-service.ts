@@ -29,17 +29,25 @@ export async function startAlertService(): Promise<AlertService> {
   const alerts = new Map<string, Alert>();
   const server = await startServer((response, { path }) => {
     const date = new Date(Date.now() + service.skewMs).toUTCString();
-    if (service.status !== 200) return sendJson(response, service.status, { detail: 'not now' }, { date });
+    if (service.status !== 200)
+      return sendJson(response, service.status, { detail: 'not now' }, { date });
     const query = new URL(path, 'http://localhost').searchParams;
     if (query.get('ordering') === '-modified' && !service.ordersByModified)
       return sendJson(response, 400, { detail: { ordering: ['no such choice'] } }, { date });
     const field = query.get('ordering') === '-created' ? 'created' : 'modified';
     const page = Number(query.get('page') ?? 1);
     const size = Math.min(100, Number(query.get('page_size') ?? 20));
-    const all = [...alerts.values()].reverse().sort((a, b) => Date.parse(b[field] ?? '') - Date.parse(a[field] ?? ''));
+    const all = [...alerts.values()]
+      .reverse()
+      .sort((a, b) => Date.parse(b[field] ?? '') - Date.parse(a[field] ?? ''));
     query.set('page', String(page + 1));
     const next = all.length > page * size ? `http://elsewhere/alerts/?${query}` : null;
-    const body = { count: all.length, next, previous: null, results: all.slice((page - 1) * size, page * size) };
+    const body = {
+      count: all.length,
+      next,
+      previous: null,
+      results: all.slice((page - 1) * size, page * size),
+    };
     sendJson(response, 200, body, { date });
   });
   const service: AlertService = {

@@ -27,19 +27,31 @@ const STATES = ['new', 'escalated', 'resolved', 'stopped', 'silenced'] as const;
 /** What one write prints at most: so much may come twice after a kill. */
 const TOGETHER = 50;
 
-const keyOf = ({ uuid, modified, state }: { [field: string]: unknown }) => `${uuid} ${modified} ${state}`;
+const keyOf = ({ uuid, modified, state }: { [field: string]: unknown }) =>
+  `${uuid} ${modified} ${state}`;
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** One trial of so many random events. */
-export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, events: number): Promise<TrialVerdict> {
+export async function runAlertsTrial(
+  verb: 'watch' | 'listen',
+  seed: number,
+  events: number,
+): Promise<TrialVerdict> {
   const random = createRandom(seed);
   const folder = newFolder();
   const service = await startAlertService();
-  const receiver = await startServer((response) => void response.writeHead(random() < 0.02 ? 503 : 204).end());
+  const receiver = await startServer(
+    (response) => void response.writeHead(random() < 0.02 ? 503 : 204).end(),
+  );
   const free = await startServer(() => {});
   await free.close();
   const { port } = new URL(free.url);
-  const env = { PATH: process.env['PATH'], FLEET_CONFIG_DIR: folder, XDG_STATE_HOME: folder, ...service.env };
+  const env = {
+    PATH: process.env['PATH'],
+    FLEET_CONFIG_DIR: folder,
+    XDG_STATE_HOME: folder,
+    ...service.env,
+  };
   const args = {
     watch: ['watch', '--json', '--every', '100ms', '--state-file', join(folder, 'state')],
     listen: ['listen', '--json', '--port', port, '--backfill', '100ms', '--forward', receiver.url],
@@ -60,7 +72,9 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
     await pause(delayMs);
     const body = JSON.stringify(alert);
     while (!isOver) {
-      const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(() => undefined);
+      const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(
+        () => undefined,
+      );
       if (answer?.status === 204) return void webhooks++;
       await pause(50);
     }
@@ -69,7 +83,12 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
     wanted.add(keyOf(alert));
     if (verb === 'watch' || random() < 0.3) return;
     hooked.add(keyOf(alert));
-    for (const delayMs of pick(random, [[0], [0, 0], [randomInteger(random, 0, 2_000)], [0, 1_500]]))
+    for (const delayMs of pick(random, [
+      [0],
+      [0, 0],
+      [randomInteger(random, 0, 2_000)],
+      [0, 1_500],
+    ]))
       posts.push(post({ ...alert }, delayMs));
   };
   const make = () => tell({ ...service.put(alertUuid(numbers++), aheadMs()) });
@@ -92,7 +111,11 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
   const run = async () => {
     const running = startProgram(['alerts', ...args], env);
     runs.push(running);
-    await Promise.race([running.until(() => running.events('open').length > 0), running.ended, pause(6_000)]);
+    await Promise.race([
+      running.until(() => running.events('open').length > 0),
+      running.ended,
+      pause(6_000),
+    ]);
   };
   const restart = async (signal: 'SIGKILL' | 'SIGTERM') => {
     if (signal === 'SIGKILL') kills++;
@@ -142,15 +165,24 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
   const faults = missing().map((key) => `not printed: ${key}`);
   const extra = [...new Set(keys)].filter((key) => !wanted.has(key));
   faults.push(...extra.map((key) => `printed although it was there before: ${key}`));
-  if (repeats > kills * (verb === 'watch' ? 1 : TOGETHER)) faults.push(`${repeats} repeats after ${kills} kills`);
+  if (repeats > kills * (verb === 'watch' ? 1 : TOGETHER))
+    faults.push(`${repeats} repeats after ${kills} kills`);
   for (const { objects } of runs) {
     const own = objects().map(keyOf);
-    if (new Set(own).size < own.length) faults.push(`${own.length - new Set(own).size} repeats within one run`);
+    if (new Set(own).size < own.length)
+      faults.push(`${own.length - new Set(own).size} repeats within one run`);
   }
   const gone = [...hooked].filter((key) => !forwarded().has(key));
   faults.push(...gone.map((key) => `answered 204 and not passed on: ${key}`));
   await Promise.all([service.close(), receiver.close()]);
   const stderr = runs.map((one) => one.stderr()).join('\n--- next run\n');
-  const counts = { versions: wanted.size, printed: keys.length, repeats, kills, restarts: runs.length - 1, webhooks };
+  const counts = {
+    versions: wanted.size,
+    printed: keys.length,
+    repeats,
+    kills,
+    restarts: runs.length - 1,
+    webhooks,
+  };
   return { faults, ...counts, stderr };
 }

@@ -18,6 +18,7 @@ export function setup(): () => Promise<void> {
     removeFolder();
     const lines = skippedLines();
     rmSync(skips, { force: true });
-    if (lines.length > 0) process.stderr.write(`\n${lines.map((line) => `!!! ${line}\n`).join('')}\n`);
+    if (lines.length > 0)
+      process.stderr.write(`\n${lines.map((line) => `!!! ${line}\n`).join('')}\n`);
   };
 }

@@ -39,7 +39,9 @@ export interface OpenOptions {
 }
 
 /** The browser; undefined where Chromium cannot start, which is said at the end of the run. */
-export async function startBrowser(flags: readonly string[] = THRIFTY): Promise<Browser | undefined> {
+export async function startBrowser(
+  flags: readonly string[] = THRIFTY,
+): Promise<Browser | undefined> {
   try {
     const { default: packed } = await import('@sparticuz/chromium');
     return await chromium.launch({
@@ -48,7 +50,9 @@ export async function startBrowser(flags: readonly string[] = THRIFTY): Promise<
       headless: true,
     });
   } catch (error) {
-    reportSkip(`SKIPPED without Chromium: the page in a browser (${String(error).split('\n', 1)[0]?.slice(0, 200)})`);
+    reportSkip(
+      `SKIPPED without Chromium: the page in a browser (${String(error).split('\n', 1)[0]?.slice(0, 200)})`,
+    );
     return undefined;
   }
 }
@@ -64,7 +68,11 @@ export function useBrowser(flags?: readonly string[]): (context: TestContext) =>
 }
 
 /** Opens the page and waits until the bicycles are drawn. */
-export async function openPage(browser: Browser, url: string, options: OpenOptions = {}): Promise<OpenedPage> {
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: OpenOptions = {},
+): Promise<OpenedPage> {
   // As small as the wide layout can be: Chromium draws it on the processor.
   const { width = 1090, height = 480, scheme = 'dark', pixelRatio = 0.5 } = options;
   const context =
@@ -92,6 +100,7 @@ export async function openPage(browser: Browser, url: string, options: OpenOptio
   );
   await page.goto(url);
   // A function that is waited for in the page is refused by its policy.
-  while (!(await page.evaluate("performance.getEntriesByName('points').length > 0"))) await page.waitForTimeout(20);
+  while (!(await page.evaluate("performance.getEntriesByName('points').length > 0")))
+    await page.waitForTimeout(20);
   return { page, context, complaints, requests };
 }

@@ -2,7 +2,13 @@
 // clocks step and two runs compete for one journal; then the truth of the gateway is held against what was reported.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+} from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { createRandom } from '../../src/sandbox/random.js';
@@ -68,11 +74,16 @@ function chooseFate(random: Random, isPost: boolean): Fate {
   return choice < 0.17 ? 'repeat' : 'pass';
 }
 
-async function withGateway<T>(sandbox: Sandbox, random: Random, use: (gateway: Gateway) => Promise<T>): Promise<T> {
+async function withGateway<T>(
+  sandbox: Sandbox,
+  random: Random,
+  use: (gateway: Gateway) => Promise<T>,
+): Promise<T> {
   const agent = new Agent({ keepAlive: true });
   const carriedOut = new Map<string, number>();
   let posts = 0;
-  const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  const wait = (milliseconds: number) =>
+    new Promise((resolve) => setTimeout(resolve, milliseconds));
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
     const isPost = incoming.method === 'POST';
@@ -91,24 +102,36 @@ async function withGateway<T>(sandbox: Sandbox, random: Random, use: (gateway: G
       const uuid = incoming.url?.split('/')[2] ?? '';
       if (isPost && answer.status < 300) carriedOut.set(uuid, (carriedOut.get(uuid) ?? 0) + 1);
       await wait(random() * WAY_MS);
-      if (fate !== 'halve') return outgoing.writeHead(answer.status, answer.headers).end(answer.body);
-      outgoing.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.length });
-      outgoing.write(answer.body.subarray(0, answer.body.length / 2), () => incoming.socket.destroy());
+      if (fate !== 'halve')
+        return outgoing.writeHead(answer.status, answer.headers).end(answer.body);
+      outgoing.writeHead(answer.status, {
+        ...answer.headers,
+        'content-length': answer.body.length,
+      });
+      outgoing.write(answer.body.subarray(0, answer.body.length / 2), () =>
+        incoming.socket.destroy(),
+      );
     });
   });
   const forward = (incoming: IncomingMessage, body: Buffer) =>
-    new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
-      const { method, url, headers } = incoming;
-      const { host: _, ...passed } = headers;
-      const options = { method, headers: passed, agent };
-      const forwarded = request(`${sandbox.baseUrl}${url}`, options, async (answer) => {
-        const parts: Buffer[] = [];
-        for await (const part of answer) parts.push(part as Buffer);
-        resolve({ status: answer.statusCode ?? 500, headers: answer.headers, body: Buffer.concat(parts) });
-      });
-      forwarded.on('error', reject);
-      forwarded.end(body);
-    });
+    new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>(
+      (resolve, reject) => {
+        const { method, url, headers } = incoming;
+        const { host: _, ...passed } = headers;
+        const options = { method, headers: passed, agent };
+        const forwarded = request(`${sandbox.baseUrl}${url}`, options, async (answer) => {
+          const parts: Buffer[] = [];
+          for await (const part of answer) parts.push(part as Buffer);
+          resolve({
+            status: answer.statusCode ?? 500,
+            headers: answer.headers,
+            body: Buffer.concat(parts),
+          });
+        });
+        forwarded.on('error', reject);
+        forwarded.end(body);
+      },
+    );
   const url = `http://127.0.0.1:${await listenOn(server)}`;
   try {
     return await use({ url, posts: () => posts, carriedOut });
@@ -133,9 +156,30 @@ interface Command {
 }
 
 /** Starts the command; `kill` says when it is to die, by requests that came or by time. */
-function attempt({ env, journal, input }: Command, gateway: Gateway, kill: Kill | undefined): Promise<Attempt> {
-  const flags = ['--settle', String(SETTLE_SECONDS), '--timeout', String(TIMEOUT_SECONDS), '--unknown', 'leave'];
-  const args = [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'take_over', '--yes', '--json', '-q', ...flags];
+function attempt(
+  { env, journal, input }: Command,
+  gateway: Gateway,
+  kill: Kill | undefined,
+): Promise<Attempt> {
+  const flags = [
+    '--settle',
+    String(SETTLE_SECONDS),
+    '--timeout',
+    String(TIMEOUT_SECONDS),
+    '--unknown',
+    'leave',
+  ];
+  const args = [
+    ...PROGRAM_ARGS,
+    'bicycles',
+    'act',
+    '-',
+    'take_over',
+    '--yes',
+    '--json',
+    '-q',
+    ...flags,
+  ];
   const before = gateway.posts();
   const child: ChildProcess = spawn(PROGRAM_FILE, [...args, '--journal', journal], {
     env: { ...env, ...preload(HURRY_FILE) },
@@ -184,7 +228,12 @@ function chooseKill(random: Random): Kill {
 }
 
 /** Kills runs until there were enough kills, lets one end, and compares. */
-export async function runCampaign({ seed, bicycles, kills, input }: Campaign): Promise<CampaignResult> {
+export async function runCampaign({
+  seed,
+  bicycles,
+  kills,
+  input,
+}: Campaign): Promise<CampaignResult> {
   const random = createRandom(seed);
   return withSandbox({ bicycles: bicycles * 4, seed }, (sandbox) =>
     withGateway(sandbox, random, (gateway) =>
@@ -197,12 +246,20 @@ export async function runCampaign({ seed, bicycles, kills, input }: Campaign): P
         const lines = input === 'uuids' ? uuids : chosen.map((bicycle) => JSON.stringify(bicycle));
         const moving = startMoving(sandbox, uuids, random);
         try {
-          const env = { ...process.env, ...(await environmentOf(sandbox)), FLEET_BASE_URL: gateway.url };
+          const env = {
+            ...process.env,
+            ...(await environmentOf(sandbox)),
+            FLEET_BASE_URL: gateway.url,
+          };
           const { attempts, last, stops } = await killAndResume(
             () => ({
               journal,
               input: `${lines.join('\n')}\n`,
-              env: { ...env, FLEET_TEST_HURRY: String(HURRY), FLEET_TEST_SHIFT: String(shiftOf(random)) },
+              env: {
+                ...env,
+                FLEET_TEST_HURRY: String(HURRY),
+                FLEET_TEST_SHIFT: String(shiftOf(random)),
+              },
             }),
             gateway,
             kills,
@@ -227,7 +284,8 @@ function shiftOf(random: Random): number {
 function startMoving(sandbox: Sandbox, uuids: readonly string[], random: Random): NodeJS.Timeout {
   return setInterval(() => {
     const uuid = uuids[Math.floor(random() * uuids.length)] ?? '';
-    if (random() < 0.05 && sandbox.bicycle(uuid)?.state === 'in_maintenance') sandbox.act(uuid, 'declare_lost');
+    if (random() < 0.05 && sandbox.bicycle(uuid)?.state === 'in_maintenance')
+      sandbox.act(uuid, 'declare_lost');
     else sandbox.changeBicycle(uuid, { latitude: 52.4 + random() / 10 });
   }, MOVE_EVERY_MS);
 }
@@ -249,13 +307,17 @@ async function killAndResume(
     if (random() < 0.4) {
       // The second one finds the first silent, takes over, and goes on as far as it comes; then the first one wakes.
       const meanwhile = async () => {
-        attempts.push(await attempt(command(), gateway, random() < 0.5 ? choose(random) : undefined));
+        attempts.push(
+          await attempt(command(), gateway, random() < 0.5 ? choose(random) : undefined),
+        );
         stops += 1;
       };
       attempts.push(await attempt(command(), gateway, { ...choose(random), meanwhile }));
       continue;
     }
-    const started = Array.from({ length: competitors }, () => attempt(command(), gateway, choose(random)));
+    const started = Array.from({ length: competitors }, () =>
+      attempt(command(), gateway, choose(random)),
+    );
     attempts.push(...(await Promise.all(started)));
   }
   for (let tries = 0; ; tries++) {
@@ -286,10 +348,12 @@ function compare(
     const isDone = outcome === 'done' || outcome === 'skipped';
     if (carriedOut > 1) wrong.push(`${uuid}: acted on ${carriedOut} times`);
     if (isDone && carriedOut === 0) wrong.push(`${uuid}: ${outcome}, and it never was`);
-    if (outcome === 'missing' || more.length > 0) wrong.push(`${uuid}: reported ${[outcome, ...more].join(', ')}`);
+    if (outcome === 'missing' || more.length > 0)
+      wrong.push(`${uuid}: reported ${[outcome, ...more].join(', ')}`);
     if (outcome === 'not-sent' || outcome === 'refused') wrong.push(`${uuid}: ${outcome}`);
   }
-  if (last.code !== 0 && last.code !== 9) wrong.push(`the last run ended with ${last.code}: ${last.stderr}`);
+  if (last.code !== 0 && last.code !== 9)
+    wrong.push(`the last run ended with ${last.code}: ${last.stderr}`);
   for (const { code, stderr } of attempts) {
     // A machine that is slow makes a run that lives look dead: the one that takes over goes on, the other stops before its next request.
     if (code === 10 && stderr.includes('was taken over by another run')) continue;

@@ -33,7 +33,8 @@ function openMirror(luck: Luck, to: string): Consumer {
     excuse: 'did not answer in time at the end',
     takeLine() {},
     // The database's clock knows nothing of the hasty life: 15 s after its last heartbeat, all at once.
-    afterDeath: () => withDatabase(to, (database) => database.all('update writers set heartbeat = null'), 'write'),
+    afterDeath: () =>
+      withDatabase(to, (database) => database.all('update writers set heartbeat = null'), 'write'),
     async begin(world) {
       copy = await copyWhole(to, world, () => {
         if (luck.chance(0.1) && world.program.kills() < 2) world.program.kill();
@@ -51,7 +52,10 @@ function openMirror(luck: Luck, to: string): Consumer {
     async judge(world) {
       if (copy === undefined) return ['the first reading did not end'];
       const first = copy;
-      return [...differences.slice(0, 5), ...(await withDatabase(to, (database) => judge(database, first, world)))];
+      return [
+        ...differences.slice(0, 5),
+        ...(await withDatabase(to, (database) => judge(database, first, world))),
+      ];
     },
   };
 }
@@ -74,23 +78,37 @@ export interface Copy {
   readonly atMs: number;
 }
 
-export async function copyWhole(to: string, world: Happened, onWait: () => void, organizations = 1): Promise<Copy> {
+export async function copyWhole(
+  to: string,
+  world: Happened,
+  onWait: () => void,
+  organizations = 1,
+): Promise<Copy> {
   const endAt = performance.now() + END_LIMIT_MS;
   for (;;) {
     await pause(150);
     const copy = await withDatabase(to, (database) =>
       database.transaction(async (): Promise<Copy | undefined> => {
-        if (database.kind === 'postgres') await database.all('set transaction isolation level repeatable read');
+        if (database.kind === 'postgres')
+          await database.all('set transaction isolation level repeatable read');
         const leases = await readLeases(database).catch(() => []);
-        if (leases.length < organizations || leases.some(({ state }) => state?.isWhole !== true)) return undefined;
+        if (leases.length < organizations || leases.some(({ state }) => state?.isWhole !== true))
+          return undefined;
         const rows = await database.all('select uuid, raw from bicycles');
         const [last] = await database.all('select max(id) as id from changes');
-        const parsed = rows.map(({ uuid, raw }) => [String(uuid), JSON.parse(String(raw)) as Fields] as const);
-        return { rows: new Map(parsed), lastChange: Number(last?.['id'] ?? 0), atMs: world.life.now() };
+        const parsed = rows.map(
+          ({ uuid, raw }) => [String(uuid), JSON.parse(String(raw)) as Fields] as const,
+        );
+        return {
+          rows: new Map(parsed),
+          lastChange: Number(last?.['id'] ?? 0),
+          atMs: world.life.now(),
+        };
       }),
     ).catch(() => undefined);
     if (copy !== undefined) return copy;
-    if (performance.now() > endAt) throw new Error(`the first reading did not end:\n${world.stderr}`);
+    if (performance.now() > endAt)
+      throw new Error(`the first reading did not end:\n${world.stderr}`);
     onWait();
   }
 }
@@ -110,7 +128,8 @@ export async function compare(
   if (rows.length !== list.size) differences.push(`${rows.length} rows, ${list.size} bicycles`);
   for (const { uuid, state, raw } of rows) {
     const [kept, served] = [JSON.parse(String(raw)) as Fields, list.get(String(uuid)) ?? {}];
-    if (state !== served['state']) differences.push(`${uuid}: state ${state} for ${served['state']}`);
+    if (state !== served['state'])
+      differences.push(`${uuid}: state ${state} for ${served['state']}`);
     for (const field of new Set([...Object.keys(kept), ...Object.keys(served)])) {
       const [a, b] = [JSON.stringify(kept[field]), JSON.stringify(served[field])];
       if (a !== b && field !== 'distance') differences.push(`${uuid}.${field}: ${a} for ${b}`);
@@ -146,14 +165,18 @@ export async function judge(database: Database, copy: Copy, world: Happened): Pr
     }
     const row = state.get(uuid) ?? {};
     const before = row[String(field)] === undefined ? null : JSON.stringify(row[String(field)]);
-    if (before !== old) found.push(`change ${id} of ${uuid}.${field}: from ${old}, where it was ${before}`);
+    if (before !== old)
+      found.push(`change ${id} of ${uuid}.${field}: from ${old}, where it was ${before}`);
     row[String(field)] = JSON.parse(String(now));
   }
   for (const { uuid, raw } of await database.all('select uuid, raw from bicycles')) {
     const [replayed, kept] = [state.get(String(uuid)) ?? {}, JSON.parse(String(raw)) as Fields];
     for (const field of Object.keys(kept)) {
-      if (BOOKKEEPING.has(field) || JSON.stringify(replayed[field]) === JSON.stringify(kept[field])) continue;
-      found.push(`${uuid}.${field}: replayed ${JSON.stringify(replayed[field])}, kept ${JSON.stringify(kept[field])}`);
+      if (BOOKKEEPING.has(field) || JSON.stringify(replayed[field]) === JSON.stringify(kept[field]))
+        continue;
+      found.push(
+        `${uuid}.${field}: replayed ${JSON.stringify(replayed[field])}, kept ${JSON.stringify(kept[field])}`,
+      );
     }
   }
   const slackMs = (world.slackMs ?? SLACK_MS) + waitMs * life.speed;

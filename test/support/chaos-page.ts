@@ -77,5 +77,9 @@ export async function readPage(url: string): Promise<Payload> {
     for (const row of changed) rows.set(row.uuid, row);
     for (const uuid of gone) rows.delete(uuid);
   }
-  return { ...fleet, sequence: updates.at(-1)?.sequence ?? fleet.sequence, rows: [...rows.values()] };
+  return {
+    ...fleet,
+    sequence: updates.at(-1)?.sequence ?? fleet.sequence,
+    rows: [...rows.values()],
+  };
 }

@@ -2,7 +2,13 @@
 
 import type { Socket } from 'node:net';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import { type Behaviour, type PushRequest, STREAM_HEAD, sendStatus, startMisbehaving } from './misbehaving.js';
+import {
+  type Behaviour,
+  type PushRequest,
+  STREAM_HEAD,
+  sendStatus,
+  startMisbehaving,
+} from './misbehaving.js';
 import { type Made as MadeOnce, type openLuck, type Removed, secondOf } from './watch-oracle.js';
 
 export const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -78,14 +84,20 @@ export function uuidAt(index: number): string {
   return `14c6d2ad-7236-46f1-b76f-${String(index).padStart(12, '0')}`;
 }
 
-export async function openService(luck: Luck, traits: Traits, { speed, epochMs, now: lifeMs }: Life): Promise<Service> {
-  const { hasVersions, replay, isPartial, hasFuture, hasMicroseconds, size, lagMs, followed } = traits;
+export async function openService(
+  luck: Luck,
+  traits: Traits,
+  { speed, epochMs, now: lifeMs }: Life,
+): Promise<Service> {
+  const { hasVersions, replay, isPartial, hasFuture, hasMicroseconds, size, lagMs, followed } =
+    traits;
   const timeOf = (atMs: number) =>
     hasMicroseconds ? `${new Date(atMs).toISOString().slice(0, 23)}000Z` : secondOf(atMs);
   const fleet = new Map<string, Bicycle>();
   for (let index = 0; index < size; index++) {
     const uuid = uuidAt(index);
-    const modified = hasFuture && index === 0 ? '2131-01-01T00:00:00Z' : timeOf(epochMs - 60_000 * (index + 1));
+    const modified =
+      hasFuture && index === 0 ? '2131-01-01T00:00:00Z' : timeOf(epochMs - 60_000 * (index + 1));
     const version = hasVersions ? { concurrency_version: index } : {};
     fleet.set(uuid, {
       uuid,
@@ -122,7 +134,8 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
   };
   const broadcast = (uuid: string | undefined, text: string) => {
     for (const connection of [...connections]) {
-      if (connection.uuid === undefined || uuid === undefined || connection.uuid === uuid) send(connection, text);
+      if (connection.uuid === undefined || uuid === undefined || connection.uuid === uuid)
+        send(connection, text);
     }
   };
 
@@ -133,12 +146,16 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
     if (token !== `JWT token-${mood.token}` || how === '401')
       return sendStatus(socket, 401, {}, '{"detail":"expired"}');
     if (how === '503')
-      return sendStatus(socket, 503, { 'Retry-After': mood.mayAskMuch && luck.chance(0.3) ? '1000000' : '1' });
+      return sendStatus(socket, 503, {
+        'Retry-After': mood.mayAskMuch && luck.chance(0.3) ? '1000000' : '1',
+      });
     if (how === '429') return sendStatus(socket, 429, { 'Retry-After': 'soon' });
-    if (how === 'html') return sendStatus(socket, 200, { 'Content-Type': 'text/html' }, '<title>Log in</title>');
+    if (how === 'html')
+      return sendStatus(socket, 200, { 'Content-Type': 'text/html' }, '<title>Log in</title>');
     if (how === 'hang') return;
     if (how === 'reset') return void socket.resetAndDestroy();
-    if (how === 'half-head') return void socket.write('HTTP/1.1 200 OK\r\nContent-Ty', () => socket.destroy());
+    if (how === 'half-head')
+      return void socket.write('HTTP/1.1 200 OK\r\nContent-Ty', () => socket.destroy());
     if (isPush) return subscribe(socket, request);
     if (how === 'slow') return void setTimeout(() => list(socket, request, false), 5_000 / speed);
     list(socket, request, how === 'cut');
@@ -150,10 +167,13 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
     const lastId = headers['last-event-id'];
     socket.write(STREAM_HEAD);
     if (luck.chance(0.3))
-      socket.write(`retry: ${mood.mayAskMuch && luck.chance(0.1) ? '99999999999' : luck.below(3_000)}\n: hello\n\n`);
+      socket.write(
+        `retry: ${mood.mayAskMuch && luck.chance(0.1) ? '99999999999' : luck.below(3_000)}\n: hello\n\n`,
+      );
     if (replay === 'ids' && lastId !== undefined) {
       for (const event of log) {
-        if (event.number > Number(lastId) && (uuid === undefined || event.uuid === uuid)) socket.write(event.text);
+        if (event.number > Number(lastId) && (uuid === undefined || event.uuid === uuid))
+          socket.write(event.text);
       }
     }
     connections.add(connection);
@@ -162,9 +182,14 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
   /** The fleet as the reading finds it. */
   const listed = (ordering: string, page: number): Bicycle[] => {
     if (page === 1) lags.set(ordering, lagMs > 0 && mood.isTroubled && luck.chance(0.3));
-    const old = lags.get(ordering) === true ? past.findLast(({ atMs }) => atMs <= lifeMs() - lagMs) : undefined;
+    const old =
+      lags.get(ordering) === true
+        ? past.findLast(({ atMs }) => atMs <= lifeMs() - lagMs)
+        : undefined;
     const field = ordering.includes('modified') ? 'modified' : 'uuid';
-    const sorted = [...(old?.fleet ?? fleet).values()].sort((a, b) => String(a[field]).localeCompare(String(b[field])));
+    const sorted = [...(old?.fleet ?? fleet).values()].sort((a, b) =>
+      String(a[field]).localeCompare(String(b[field])),
+    );
     return ordering.startsWith('-') ? sorted.reverse() : sorted;
   };
   const list = (socket: Socket, { path }: PushRequest, isCut: boolean) => {
@@ -172,7 +197,8 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
     const [, noun, uuid = ''] = url.pathname.split('/');
     const answer = (status: number, text: string) =>
       sendStatus(socket, status, { 'Content-Type': 'application/json' }, text);
-    if (noun !== 'bicycles' || (uuid !== '' && !fleet.has(uuid))) return answer(404, '{"detail":"Not found."}');
+    if (noun !== 'bicycles' || (uuid !== '' && !fleet.has(uuid)))
+      return answer(404, '{"detail":"Not found."}');
     if (uuid !== '') return answer(200, JSON.stringify(fleet.get(uuid)));
     const page = Number(url.searchParams.get('page') ?? 1);
     const all = listed(url.searchParams.get('ordering') ?? '-created', page);
@@ -197,7 +223,10 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
     isStanding: () => connections.size >= Math.max(1, followed),
     change() {
       const uuid = luck.pick([...fleet.keys()]);
-      past = [...past.filter(({ atMs }) => atMs > lifeMs() - 10 * lagMs), { atMs: lifeMs(), fleet: new Map(fleet) }];
+      past = [
+        ...past.filter(({ atMs }) => atMs > lifeMs() - 10 * lagMs),
+        { atMs: lifeMs(), fleet: new Map(fleet) },
+      ];
       const id = made.length + 1;
       const before = fleet.get(uuid) ?? {};
       const ahead = hasFuture && uuid === uuidAt(0) && luck.chance(0.5) ? 86_400_000 : 0;
@@ -205,12 +234,21 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
       const version: { concurrency_version?: number } = hasVersions
         ? { concurrency_version: Math.round(atMs - epochMs) * 100 + (id % 100) + 1_000 }
         : {};
-      const bicycle: Bicycle = { ...before, modified: timeOf(atMs + ahead), state_of_charge: id, ...version };
+      const bicycle: Bicycle = {
+        ...before,
+        modified: timeOf(atMs + ahead),
+        state_of_charge: id,
+        ...version,
+      };
       fleet.set(uuid, bicycle);
       made.push({ id, uuid, atMs, version: version.concurrency_version });
       const { latitude: _latitude, state: _state, ...rest } = bicycle;
       const topic = `/${ORGANIZATION}/admin/bicycles/${uuid}/`;
-      const data = JSON.stringify({ topic, sender: 'bicycle', message: isPartial ? rest : bicycle });
+      const data = JSON.stringify({
+        topic,
+        sender: 'bicycle',
+        message: isPartial ? rest : bicycle,
+      });
       const end = luck.chance(0.2) ? '\r\n' : '\n';
       const text = `${replay === 'none' ? '' : `id: ${id}${end}`}data: ${data}${end}${end}`;
       log.push({ number: id, uuid, text });
@@ -246,7 +284,8 @@ export async function openService(luck: Luck, traits: Traits, { speed, epochMs, 
       if (how === 'mid') return;
       for (const { socket } of connections)
         if (luck.chance(0.8)) how === 'end' ? socket.end() : socket.resetAndDestroy();
-      for (const connection of connections) if (!connection.socket.writable) connections.delete(connection);
+      for (const connection of connections)
+        if (!connection.socket.writable) connections.delete(connection);
     },
     stall(how) {
       for (const connection of connections) if (connection.stall === 'none') connection.stall = how;

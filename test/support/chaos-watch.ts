@@ -19,7 +19,10 @@ export function runWatch(trial: Trial): Promise<Verdict> {
 function openWatch(luck: Luck, life: Life): Consumer {
   const form: Form = luck.chance(0.5) ? 'json' : 'lines';
   const size = 6 + luck.below(20);
-  const traits = { ...chooseTraits(luck, size), followed: luck.chance(0.25) ? Math.min(size, 12) : 0 };
+  const traits = {
+    ...chooseTraits(luck, size),
+    followed: luck.chance(0.25) ? Math.min(size, 12) : 0,
+  };
   const isBounded = luck.chance(0.3);
   const names = Array.from({ length: traits.followed }, (_, index) => uuidAt(index));
   const reader = openReader(form, life.now);
@@ -37,7 +40,10 @@ function openWatch(luck: Luck, life: Life): Consumer {
     takeLine: reader.take,
     async settle(world) {
       const startMs = life.now();
-      while (world.program.code() === undefined && life.now() < startMs + QUIET_END_MS + world.waitMs * SPEED)
+      while (
+        world.program.code() === undefined &&
+        life.now() < startMs + QUIET_END_MS + world.waitMs * SPEED
+      )
         await pause(50);
     },
     async judge({ service, waitMs }) {
@@ -56,7 +62,11 @@ function openWatch(luck: Luck, life: Life): Consumer {
         isRaw: form === 'json',
       };
       const isOpen = form === 'json' && reader.summary()?.['looked_up'] !== true;
-      return [...reader.faults, ...judge(history), ...(isOpen ? ['at the end something was not looked up'] : [])];
+      return [
+        ...reader.faults,
+        ...judge(history),
+        ...(isOpen ? ['at the end something was not looked up'] : []),
+      ];
     },
   };
 }
@@ -74,16 +84,27 @@ function openReader(form: Form, lifeMs: () => number) {
   const readLine = (line: string) => {
     const cells = line.split('  ').filter((cell) => cell !== '');
     const left = / gone, was /.test(line) ? cells[1]?.trim() : undefined;
-    if (left !== undefined) return void gone.push({ uuid: uuidAt(Number(left.slice(1))), atMs: lifeMs() });
+    if (left !== undefined)
+      return void gone.push({ uuid: uuidAt(Number(left.slice(1))), atMs: lifeMs() });
     const charge = Number(cells.at(-2));
-    if (line.includes('lock.shutdown') || / alert |^\S+ {2}(?:-|bicycle) /.test(line) || Number.isNaN(charge)) return;
+    if (
+      line.includes('lock.shutdown') ||
+      / alert |^\S+ {2}(?:-|bicycle) /.test(line) ||
+      Number.isNaN(charge)
+    )
+      return;
     const name = cells[1]?.trim() ?? '';
-    const how = line.includes('  caught up: ') ? 'caught-up' : line.includes('  late: ') ? 'late' : 'update';
+    const how = line.includes('  caught up: ')
+      ? 'caught-up'
+      : line.includes('  late: ')
+        ? 'late'
+        : 'update';
     shown.push({ id: charge, uuid: uuidAt(Number(name.slice(1))), how });
   };
   const readMessage = (line: string) => {
     const { message } = JSON.parse(line);
-    if (message?.uuid !== undefined) shown.push({ id: message.state_of_charge, uuid: message.uuid, how: 'update' });
+    if (message?.uuid !== undefined)
+      shown.push({ id: message.state_of_charge, uuid: message.uuid, how: 'update' });
   };
   const readRecord = (line: string) => {
     let record: { [field: string]: unknown };
@@ -95,11 +116,16 @@ function openReader(form: Form, lifeMs: () => number) {
     }
     const { event } = record;
     if (event === 'gone') gone.push({ uuid: String(record['uuid']), atMs: lifeMs() });
-    if (event === 'gap') gaps.push({ fromMs: lifeMs() - Number(record['seconds']) * 1000, toMs: lifeMs() });
+    if (event === 'gap')
+      gaps.push({ fromMs: lifeMs() - Number(record['seconds']) * 1000, toMs: lifeMs() });
     if (event === 'closed' && 'gap_count' in record) summary = record;
     if (event === 'resync' && 'bicycle' in record) {
       const bicycle = record['bicycle'] as Bicycle;
-      shown.push({ id: Number(bicycle.state_of_charge), uuid: String(bicycle.uuid ?? ''), how: 'caught-up' });
+      shown.push({
+        id: Number(bicycle.state_of_charge),
+        uuid: String(bicycle.uuid ?? ''),
+        how: 'caught-up',
+      });
     } else if (event === 'resync' && 'pages' in record) {
       reports.push({
         atMs: lifeMs(),
@@ -113,7 +139,11 @@ function openReader(form: Form, lifeMs: () => number) {
     if (back !== undefined) gaps.push({ fromMs: lifeMs() - durationOf(back), toMs: lifeMs() });
     if (line.includes('lost one event')) gaps.push({ fromMs: lifeMs(), toMs: lifeMs() });
     if (/ checked the list: /.test(line)) {
-      reports.push({ atMs: lifeMs(), isOfGap: true, isOpen: /, but | not known before/.test(line) });
+      reports.push({
+        atMs: lifeMs(),
+        isOfGap: true,
+        isOpen: /, but | not known before/.test(line),
+      });
     }
   };
   return {
@@ -127,11 +157,17 @@ function openReader(form: Form, lifeMs: () => number) {
   };
 }
 
-const UNITS_MS: { readonly [unit: string]: number } = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
+const UNITS_MS: { readonly [unit: string]: number } = {
+  ms: 1,
+  s: 1_000,
+  min: 60_000,
+  h: 3_600_000,
+};
 
 /** What `1 min 3 s` can mean at most: it is rounded. */
 function durationOf(text: string): number {
   let sumMs = 500;
-  for (const [, count, unit = ''] of text.matchAll(/(\d+) ([a-z]+)/g)) sumMs += Number(count) * (UNITS_MS[unit] ?? 0);
+  for (const [, count, unit = ''] of text.matchAll(/(\d+) ([a-z]+)/g))
+    sumMs += Number(count) * (UNITS_MS[unit] ?? 0);
   return sumMs;
 }

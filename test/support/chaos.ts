@@ -92,7 +92,11 @@ export interface Program {
   readonly halts: readonly { fromMs: number; toMs: number }[];
 }
 
-function startProgram({ args, isKilled, afterDeath, takeLine }: Consumer, env: NodeJS.ProcessEnv, life: Life): Program {
+function startProgram(
+  { args, isKilled, afterDeath, takeLine }: Consumer,
+  env: NodeJS.ProcessEnv,
+  life: Life,
+): Program {
   const halts: { fromMs: number; toMs: number }[] = [];
   let haltedMs: number | undefined;
   let child: ChildProcess;
@@ -100,8 +104,12 @@ function startProgram({ args, isKilled, afterDeath, takeLine }: Consumer, env: N
   let code: number | null | undefined;
   let onEnd: ((code: number | null) => void) | undefined;
   const start = () => {
-    child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const of of ['stdout', 'stderr'] as const) onLines(child[of], (line) => takeLine(line, of));
+    child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const of of ['stdout', 'stderr'] as const)
+      onLines(child[of], (line) => takeLine(line, of));
     child.on('close', (ended) => {
       const end = () => {
         code = ended;
@@ -160,11 +168,16 @@ export async function runChaos(
   const luck = openLuck(seed);
   const epochMs = Date.now();
   const startedAt = performance.now();
-  const life: Life = { speed, epochMs, now: () => epochMs + (performance.now() - startedAt) * speed };
+  const life: Life = {
+    speed,
+    epochMs,
+    now: () => epochMs + (performance.now() - startedAt) * speed,
+  };
   const consumer = open(luck, life);
   const service = await openService(luck, consumer.traits, life);
   const script = join(newFolder(), 'token.sh');
-  const writeToken = (how: string) => writeFileSync(script, `${how}\necho token-${service.mood.token}\n`);
+  const writeToken = (how: string) =>
+    writeFileSync(script, `${how}\necho token-${service.mood.token}\n`);
   writeToken('');
   const steps = Array.from({ length: consumer.hasSteps ? luck.below(4) : 0 }, () => [
     luck.below(durationMs),
@@ -218,7 +231,10 @@ export async function runChaos(
     const code = await program.stop(signal);
     const faults = await consumer.judge(world);
     if (early !== undefined) faults.push(`it ended with ${early} by itself`);
-    else if (code !== wanted && !(consumer.excuse !== undefined && stderr.includes(consumer.excuse)))
+    else if (
+      code !== wanted &&
+      !(consumer.excuse !== undefined && stderr.includes(consumer.excuse))
+    )
       faults.push(`${signal} ended it with ${code}`);
     return {
       faults: faults.map((fault) => `${JSON.stringify(consumer.traits)}: ${fault}`),
@@ -347,7 +363,9 @@ function waitOf(pid: number | 'self' | undefined): number {
 /** The most memory that a process has had, in MB; 0 where the machine does not say. */
 function peakOf(pid: number | undefined): number {
   try {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    return (
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+    );
   } catch {
     return 0;
   }

@@ -30,7 +30,8 @@ export async function openTestClient(
     token: { get: async () => 'secret-token', renew: async () => undefined },
     log: {
       request() {},
-      response: (method, url, status) => said.push(`${method} ${url.pathname}${url.search} ${status}`),
+      response: (method, url, status) =>
+        said.push(`${method} ${url.pathname}${url.search} ${status}`),
       retry: (reason, _pause, attempt, most) => said.push(`retry ${attempt}/${most}: ${reason}`),
     },
     secrets: openSecrets(),

@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { createCheckers, type ITypeSuite } from 'ts-interface-checker';
 
 const load = createRequire(import.meta.url);
-type Validate = (schema: object, document: unknown, options?: object) => { errors: false | object[] };
+type Validate = (
+  schema: object,
+  document: unknown,
+  options?: object,
+) => { errors: false | object[] };
 const validate: Validate = load('@entur/gbfs-validator/validate.js');
 const motor = load('@entur/gbfs-validator/versions/partials/v2.3/required_vehicle_type_id.js');
 
@@ -31,15 +35,22 @@ export async function problemsOf(documents: Documents): Promise<{ [file: string]
   const problems: { [file: string]: unknown } = {};
   for (const [name, document] of Object.entries(documents)) {
     const found =
-      version === '3.0' ? await problemsOfNew(name, document, documents) : problemsOfOld(name, document, documents);
+      version === '3.0'
+        ? await problemsOfNew(name, document, documents)
+        : problemsOfOld(name, document, documents);
     if (found.length > 0) problems[name] = found;
   }
   return problems;
 }
 
-function problemsOfOld(name: string, document: unknown, { vehicle_types: types }: Documents): unknown[] {
+function problemsOfOld(
+  name: string,
+  document: unknown,
+  { vehicle_types: types }: Documents,
+): unknown[] {
   const schema = load(`@entur/gbfs-validator/versions/schemas/v2.3/${name}.json`);
-  const addSchema = name === 'free_bike_status' ? [motor({ vehicleTypes: types.data.vehicle_types })] : [];
+  const addSchema =
+    name === 'free_bike_status' ? [motor({ vehicleTypes: types.data.vehicle_types })] : [];
   return validate(schema, document, { addSchema }).errors || [];
 }
 
@@ -52,7 +63,11 @@ const INTERFACES: { readonly [file: string]: string } = {
   geofencing_zones: 'GeofencingZones',
 };
 
-async function problemsOfNew(name: string, document: Json, documents: Documents): Promise<unknown[]> {
+async function problemsOfNew(
+  name: string,
+  document: Json,
+  documents: Documents,
+): Promise<unknown[]> {
   const path = `gbfs-typescript-types/v3.0/test-type-checkers/${name}-ti.ts`;
   const suite = (await import(/* @vite-ignore */ path)) as { default: ITypeSuite };
   const checker = createCheckers(suite.default)[INTERFACES[name] ?? ''];
@@ -79,7 +94,8 @@ const isUrl = (text: unknown) =>
   URL.canParse(String(text)) && /^https?:\/\/[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(String(text));
 const isBetween = (value: unknown, low: number, high: number) =>
   typeof value === 'number' && value >= low && value <= high;
-const isTranslated = (texts: Json) => texts === undefined || texts.every(({ language }: Json) => isLanguage(language));
+const isTranslated = (texts: Json) =>
+  texts === undefined || texts.every(({ language }: Json) => isLanguage(language));
 const isPositive = (value: unknown) => value === undefined || isBetween(value, 0, Number.MAX_VALUE);
 
 type Rules = (data: Json, documents: Documents) => [holds: boolean, rule: string][];
@@ -89,7 +105,10 @@ const RULES: { readonly [file: string]: Rules } = {
     const names = feeds.map(({ name }: Json) => name);
     return [
       [feeds.every(({ url }: Json) => isUrl(url)), 'addresses of feeds'],
-      [names.includes('system_information') && names.includes('vehicle_status'), 'what has to be named'],
+      [
+        names.includes('system_information') && names.includes('vehicle_status'),
+        'what has to be named',
+      ],
       [
         Object.keys(documents)
           .filter((name) => name !== 'gbfs')
@@ -101,33 +120,63 @@ const RULES: { readonly [file: string]: Rules } = {
   },
   system_information: (data) => [
     [data.languages.length > 0 && data.languages.every(isLanguage), 'languages'],
-    [data.name.length > 0 && isTranslated(data.name) && isTranslated(data.operator), 'texts have languages'],
-    [[data.url, data.purchase_url, data.license_url].every((url) => url === undefined || isUrl(url)), 'addresses'],
-    [[data.email ?? 'a@b.c', data.feed_contact_email].every((each) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(each)), 'mail'],
+    [
+      data.name.length > 0 && isTranslated(data.name) && isTranslated(data.operator),
+      'texts have languages',
+    ],
+    [
+      [data.url, data.purchase_url, data.license_url].every(
+        (url) => url === undefined || isUrl(url),
+      ),
+      'addresses',
+    ],
+    [
+      [data.email ?? 'a@b.c', data.feed_contact_email].every((each) =>
+        /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(each),
+      ),
+      'mail',
+    ],
     [/^\+[1-9]\d{1,14}$/.test(data.phone_number ?? '+49'), 'E.164'],
     [/^\d{4}-\d\d-\d\d$/.test(data.start_date ?? '2026-01-01'), 'dates'],
   ],
   vehicle_types: ({ vehicle_types: types }) => [
-    [new Set(types.map((type: Json) => type.vehicle_type_id)).size === types.length, 'types have ids of their own'],
     [
-      types.every((type: Json) => type.propulsion_type === 'human' || isBetween(type.max_range_meters, 0, 1e9)),
+      new Set(types.map((type: Json) => type.vehicle_type_id)).size === types.length,
+      'types have ids of their own',
+    ],
+    [
+      types.every(
+        (type: Json) =>
+          type.propulsion_type === 'human' || isBetween(type.max_range_meters, 0, 1e9),
+      ),
       'a motor has a range',
     ],
   ],
   vehicle_status: ({ vehicles }, { vehicle_types: { data: types } }) => {
-    const known = new Map(types.vehicle_types.map((type: Json) => [type.vehicle_type_id, type.propulsion_type]));
+    const known = new Map(
+      types.vehicle_types.map((type: Json) => [type.vehicle_type_id, type.propulsion_type]),
+    );
     return [
       [
         new Set(vehicles.map(({ vehicle_id: id }: Json) => id)).size === vehicles.length,
         'vehicles have ids of their own',
       ],
-      [vehicles.every(({ lat, lon }: Json) => isBetween(lat, -90, 90) && isBetween(lon, -180, 180)), 'positions'],
+      [
+        vehicles.every(
+          ({ lat, lon }: Json) => isBetween(lat, -90, 90) && isBetween(lon, -180, 180),
+        ),
+        'positions',
+      ],
       [vehicles.every(({ vehicle_type_id: type }: Json) => known.has(type)), 'types are known'],
-      [vehicles.every(({ last_reported: at }: Json) => at === undefined || isTime(at)), 'last_reported'],
+      [
+        vehicles.every(({ last_reported: at }: Json) => at === undefined || isTime(at)),
+        'last_reported',
+      ],
       [vehicles.every(({ current_range_meters: range }: Json) => isPositive(range)), 'ranges'],
       [
         vehicles.every(
-          (each: Json) => known.get(each.vehicle_type_id) === 'human' || each.current_range_meters !== undefined,
+          (each: Json) =>
+            known.get(each.vehicle_type_id) === 'human' || each.current_range_meters !== undefined,
         ),
         'a motor has a range left',
       ],
@@ -136,8 +185,14 @@ const RULES: { readonly [file: string]: Rules } = {
   geofencing_zones: ({ geofencing_zones: { features } }) => {
     const rings = features.flatMap(({ geometry }: Json) => geometry.coordinates.flat());
     return [
-      [rings.every((ring: Json) => ring.length >= 4 && String(ring[0]) === String(ring.at(-1))), 'rings are closed'],
-      [features.every(({ geometry }: Json) => geometry.coordinates.every(isTurnedRight)), 'the right-hand rule'],
+      [
+        rings.every((ring: Json) => ring.length >= 4 && String(ring[0]) === String(ring.at(-1))),
+        'rings are closed',
+      ],
+      [
+        features.every(({ geometry }: Json) => geometry.coordinates.every(isTurnedRight)),
+        'the right-hand rule',
+      ],
     ];
   },
 };

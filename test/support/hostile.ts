@@ -23,13 +23,23 @@ type Answer = Required<HostileOptions>;
 /** An empty page (interface.md section 2.6), which every list command takes. */
 export const EMPTY_PAGE = '{"count":0,"next":null,"previous":null,"results":[]}';
 
-const TRACE = { 'X-Service-From': 'hostile', 'X-Service-RequestId': 'request-1', 'X-Service-Version': '1' };
+const TRACE = {
+  'X-Service-From': 'hostile',
+  'X-Service-RequestId': 'request-1',
+  'X-Service-Version': '1',
+};
 
 /** What a server writes at once while its reader takes it. */
 const CHUNK_BYTES = 64 * 1024;
 
 function headOf(answer: Answer, headers: { [name: string]: string } = {}): string {
-  const all = { 'Content-Type': answer.contentType, Connection: 'close', ...TRACE, ...answer.headers, ...headers };
+  const all = {
+    'Content-Type': answer.contentType,
+    Connection: 'close',
+    ...TRACE,
+    ...answer.headers,
+    ...headers,
+  };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${answer.status} Status\r\n${lines.join('')}\r\n`;
 }
@@ -40,7 +50,9 @@ function honestHead(answer: Answer, length = Buffer.byteLength(answer.body), hea
 }
 
 function sendEncoded(socket: Socket, answer: Answer, encoding: string, bytes: Uint8Array): void {
-  socket.write(headOf(answer, { 'Content-Encoding': encoding, 'Content-Length': String(bytes.length) }));
+  socket.write(
+    headOf(answer, { 'Content-Encoding': encoding, 'Content-Length': String(bytes.length) }),
+  );
   socket.end(bytes);
 }
 
@@ -99,8 +111,10 @@ export const HOSTILE = {
   /** Says gzip, sends plain text. */
   gzipLie: (socket, answer) => sendEncoded(socket, answer, 'gzip', Buffer.from(answer.body)),
   /** The gzip stream lacks its end, although Content-Length is right. */
-  gzipCut: (socket, answer) => sendEncoded(socket, answer, 'gzip', gzipSync(answer.body).subarray(0, -9)),
-  unknownEncoding: (socket, answer) => sendEncoded(socket, answer, 'rot13', Buffer.from(answer.body)),
+  gzipCut: (socket, answer) =>
+    sendEncoded(socket, answer, 'gzip', gzipSync(answer.body).subarray(0, -9)),
+  unknownEncoding: (socket, answer) =>
+    sendEncoded(socket, answer, 'rot13', Buffer.from(answer.body)),
   /** `bytes` of white space packed to a thousandth. */
   bomb: sendBomb,
   /** `bytes` of white space, unpacked. */
@@ -128,7 +142,8 @@ export const HOSTILE = {
     socket.write(honestHead(answer) + half, () => socket.destroy());
   },
   /** `100 Continue` first, which nobody asked for. */
-  continueFirst: (socket, answer) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${honestHead(answer)}${answer.body}`),
+  continueFirst: (socket, answer) =>
+    socket.end(`HTTP/1.1 100 Continue\r\n\r\n${honestHead(answer)}${answer.body}`),
   /** Two interim answers first: processing, and early hints. */
   interimFirst: (socket, answer) =>
     socket.end(

@@ -28,13 +28,24 @@ export const DEAD_RUN = 'dead';
 export interface LeftJournal {
   binding: { [name: string]: string };
   /** What the service said as the run began. */
-  start: { newest: string | null; date: string | null; isEmpty?: boolean; user?: readonly object[] };
+  start: {
+    newest: string | null;
+    date: string | null;
+    isEmpty?: boolean;
+    user?: readonly object[];
+  };
   /** The keys that were about to be sent, with what the input said of the bicycle. */
-  sending: readonly (string | { key: string; before: { state: string | null; version: string | null } })[];
+  sending: readonly (
+    | string
+    | { key: string; before: { state: string | null; version: string | null } }
+  )[];
 }
 
 /** Writes a journal as a killed run leaves it: held, with requests whose answers nobody has. */
-export async function leaveJournal(path: string, { binding, start, sending }: LeftJournal): Promise<void> {
+export async function leaveJournal(
+  path: string,
+  { binding, start, sending }: LeftJournal,
+): Promise<void> {
   const records: object[] = [
     { claim: DEAD_RUN, over: null, pid: 1, host: 'gone', beat_ms: 1500 },
     { run: DEAD_RUN, start: { isEmpty: false, ...start }, at: 1 },

@@ -9,7 +9,10 @@ export async function listenOn(server: Server, port = 0): Promise<number> {
 }
 
 /** Keeps the sockets of a server, whose errors nobody minds; `close` ends them with it. */
-export function keepSockets(server: Server): { sockets: ReadonlySet<Socket>; close(): Promise<void> } {
+export function keepSockets(server: Server): {
+  sockets: ReadonlySet<Socket>;
+  close(): Promise<void>;
+} {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);

@@ -2,7 +2,13 @@
 
 import { hostname } from 'node:os';
 import type { Value } from '../../src/mirror/database.js';
-import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, bicycleRow, utcOfMs } from '../../src/mirror/rows.js';
+import {
+  ALERT_COLUMNS,
+  alertRow,
+  BICYCLE_COLUMNS,
+  bicycleRow,
+  utcOfMs,
+} from '../../src/mirror/rows.js';
 import { migrate, writeMeta } from '../../src/mirror/schema.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { withDatabase } from './mirror.js';
@@ -44,7 +50,13 @@ export async function makeMirror(
     await migrate(database);
     const rows = bicycles.map((json) => {
       const value = JSON.parse(json);
-      const facts = { uuid: value.uuid, followed: organizationOf(sandbox), firstSeen: now, lastSeen: now, raw: json };
+      const facts = {
+        uuid: value.uuid,
+        followed: organizationOf(sandbox),
+        firstSeen: now,
+        lastSeen: now,
+        raw: json,
+      };
       return bicycleRow(value, { ...facts, gone: gone.includes(value.uuid) ? now : null });
     });
     await database.write('bicycles', BICYCLE_COLUMNS, rows, ['uuid']);
@@ -57,14 +69,36 @@ export async function makeMirror(
       const [old, now] = [values.old, values.new].map((value) => JSON.stringify(value));
       return [at, at, bicycle, 1, field, old ?? null, now ?? null, 'push'];
     });
-    await database.write('changes', ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'], changed);
-    const gapRows = gaps.map(({ started, ended, reason, found }) => [started, ended, reason, found]);
+    await database.write(
+      'changes',
+      ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'],
+      changed,
+    );
+    const gapRows = gaps.map(({ started, ended, reason, found }) => [
+      started,
+      ended,
+      reason,
+      found,
+    ]);
     await database.write('gaps', ['started', 'ended', 'reason', 'found'], gapRows);
     await writeMeta(database, { base_url: sandbox.baseUrl.replace(/\/+$/, '') });
     const organization = organizationOf(sandbox);
     const reached = { heardMs: Date.parse(now), checkedMs: Date.parse(now), isWhole: true };
-    const state = { ...reached, owner: 'test', organizations: [organization], batch: 1, behindMs: 0 };
-    const lease = ['test', hostname(), process.pid, isAlive ? now : null, JSON.stringify(state), 'read'];
+    const state = {
+      ...reached,
+      owner: 'test',
+      organizations: [organization],
+      batch: 1,
+      behindMs: 0,
+    };
+    const lease = [
+      'test',
+      hostname(),
+      process.pid,
+      isAlive ? now : null,
+      JSON.stringify(state),
+      'read',
+    ];
     const columns = ['organization', 'owner', 'host', 'pid', 'heartbeat', 'state', 'alerts'];
     await database.write('writers', columns, [[organization, ...lease]]);
   });
@@ -76,7 +110,10 @@ async function readAll(sandbox: Sandbox, what: string): Promise<string[]> {
   const headers = await headersFor(sandbox);
   for (let page = 1; ; page += 1) {
     const url = `${sandbox.baseUrl.replace(/\/+$/, '')}/${what}/?organization=${organizationOf(sandbox)}&page_size=100&page=${page}`;
-    const body = (await (await fetch(url, { headers })).json()) as { results: unknown[]; next: string | null };
+    const body = (await (await fetch(url, { headers })).json()) as {
+      results: unknown[];
+      next: string | null;
+    };
     texts.push(...body.results.map((each) => JSON.stringify(each)));
     if (body.next === null || body.next === '') return texts;
   }

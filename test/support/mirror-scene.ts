@@ -26,7 +26,8 @@ export function openScenes(speed: number) {
   const clock: Clock = {
     ...quick,
     // A part of what the database is given at the end is too little for one on a busy machine.
-    after: (milliseconds, action) => quick.after(milliseconds === END_MS ? 2 * END_MS * speed : milliseconds, action),
+    after: (milliseconds, action) =>
+      quick.after(milliseconds === END_MS ? 2 * END_MS * speed : milliseconds, action),
   };
   /** A new scene until the test has finished, whose writers end with it. */
   const openScene = async (to: string): Promise<Scene> => {
@@ -56,7 +57,8 @@ async function startScene(to: string, clock: Clock, now: () => number) {
     }
     expect(found, started.map(({ stderr }) => stderr()).join('---\n')).toEqual(rows);
   };
-  const once = (...args: string[]) => runFleet(['mirror', 'once', '--to', to, ...args], { env, clock });
+  const once = (...args: string[]) =>
+    runFleet(['mirror', 'once', '--to', to, ...args], { env, clock });
   return {
     ...{ sandbox, organization, other, to, env, started, ask, until, once },
     run(...args: string[]): Running {
@@ -65,7 +67,8 @@ async function startScene(to: string, clock: Clock, now: () => number) {
       return running;
     },
     /** Resolves with how many rows are in the table or view. */
-    count: async (table: string) => Number((await ask(`select count(*) as n from ${table}`))[0]?.['n']),
+    count: async (table: string) =>
+      Number((await ask(`select count(*) as n from ${table}`))[0]?.['n']),
     /** A service that answers what `bodyOf` has a body for; the rest is the sandbox's. */
     openOther: (bodyOf: (path: string) => string | undefined) =>
       openServer(async (response, { path, headers: { authorization = '', accept = '' } }) => {
@@ -74,10 +77,14 @@ async function startScene(to: string, clock: Clock, now: () => number) {
         sendJson(response, 200, bodyOf(path) ?? (await ask()));
       }),
     onceAt: (url: string) =>
-      runFleet(['mirror', 'once', '--retries', '0', '--to', to], { env: { ...env, FLEET_BASE_URL: url }, clock }),
+      runFleet(['mirror', 'once', '--retries', '0', '--to', to], {
+        env: { ...env, FLEET_BASE_URL: url },
+        clock,
+      }),
     /** Changes the database past its writer. */
     tell: (sql: string) => withDatabase(to, (database) => database.all(sql)),
-    said: (running: Running, words: string) => running.until(() => running.stderr().includes(words)),
+    said: (running: Running, words: string) =>
+      running.until(() => running.stderr().includes(words)),
     uuids: () => sandbox.bicycles(organization).map(({ uuid }) => uuid),
     /** The organization is read whole, and its bicycles are there. */
     isWhole: (whole = organization) =>
@@ -87,10 +94,15 @@ async function startScene(to: string, clock: Clock, now: () => number) {
         { n: sandbox.bicycles(whole).length, whole: 1 },
       ),
     async act(uuid: string, transition: string) {
-      expect(await runFleet(['bicycles', 'act', uuid, transition, '--yes'], { env })).toMatchObject({ code: 0 });
+      expect(await runFleet(['bicycles', 'act', uuid, transition, '--yes'], { env })).toMatchObject(
+        { code: 0 },
+      );
     },
     async remove(uuid: string) {
-      await fetch(`${sandbox.baseUrl}/bicycles/${uuid}/`, { method: 'DELETE', headers: await headersFor(sandbox) });
+      await fetch(`${sandbox.baseUrl}/bicycles/${uuid}/`, {
+        method: 'DELETE',
+        headers: await headersFor(sandbox),
+      });
     },
   };
 }

@@ -16,7 +16,9 @@ export type Engine = [kind: Database['kind'], newText: () => Promise<string>];
 /** Each engine of this machine, with what gives the address of a new database. */
 export function useEngines(): [Engine, ...Engine[]] {
   const folder = newFolder();
-  const engines: [Engine, ...Engine[]] = [['sqlite', async () => `sqlite:${join(folder, randomUUID(), 'fleet.db')}`]];
+  const engines: [Engine, ...Engine[]] = [
+    ['sqlite', async () => `sqlite:${join(folder, randomUUID(), 'fleet.db')}`],
+  ];
   if (hasTool('postgres')) engines.push(['postgres', usePostgres()]);
   return engines;
 }
@@ -28,7 +30,12 @@ export function addressOf(text: string): MirrorAddress {
 }
 
 const connect = (text: string, options: Partial<OpenOptions>): Promise<Database> =>
-  openDatabase(addressOf(text), { access: 'write', signal: new AbortController().signal, env: {}, ...options });
+  openDatabase(addressOf(text), {
+    access: 'write',
+    signal: new AbortController().signal,
+    env: {},
+    ...options,
+  });
 
 /** Opens a database for writing, or reading, and closes it afterwards. */
 export async function withDatabase<Result>(
@@ -45,7 +52,10 @@ export async function withDatabase<Result>(
 }
 
 /** The same until the test has finished. */
-export async function openedDatabase(text: string, options: Partial<OpenOptions> = {}): Promise<Database> {
+export async function openedDatabase(
+  text: string,
+  options: Partial<OpenOptions> = {},
+): Promise<Database> {
   const database = await connect(text, options);
   onTestFinished(database.close);
   return database;
@@ -62,7 +72,8 @@ export async function openedMirror(text: string): Promise<Database> {
 export async function makeOld(database: Database, schema = SCHEMA_BEFORE): Promise<void> {
   for (const sql of tablesOf(database.dialect)) await database.all(sql);
   await database.all('create index bicycles_modified on bicycles (modified_utc)');
-  for (const name of ['latest', 'silent']) await database.all(`create view ${name} as select uuid, name from bicycles`);
+  for (const name of ['latest', 'silent'])
+    await database.all(`create view ${name} as select uuid, name from bicycles`);
   for (const name of ['state_durations', 'rentals'])
     await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
   await writeMeta(database, { schema: String(schema) });

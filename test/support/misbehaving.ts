@@ -59,7 +59,12 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
     }
   });
   const url = `http://127.0.0.1:${await listenOn(server)}`;
-  return { url, env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' }, requests, ...keepSockets(server) };
+  return {
+    url,
+    env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
+    requests,
+    ...keepSockets(server),
+  };
 }
 
 /** The same until the test has finished. */
@@ -70,7 +75,8 @@ export async function openMisbehaving(behave: Behaviour): Promise<MisbehavingSer
 }
 
 /** The head of a good answer; the body goes on until the connection ends. */
-export const STREAM_HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n';
+export const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n';
 
 /** Answers with a stream of these bytes and leaves the connection open. */
 export function sendStream(socket: Socket, body: string | Uint8Array): void {
@@ -79,8 +85,17 @@ export function sendStream(socket: Socket, body: string | Uint8Array): void {
 }
 
 /** Answers with a status and ends the connection. */
-export function sendStatus(socket: Socket, status: number, headers: { [name: string]: string } = {}, body = ''): void {
-  const lines = Object.entries({ 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close', ...headers });
+export function sendStatus(
+  socket: Socket,
+  status: number,
+  headers: { [name: string]: string } = {},
+  body = '',
+): void {
+  const lines = Object.entries({
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    ...headers,
+  });
   socket.end(
     `HTTP/1.1 ${status} Status\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
   );
@@ -88,5 +103,6 @@ export function sendStatus(socket: Socket, status: number, headers: { [name: str
 
 /** The first requests meet these behaviours, one after the other; all later ones the last. */
 export function inTurn(...behaviours: readonly Behaviour[]): Behaviour {
-  return (socket, request) => behaviours[Math.min(request.number, behaviours.length - 1)]?.(socket, request);
+  return (socket, request) =>
+    behaviours[Math.min(request.number, behaviours.length - 1)]?.(socket, request);
 }

@@ -119,5 +119,9 @@ export const EXACT_NUMBERS: readonly string[] = [
 
 /** Whether something in the text steers a terminal: a control of C0 or C1, DEL, a bidi control or an isolate. */
 export function findControls(text: string): string[] {
-  return text.match(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu) ?? [];
+  return (
+    text.match(
+      /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu,
+    ) ?? []
+  );
 }

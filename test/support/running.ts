@@ -23,10 +23,14 @@ const POLL_MS = 10;
 const LIMIT_MS = 60_000;
 
 /** Resolves when the condition holds; rejects after long, with what `describe` says. */
-export async function eventually(condition: () => boolean, describe: () => string = () => ''): Promise<void> {
+export async function eventually(
+  condition: () => boolean,
+  describe: () => string = () => '',
+): Promise<void> {
   const startedAt = performance.now();
   while (!condition()) {
-    if (performance.now() - startedAt > LIMIT_MS) throw new Error(`it did not happen:\n${describe()}`);
+    if (performance.now() - startedAt > LIMIT_MS)
+      throw new Error(`it did not happen:\n${describe()}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -51,12 +55,20 @@ export function startFleet(args: readonly string[], options: RunOptions): Runnin
     onStdout: (text) => (out += text),
     onStderr: (text) => (err += text),
   });
-  return runningOf({ stdout: () => out, stderr: () => err, ended, signal: (name) => void signals.emit(name, name) });
+  return runningOf({
+    stdout: () => out,
+    stderr: () => err,
+    ended,
+    signal: (name) => void signals.emit(name, name),
+  });
 }
 
 /** Starts the built `fleet ARGS` as a process of its own. */
 export function startProgram(args: readonly string[], env: NodeJS.ProcessEnv): Running {
-  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const texts = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => (texts.stdout += chunk));
   child.stderr.on('data', (chunk) => (texts.stderr += chunk));

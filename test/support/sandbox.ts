@@ -33,7 +33,8 @@ export function useSandbox(options: SandboxOptions = {}): () => Sandbox {
   });
   afterAll(() => started?.close());
   return () => {
-    if (started === undefined) throw new Error('the sandbox starts before the first test; ask for it inside a test');
+    if (started === undefined)
+      throw new Error('the sandbox starts before the first test; ask for it inside a test');
     return started;
   };
 }
@@ -43,7 +44,10 @@ export async function headersFor(
   sandbox: Sandbox,
   options?: Parameters<Sandbox['token']>[0],
 ): Promise<{ Authorization: string; Accept: string }> {
-  return { Authorization: `JWT ${await sandbox.token(options)}`, Accept: 'application/json; version=1.0' };
+  return {
+    Authorization: `JWT ${await sandbox.token(options)}`,
+    Accept: 'application/json; version=1.0',
+  };
 }
 
 /** The first bicycles in a state. */

@@ -25,7 +25,11 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-export type Answer = (response: ServerResponse, asked: Asked, socket: Socket) => void | Promise<void>;
+export type Answer = (
+  response: ServerResponse,
+  asked: Asked,
+  socket: Socket,
+) => void | Promise<void>;
 
 /** Starts a server; `answer` is called for each request, after its body has come. */
 export async function startServer(answer: Answer, port = 0): Promise<TestServer> {
@@ -65,7 +69,10 @@ export async function openServer(answer: Answer, port?: number): Promise<TestSer
 }
 
 /** Runs a test with a server that is closed afterwards. */
-export async function withServer<T>(answer: Answer, use: (server: TestServer) => Promise<T>): Promise<T> {
+export async function withServer<T>(
+  answer: Answer,
+  use: (server: TestServer) => Promise<T>,
+): Promise<T> {
   const server = await startServer(answer);
   try {
     return await use(server);
@@ -86,7 +93,11 @@ export function sendJson(
 }
 
 /** Answers with a page of a list (section 2.6), the only one where no other is named. */
-export function sendPage(response: ServerResponse, results: object[], more: { count?: number; next?: string } = {}) {
+export function sendPage(
+  response: ServerResponse,
+  results: object[],
+  more: { count?: number; next?: string } = {},
+) {
   sendJson(response, 200, { count: results.length, next: null, previous: null, results, ...more });
 }
 
@@ -99,7 +110,11 @@ export function sendPart(
   more: { count?: number } = {},
 ) {
   const next = page * size < all.length ? { next: `http://x/?page=${page + 1}` } : {};
-  sendPage(response, all.slice((page - 1) * size, page * size), { count: all.length, ...next, ...more });
+  sendPage(response, all.slice((page - 1) * size, page * size), {
+    count: all.length,
+    ...next,
+    ...more,
+  });
 }
 
 export const TRACE_HEADERS = {

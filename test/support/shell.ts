@@ -13,7 +13,10 @@ export interface Home {
 }
 
 /** @param tools further commands on the PATH: their names, and what `sh` does for them */
-export async function makeHome(env: NodeJS.ProcessEnv = {}, tools: { [name: string]: string } = {}): Promise<Home> {
+export async function makeHome(
+  env: NodeJS.ProcessEnv = {},
+  tools: { [name: string]: string } = {},
+): Promise<Home> {
   const folder = newFolder();
   const bin = join(folder, 'bin');
   await mkdir(bin);
@@ -68,11 +71,15 @@ export async function runLine(home: Home, line: string, options: RunOptions = {}
   const { isTerminal = false, steps = [], shell = 'bash' } = options;
   const script = shell === 'bash' ? `set -o pipefail; ${line}` : line;
   const child = isTerminal
-    ? spawn('script', ['-qefc', `stty cols 100 rows 40; ${quote([shell, '-c', script])}`, '/dev/null'], {
-        cwd: home.folder,
-        env: { ...home.env, SHELL: '/bin/sh', TERM: 'xterm' },
-        detached: true,
-      })
+    ? spawn(
+        'script',
+        ['-qefc', `stty cols 100 rows 40; ${quote([shell, '-c', script])}`, '/dev/null'],
+        {
+          cwd: home.folder,
+          env: { ...home.env, SHELL: '/bin/sh', TERM: 'xterm' },
+          detached: true,
+        },
+      )
     : spawn(shell, ['-c', script], {
         cwd: home.folder,
         env: home.env,

@@ -5,6 +5,7 @@ export function speedUp(times) {
   const nanoseconds = process.hrtime.bigint;
   process.hrtime.bigint = () => BigInt(Math.round(Number(nanoseconds()) * times));
   const later = globalThis.setTimeout;
-  const sooner = (action, milliseconds = 0, ...rest) => later(action, milliseconds / times, ...rest);
+  const sooner = (action, milliseconds = 0, ...rest) =>
+    later(action, milliseconds / times, ...rest);
   globalThis.setTimeout = Object.assign(sooner, later);
 }

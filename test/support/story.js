@@ -15,6 +15,9 @@ export async function untilTold(child, text, line) {
         if (told.includes(text)) resolve();
       });
   });
-  await Promise.race([ready, ended.then(() => Promise.reject(new Error(`"${line}" ended early: ${told}`)))]);
+  await Promise.race([
+    ready,
+    ended.then(() => Promise.reject(new Error(`"${line}" ended early: ${told}`))),
+  ]);
   return { ended };
 }

@@ -104,10 +104,15 @@ export const standing =
     clock.after(seconds * 1000, () => socket.end());
   };
 
-export const lossesOf = ({ events }: Followed): Lost[] => events.filter((event) => event.type === 'lost');
-export const gapsOf = ({ events }: Followed): Gap[] => events.filter((event) => event.type === 'gap');
-export const resyncsOf = ({ events }: Followed): Resync[] => events.filter((event) => event.type === 'resync');
-export const endOf = ({ events }: Followed): Closed | undefined => events.find((event) => event.type === 'closed');
+export const lossesOf = ({ events }: Followed): Lost[] =>
+  events.filter((event) => event.type === 'lost');
+export const gapsOf = ({ events }: Followed): Gap[] =>
+  events.filter((event) => event.type === 'gap');
+export const resyncsOf = ({ events }: Followed): Resync[] =>
+  events.filter((event) => event.type === 'resync');
+export const endOf = ({ events }: Followed): Closed | undefined =>
+  events.find((event) => event.type === 'closed');
 
 /** The story without `resync`, whose place depends on when the messages come. */
-export const told = ({ story }: Followed): string => story.filter((type) => type !== 'resync').join(', ');
+export const told = ({ story }: Followed): string =>
+  story.filter((type) => type !== 'resync').join(', ');

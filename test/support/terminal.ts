@@ -21,12 +21,16 @@ const LOOK_EVERY_MS = 20;
 
 /** Opens a terminal of 80 columns and 24 rows; needs `script` and `bash`. */
 export async function openTerminal(home: Home): Promise<Terminal> {
-  const child = spawn('script', ['-qefc', 'stty cols 80 rows 24; exec bash --norc --noprofile -i', '/dev/null'], {
-    cwd: home.folder,
-    // Without bracketed paste: the prompt is the last thing that comes.
-    env: { ...home.env, SHELL: '/bin/sh', TERM: 'xterm', PS1: 'ready> ', INPUTRC: '/dev/null' },
-    detached: true,
-  });
+  const child = spawn(
+    'script',
+    ['-qefc', 'stty cols 80 rows 24; exec bash --norc --noprofile -i', '/dev/null'],
+    {
+      cwd: home.folder,
+      // Without bracketed paste: the prompt is the last thing that comes.
+      env: { ...home.env, SHELL: '/bin/sh', TERM: 'xterm', PS1: 'ready> ', INPUTRC: '/dev/null' },
+      detached: true,
+    },
+  );
   const closed = new Promise((resolve) => child.on('close', resolve));
   let text = '';
   let seenTo = 0;
@@ -42,7 +46,9 @@ export async function openTerminal(home: Home): Promise<Terminal> {
         }
         await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       }
-      throw new Error(`${pattern} did not come; what came ends in ${JSON.stringify(text.slice(-400))}`);
+      throw new Error(
+        `${pattern} did not come; what came ends in ${JSON.stringify(text.slice(-400))}`,
+      );
     },
     screen: () => ({
       isAlternate: text.lastIndexOf('\u001b[?1049h') > text.lastIndexOf('\u001b[?1049l'),

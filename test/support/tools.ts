@@ -46,7 +46,10 @@ export function skippedLines(): string[] {
   const missing = (Object.keys(TOOLS) as Tool[]).filter((tool) => !hasTool(tool));
   const path = process.env[SKIPS_VARIABLE] ?? '';
   const reported = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
-  return [...missing.map((tool) => `SKIPPED without ${tool}: ${TOOLS[tool]}`), ...new Set(reported)];
+  return [
+    ...missing.map((tool) => `SKIPPED without ${tool}: ${TOOLS[tool]}`),
+    ...new Set(reported),
+  ];
 }
 
 /** Keeps a line for the end of the run, for what is only found missing when it is started. */

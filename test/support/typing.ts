@@ -18,5 +18,11 @@ export function typing(
     seen = '';
     setTimeout(() => stdin.write(answer), 20);
   };
-  return { stdin, onStderr, terminal: { columns: 200 }, env: { NO_COLOR: '1' }, typed: () => count };
+  return {
+    stdin,
+    onStderr,
+    terminal: { columns: 200 },
+    env: { NO_COLOR: '1' },
+    typed: () => count,
+  };
 }

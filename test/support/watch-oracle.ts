@@ -7,7 +7,10 @@ import { FleetError } from '../../src/errors.js';
 import type { Report } from '../../src/follower/events.js';
 import type { Moment } from '../../src/system/clock.js';
 
-const ORGANIZATIONS = ['6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', '7e2d1c6f-3a1f-4d67-8e4b-1e7a4b2a8d22'] as const;
+const ORGANIZATIONS = [
+  '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+  '7e2d1c6f-3a1f-4d67-8e4b-1e7a4b2a8d22',
+] as const;
 const START_MS = Date.UTC(2026, 10, 21, 12);
 /** After the last trouble: longer than every pause of the catch-up, so that all has come in. */
 const QUIET_END_MS = 120_000;
@@ -144,7 +147,14 @@ export interface Traits {
 }
 
 const PLAIN: Traits = {
-  ...{ hasTwo: false, named: 0, hasAddresses: true, isFiltered: false, hasOwn: false, count: 'right' },
+  ...{
+    hasTwo: false,
+    named: 0,
+    hasAddresses: true,
+    isFiltered: false,
+    hasOwn: false,
+    count: 'right',
+  },
   ...{ hasModified: true, hasOpaqueVersions: false, order: 'right', failsWhole: false },
 };
 
@@ -155,7 +165,11 @@ export function wildTraits(seed: number): Traits {
   const order = luck.chance(0.2) ? (luck.chance(0.5) ? 'created' : 'oldest') : 'right';
   const isFiltered = luck.chance(0.2);
   return {
-    ...{ hasTwo: luck.chance(0.4), named: luck.chance(0.3) ? 1 + luck.below(4) : 0, hasAddresses: luck.chance(0.7) },
+    ...{
+      hasTwo: luck.chance(0.4),
+      named: luck.chance(0.3) ? 1 + luck.below(4) : 0,
+      hasAddresses: luck.chance(0.7),
+    },
     ...{ isFiltered, hasOwn: isFiltered && luck.chance(0.3), count, order },
     // What hides bicycles and has no times leaves nothing to go by.
     ...{
@@ -176,7 +190,9 @@ function planOf(
     form,
     sseUrl: new URL('http://127.0.0.1/'),
     topics,
-    organizations: ORGANIZATIONS.filter((organization) => topics.some((topic) => topic.includes(organization))),
+    organizations: ORGANIZATIONS.filter((organization) =>
+      topics.some((topic) => topic.includes(organization)),
+    ),
     bicycles: named,
     where: [],
     idle: 90_000,
@@ -200,7 +216,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   const uuidAt = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
   const more = openLuck(seed + 9_000_000);
   const named =
-    traits.named === 0 ? undefined : new Set(Array.from({ length: traits.named }, (_, index) => uuidAt(index)));
+    traits.named === 0
+      ? undefined
+      : new Set(Array.from({ length: traits.named }, (_, index) => uuidAt(index)));
   const followed = ORGANIZATIONS.slice(0, traits.hasTwo ? 2 : 1);
   const topics = followed.flatMap((organization) =>
     (named === undefined ? ['*'] : [...named]).map(
@@ -225,8 +243,11 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   let born = size;
   for (let index = 0; index < size; index++) {
     const uuid = uuidAt(index);
-    const modified = hasFuture && index === 0 ? '2031-01-01T00:00:00Z' : secondOf(START_MS - 60_000 * (index + 1));
-    const version = hasVersions ? { concurrency_version: traits.hasOpaqueVersions ? `v${index}` : index } : {};
+    const modified =
+      hasFuture && index === 0 ? '2031-01-01T00:00:00Z' : secondOf(START_MS - 60_000 * (index + 1));
+    const version = hasVersions
+      ? { concurrency_version: traits.hasOpaqueVersions ? `v${index}` : index }
+      : {};
     ownerOf.set(uuid, more.pick(followed));
     fleet.set(uuid, {
       uuid,
@@ -252,7 +273,10 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   let isOfReplica = false;
   const links = new Map(topics.map((topic) => [topic, newLink()]));
   const topicOf = (uuid: string) =>
-    topics.find((topic) => topic.includes(ownerOf.get(uuid) ?? '') && (topic.endsWith('*') || topic.includes(uuid)));
+    topics.find(
+      (topic) =>
+        topic.includes(ownerOf.get(uuid) ?? '') && (topic.endsWith('*') || topic.includes(uuid)),
+    );
   const change = () => {
     if (nowMs >= durationMs) return;
     const isBorn = hasDeaths && luck.chance(0.02);
@@ -262,8 +286,13 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     const id = ++changes;
     const ahead = hasFuture && uuid.endsWith('0'.repeat(12)) && luck.chance(0.5) ? 86_400_000 : 0;
     const modified = secondOf(START_MS + nowMs + ahead);
-    const version = hasVersions ? { concurrency_version: versionAt(id * 10 + luck.below(10) + 1_000) } : {};
-    const state = traits.isFiltered && more.chance(0.2) ? { state: more.chance(0.5) ? 'available' : 'rented' } : {};
+    const version = hasVersions
+      ? { concurrency_version: versionAt(id * 10 + luck.below(10) + 1_000) }
+      : {};
+    const state =
+      traits.isFiltered && more.chance(0.2)
+        ? { state: more.chance(0.5) ? 'available' : 'rented' }
+        : {};
     const bicycle: Bicycle = {
       ...before,
       ...(traits.hasModified ? { modified } : {}),
@@ -276,7 +305,13 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     const link = topic === undefined ? undefined : links.get(topic);
     if (topic === undefined || link === undefined) return void after(luck.below(500), change);
     const isEarly = link.lastLifeMs === 0;
-    made.push({ id, uuid, atMs: isEarly ? Number.NEGATIVE_INFINITY : nowMs, isHidden: !isListed(bicycle), isBorn });
+    made.push({
+      id,
+      uuid,
+      atMs: isEarly ? Number.NEGATIVE_INFINITY : nowMs,
+      isHidden: !isListed(bicycle),
+      isBorn,
+    });
     const { lock: _lock, name: _name, ...rest } = bicycle;
     const data = JSON.stringify({ topic, sender: 'bicycle', message: isPartial ? rest : bicycle });
     const mine = link.connection;
@@ -298,7 +333,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     if (nowMs >= durationMs || removed.length === MOST_REMOVED) return;
     const uuid = [...fleet.keys()][luck.below(fleet.size)] ?? '';
     // Of one that was pushed in another state nobody can say whose it is.
-    const isHidden = traits.isFiltered && !(fleet.get(uuid)?.state === 'available' && toldState.get(uuid) !== 'rented');
+    const isHidden =
+      traits.isFiltered &&
+      !(fleet.get(uuid)?.state === 'available' && toldState.get(uuid) !== 'rented');
     fleet.delete(uuid);
     removed.push({ uuid, atMs: nowMs, isHidden });
     after(luck.chance(0.3) ? luck.below(2_000) : luck.below(200_000), remove);
@@ -328,7 +365,16 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     const at = { topic, atMs: moment().wallMs, monotonicMs: nowMs };
     const downMs = nowMs - link.lastLifeMs;
     const lastLifeWallMs = at.atMs - downMs;
-    step({ type: 'lost', ...at, cause, error: CUT, lastLifeWallMs, downMs, attempt: 1, retryInMs: 500 });
+    step({
+      type: 'lost',
+      ...at,
+      cause,
+      error: CUT,
+      lastLifeWallMs,
+      downMs,
+      attempt: 1,
+      retryInMs: 500,
+    });
     after(200 + luck.below(30_000), () => open(topic, link));
   };
   const open = (topic: string, link: Link) => {
@@ -374,7 +420,8 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     } else cut(topic, link);
     after(2_000 + luck.below(60_000), trouble);
   };
-  const isListed = (bicycle: Bicycle) => !traits.isFiltered || bicycle.state === 'available' || isOwn(bicycle.uuid);
+  const isListed = (bicycle: Bicycle) =>
+    !traits.isFiltered || bicycle.state === 'available' || isOwn(bicycle.uuid);
   const pageOf = (organization: string, page: number, isByAge = false) => {
     // A reading stays with its replica: what slips between two of them leaves no trace.
     if (page === 0) isOfReplica = lagMs > 0 && nowMs < durationMs && luck.chance(0.3);
@@ -414,7 +461,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       const { uuid } = effect.entry;
       const there = fleet.get(uuid);
       // What was never pushed in the state that hides it cannot be told from what was deleted.
-      const before = made.findLast((one) => one.uuid === uuid && one.atMs <= nowMs - LONGEST_LOOK_MS);
+      const before = made.findLast(
+        (one) => one.uuid === uuid && one.atMs <= nowMs - LONGEST_LOOK_MS,
+      );
       const isLate = (one: Made) => one.uuid === uuid && one.atMs > nowMs - LONGEST_LOOK_MS;
       const wasHidden = made.some((one) => one.isHidden && (one === before || isLate(one)));
       const isUntold = there !== undefined && told.get(uuid) !== there.state_of_charge;
@@ -422,7 +471,11 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     } else if (effect.type === 'stream' && effect.event.type === 'gap') {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
     } else if (effect.type === 'read') {
-      reports.push({ ...readingOf(effect.report, nowMs), startedMs, isRaced: toldAtMs >= (startedMs ?? nowMs) });
+      reports.push({
+        ...readingOf(effect.report, nowMs),
+        startedMs,
+        isRaced: toldAtMs >= (startedMs ?? nowMs),
+      });
       startedMs = undefined;
     } else if (effect.type === 'read-whole') {
       const { id, organization } = effect;
@@ -461,7 +514,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
         const bicycle = found !== undefined && isListed(found) ? found : undefined;
         const isFailing = nowMs < durationMs && more.chance(0.1);
         after(luck.below(500), () =>
-          step(isFailing ? { type: 'failed', id, error: FAILURE } : { type: 'bicycle', id, bicycle }),
+          step(
+            isFailing ? { type: 'failed', id, error: FAILURE } : { type: 'bicycle', id, bicycle },
+          ),
         );
       });
     }
@@ -481,7 +536,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   if (hasDeaths) after(luck.below(60_000), remove);
   if (lagMs > 0) replicate();
   for (const endMs = durationMs + (hasDeaths ? GONE_MS : QUIET_END_MS); timers.length > 0; ) {
-    const next = timers.reduce((a, b) => (b.dueMs < a.dueMs || (b.dueMs === a.dueMs && b.order < a.order) ? b : a));
+    const next = timers.reduce((a, b) =>
+      b.dueMs < a.dueMs || (b.dueMs === a.dueMs && b.order < a.order) ? b : a,
+    );
     if (next.dueMs > endMs) break;
     timers.splice(timers.indexOf(next), 1);
     nowMs = Math.max(nowMs, next.dueMs);
@@ -494,7 +551,9 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   const isMadeUp = isBounded && made.some(({ isBorn }) => isBorn);
   const left = new Set([
     ...fleet.keys(),
-    ...removed.filter(({ isHidden }) => isHidden || cannotCount || isMadeUp).map(({ uuid }) => uuid),
+    ...removed
+      .filter(({ isHidden }) => isHidden || cannotCount || isMadeUp)
+      .map(({ uuid }) => uuid),
   ]);
   const owed = [...fleet.values()]
     .filter(isListed)
@@ -507,7 +566,8 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
         ...history,
         // Four in any order may look as if they were in the right one.
         isBounded: isBounded || cannotCount || traits.order === 'created',
-        hasNoOrder: traits.order === 'created' || (traits.order !== 'right' && traits.count === 'none'),
+        hasNoOrder:
+          traits.order === 'created' || (traits.order !== 'right' && traits.count === 'none'),
         hasVersions: hasVersions && !traits.hasOpaqueVersions,
         hasModified: traits.hasModified,
         hasFuture,
@@ -540,7 +600,15 @@ interface Link {
 }
 
 function newLink(): Link {
-  return { isUp: false, isStalled: false, lastLifeMs: 0, lossMs: undefined, lost: [], connection: 0, deliverAtMs: 0 };
+  return {
+    isUp: false,
+    isStalled: false,
+    lastLifeMs: 0,
+    lossMs: undefined,
+    lost: [],
+    connection: 0,
+    deliverAtMs: 0,
+  };
 }
 
 /** A time as the service writes it. */
@@ -573,18 +641,34 @@ function judgeKnown(
   plausible: ReadonlySet<string>,
   isBounded: boolean,
 ): string[] {
-  const ghosts = [...known].filter((uuid) => !plausible.has(uuid)).map((uuid) => `${uuid} is a ghost at the end`);
-  const unknown = [...listed].filter((uuid) => !known.has(uuid)).map((uuid) => `${uuid} is not known at the end`);
+  const ghosts = [...known]
+    .filter((uuid) => !plausible.has(uuid))
+    .map((uuid) => `${uuid} is a ghost at the end`);
+  const unknown = [...listed]
+    .filter((uuid) => !known.has(uuid))
+    .map((uuid) => `${uuid} is not known at the end`);
   return isBounded ? ghosts : [...ghosts, ...unknown];
 }
 
 /** Nothing that is there is said to be gone, nothing twice; and no reading is complete while what it had to miss is not said. */
 function judgeGone(history: History): string[] {
-  const { made, removed = [], gone = [], shown, reports, lagMs = 0, isBounded = false, hasOwn = false } = history;
+  const {
+    made,
+    removed = [],
+    gone = [],
+    shown,
+    reports,
+    lagMs = 0,
+    isBounded = false,
+    hasOwn = false,
+  } = history;
   // A list that lags does not have it yet, however often it is read.
   const isYoung = (uuid: string, atMs: number) =>
     lagMs > 0 &&
-    made.some((one) => one.uuid === uuid && one.isBorn === true && one.atMs > atMs - lagMs - LONGEST_LOOK_MS);
+    made.some(
+      (one) =>
+        one.uuid === uuid && one.isBorn === true && one.atMs > atMs - lagMs - LONGEST_LOOK_MS,
+    );
   const faults: string[] = [];
   for (const { uuid, atMs, isHidden } of gone) {
     if (isHidden || isYoung(uuid, atMs)) continue;
@@ -602,11 +686,13 @@ function judgeGone(history: History): string[] {
     const said = gone.find((one) => one.uuid === uuid)?.atMs ?? Number.POSITIVE_INFINITY;
     // The list itself may be that old.
     const wrong = reports.find(
-      ({ isOfGap, isOpen, startedMs }) => isOfGap && !isOpen && (startedMs ?? 0) > atMs + lagMs + DELIVERY_MS,
+      ({ isOfGap, isOpen, startedMs }) =>
+        isOfGap && !isOpen && (startedMs ?? 0) > atMs + lagMs + DELIVERY_MS,
     );
     // One that nobody has seen yet makes up for one that left.
     const wrongMs = wrong?.atMs ?? 0;
-    const isSeen = (each: string) => shown.some((one) => one.uuid === each && (one.atMs ?? 0) <= wrongMs);
+    const isSeen = (each: string) =>
+      shown.some((one) => one.uuid === each && (one.atMs ?? 0) <= wrongMs);
     const isMadeUp = made.some((one) => one.isBorn && one.atMs < wrongMs && !isSeen(one.uuid));
     if (wrong !== undefined && said > wrong.atMs && !isMadeUp && !wrong.isRaced) {
       faults.push(
@@ -618,28 +704,48 @@ function judgeGone(history: History): string[] {
 }
 
 function judgeDoubles(history: History): string[] {
-  const { shown, hasVersions, isRaw, hasModified = true, hasFuture = false, hasTwo = false, lagMs = 0 } = history;
+  const {
+    shown,
+    hasVersions,
+    isRaw,
+    hasModified = true,
+    hasFuture = false,
+    hasTwo = false,
+    lagMs = 0,
+  } = history;
   const { gone = [] } = history;
   const faults: string[] = [];
   for (const [id, lines] of timesOf(shown)) {
     const [first, second] = lines;
-    if (id <= 0 && !lines.some(({ how }) => how === 'caught-up')) faults.push(`nothing happened, and ${id} was shown`);
+    if (id <= 0 && !lines.some(({ how }) => how === 'caught-up'))
+      faults.push(`nothing happened, and ${id} was shown`);
     if (id <= 0 || first === undefined || second === undefined) continue;
     const between = shown.slice(shown.indexOf(first) + 1, shown.indexOf(second));
     // It was said to be gone, and came back.
-    if (gone.some(({ uuid, atMs }) => uuid === first.uuid && atMs >= (first.atMs ?? 0) && atMs <= (second.atMs ?? 0)))
+    if (
+      gone.some(
+        ({ uuid, atMs }) =>
+          uuid === first.uuid && atMs >= (first.atMs ?? 0) && atMs <= (second.atMs ?? 0),
+      )
+    )
       continue;
-    const isCorrection = !hasVersions && lines.length === 2 && between.some(({ uuid }) => uuid === first.uuid);
-    const isListed = isRaw && lines.length === 2 && lines.filter(({ how }) => how === 'caught-up').length === 1;
+    const isCorrection =
+      !hasVersions && lines.length === 2 && between.some(({ uuid }) => uuid === first.uuid);
+    const isListed =
+      isRaw && lines.length === 2 && lines.filter(({ how }) => how === 'caught-up').length === 1;
     // What has no time cannot be put before or after the reading that did not show its bicycle.
-    const isOfNoTime = !hasModified && lines.length === 2 && first.how === 'late' && second.how === 'caught-up';
+    const isOfNoTime =
+      !hasModified && lines.length === 2 && first.how === 'late' && second.how === 'caught-up';
     // Two connections keep no order between them: what moved is shown late by the one that was behind.
     const isOfTwo = hasTwo && lines.length === 2 && second.how === 'late';
     // Nothing tells an old list from a new one, where there is no time to go by or it lies in the future.
     const isOfOldList =
-      lagMs > 0 && (!hasModified || (!hasVersions && hasFuture && first.uuid?.endsWith('0'.repeat(12))));
+      lagMs > 0 &&
+      (!hasModified || (!hasVersions && hasFuture && first.uuid?.endsWith('0'.repeat(12))));
     if (!isOfOldList && !isCorrection && !isListed && !isOfNoTime && !isOfTwo)
-      faults.push(`change ${id} was shown ${lines.length} times: ${lines.map(({ how }) => how).join(', ')}`);
+      faults.push(
+        `change ${id} was shown ${lines.length} times: ${lines.map(({ how }) => how).join(', ')}`,
+      );
   }
   return faults;
 }
@@ -659,13 +765,20 @@ function judgeSwallowed({
   for (const { id, uuid, atMs, isHidden } of made) {
     if (isHidden || times.has(id) || atMs === Number.NEGATIVE_INFINITY) continue;
     if (!gaps.some(({ fromMs, toMs }) => atMs >= fromMs - DELIVERY_MS - lateMs && atMs <= toMs)) {
-      faults.push(`change ${id} of ${uuid} at ${Math.round(atMs) % 1e8} was not shown, and lies in no gap`);
+      faults.push(
+        `change ${id} of ${uuid} at ${Math.round(atMs) % 1e8} was not shown, and lies in no gap`,
+      );
     }
-    const isOvertaken = made.some((later) => later.uuid === uuid && later.id > id && times.has(later.id));
+    const isOvertaken = made.some(
+      (later) => later.uuid === uuid && later.id > id && times.has(later.id),
+    );
     // It was hidden before it was looked for.
     const looks = reports.filter((report) => report.isOfGap && report.atMs >= atMs);
-    const firstLookMs = (looks.find(({ startedMs = 0 }) => startedMs >= atMs) ?? looks[0])?.atMs ?? 0;
-    const sameLater = made.filter((later) => later.uuid === uuid && later.id > id && later.atMs <= firstLookMs);
+    const firstLookMs =
+      (looks.find(({ startedMs = 0 }) => startedMs >= atMs) ?? looks[0])?.atMs ?? 0;
+    const sameLater = made.filter(
+      (later) => later.uuid === uuid && later.id > id && later.atMs <= firstLookMs,
+    );
     if (sameLater.some((later) => later.isHidden)) continue;
     // Nobody can say any more what became of it; and a list that is older than the change cannot know of it.
     if (removed.some((one) => one.uuid === uuid)) continue;
@@ -674,7 +787,9 @@ function judgeSwallowed({
       lagMs > 0 &&
       made
         .filter((one) => one.uuid === uuid && one.id >= id)
-        .some((one) => reports.some(({ atMs: readMs }) => readMs >= one.atMs && readMs <= one.atMs + 4 * lagMs));
+        .some((one) =>
+          reports.some(({ atMs: readMs }) => readMs >= one.atMs && readMs <= one.atMs + 4 * lagMs),
+        );
     if (isLagging) continue;
     const looked = looks.slice(0, LOOKED_AT_READINGS);
     if (hasNoOrder !== true && !isOvertaken && !looked.some(({ isOpen }) => isOpen)) {
@@ -687,11 +802,22 @@ function judgeSwallowed({
 }
 
 function judgeLast(history: History): string[] {
-  const { made, shown, gone = [], hasModified = true, hasVersions, hasFuture, hasTwo, lagMs = 0 } = history;
+  const {
+    made,
+    shown,
+    gone = [],
+    hasModified = true,
+    hasVersions,
+    hasFuture,
+    hasTwo,
+    lagMs = 0,
+  } = history;
   if (!hasModified && lagMs > 0) return [];
   const left = new Set(gone.map(({ uuid }) => uuid));
   const last = new Map(
-    shown.filter(({ how, uuid = '' }) => how !== 'late' && !left.has(uuid)).map(({ uuid, id }) => [uuid, id]),
+    shown
+      .filter(({ how, uuid = '' }) => how !== 'late' && !left.has(uuid))
+      .map(({ uuid, id }) => [uuid, id]),
   );
   return [...last].flatMap(([uuid, id]) => {
     const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
@@ -702,7 +828,9 @@ function judgeLast(history: History): string[] {
     if ((hasTwo === true || lagMs > 0) && !hasVersions && one === other) return [];
     // An old list that says tomorrow looks newer than today.
     if (hasFuture && !hasVersions && lagMs > 0 && uuid?.endsWith('0'.repeat(12))) return [];
-    return newest === id ? [] : [`the last line of ${uuid} says ${id}, and ${newest} had been shown`];
+    return newest === id
+      ? []
+      : [`the last line of ${uuid} says ${id}, and ${newest} had been shown`];
   });
 }
 

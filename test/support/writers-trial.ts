@@ -39,8 +39,16 @@ function move(sandbox: Sandbox, organization: string, luck: Luck, made: Made[]):
   try {
     const changed = luck.chance(0.5)
       ? sandbox.act(uuid, transition as Parameters<Sandbox['act']>[1])
-      : sandbox.changeBicycle(uuid, { description: `${luck.below(1_000_000)}`, state_of_charge: luck.below(100) });
-    made.push({ id: made.length, uuid, version: Number(changed.concurrency_version), atMs: Date.now() });
+      : sandbox.changeBicycle(uuid, {
+          description: `${luck.below(1_000_000)}`,
+          state_of_charge: luck.below(100),
+        });
+    made.push({
+      id: made.length,
+      uuid,
+      version: Number(changed.concurrency_version),
+      atMs: Date.now(),
+    });
   } catch {}
 }
 
@@ -50,13 +58,20 @@ async function settle(sandbox: Sandbox, organization: string, to: string): Promi
   const list = new Map<string, Bicycle>();
   for (let page = 1, next: string | null = ''; next !== null; page++) {
     const url = `${sandbox.baseUrl}/bicycles/?organization=${organization}&page_size=100&page=${page}`;
-    const body = (await (await fetch(url, { headers })).json()) as { results: Bicycle[]; next: string | null };
+    const body = (await (await fetch(url, { headers })).json()) as {
+      results: Bicycle[];
+      next: string | null;
+    };
     for (const row of body.results) list.set(String(row.uuid), row);
     next = body.next;
   }
   for (const endAt = performance.now() + SETTLE_MS; ; ) {
     await pause(500);
-    const differences = await withDatabase(to, (database) => compare(database, organization, list), 'read');
+    const differences = await withDatabase(
+      to,
+      (database) => compare(database, organization, list),
+      'read',
+    );
     if (differences.length === 0 || performance.now() > endAt) return differences.slice(0, 5);
   }
 }
@@ -104,7 +119,16 @@ export async function runWritersTrial(trial: WritersTrial): Promise<WritersVerdi
   let isOver = false;
   const children = new Map<string, ChildProcess>();
   const start = (organization: string, number: number) => {
-    const args = [...PROGRAM_ARGS, 'mirror', 'run', '--to', to, '--organization', organization, '--standby'];
+    const args = [
+      ...PROGRAM_ARGS,
+      'mirror',
+      'run',
+      '--to',
+      to,
+      '--organization',
+      organization,
+      '--standby',
+    ];
     const child = spawn(PROGRAM_FILE, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     children.set(`${organization} ${number}`, child);
     child.stderr?.on('data', (piece) => {
@@ -133,8 +157,13 @@ export async function runWritersTrial(trial: WritersTrial): Promise<WritersVerdi
     withDatabase(
       to,
       async (database) => {
-        const clock = database.kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')" : 'clock_timestamp()';
-        const rows = await database.all(`select organization, owner, pid, heartbeat, ${clock} as now from writers`);
+        const clock =
+          database.kind === 'sqlite'
+            ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')"
+            : 'clock_timestamp()';
+        const rows = await database.all(
+          `select organization, owner, pid, heartbeat, ${clock} as now from writers`,
+        );
         for (const { owner, heartbeat, now } of rows) {
           owners.add(String(owner));
           if (heartbeat !== null)
@@ -165,13 +194,24 @@ export async function runWritersTrial(trial: WritersTrial): Promise<WritersVerdi
     }
     clearInterval(mover);
     const faults: string[] = [];
-    for (const organization of organizations) faults.push(...(await settle(sandbox, organization, to)));
+    for (const organization of organizations)
+      faults.push(...(await settle(sandbox, organization, to)));
     const { found, ...counts } = await withDatabase(to, async (database) => {
       const count = async (table: string) =>
         Number((await database.all(`select count(*) as n from ${table}`))[0]?.['n']);
-      return { found: await judge(database, copy, world), recorded: await count('changes'), gaps: await count('gaps') };
+      return {
+        found: await judge(database, copy, world),
+        recorded: await count('changes'),
+        gaps: await count('gaps'),
+      };
     });
-    const verdict = { made: made.length, ...counts, kills, takeovers: owners.size - organizations.length, silentMs };
+    const verdict = {
+      made: made.length,
+      ...counts,
+      kills,
+      takeovers: owners.size - organizations.length,
+      silentMs,
+    };
     return { faults: [...faults, ...found], ...verdict, stderr: text };
   } finally {
     isOver = true;

@@ -7,7 +7,9 @@ afterEach(() => void vi.unstubAllGlobals());
 
 test('an action comes no sooner than it was asked for, although a timer may fire early', async () => {
   const later = globalThis.setTimeout;
-  vi.stubGlobal('setTimeout', (action: () => void, milliseconds: number) => later(action, milliseconds / 2));
+  vi.stubGlobal('setTimeout', (action: () => void, milliseconds: number) =>
+    later(action, milliseconds / 2),
+  );
   const clock = systemClock();
   const startMs = clock.monotonicMs();
   await new Promise<void>((resolve) => void clock.after(40, resolve));

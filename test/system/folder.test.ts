@@ -4,7 +4,13 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isDeviceName, isWholePath, makeFolder, OWN_FOLDER_MODE, untilFree } from '../../src/system/folder.js';
+import {
+  isDeviceName,
+  isWholePath,
+  makeFolder,
+  OWN_FOLDER_MODE,
+  untilFree,
+} from '../../src/system/folder.js';
 import { newFolder } from '../support/folder.js';
 
 test('each folder that is made is for the owner alone; one that is there stays as it is', async () => {
@@ -17,9 +23,12 @@ test('each folder that is made is for the owner alone; one that is there stays a
 });
 
 // Node's own way would try again for ever.
-test.runIf(existsSync('/proc/self'))('a file system that takes no folders is an error', async () => {
-  await expect(makeFolder('/proc/fleet/a')).rejects.toThrow('ENOENT');
-});
+test.runIf(existsSync('/proc/self'))(
+  'a file system that takes no folders is an error',
+  async () => {
+    await expect(makeFolder('/proc/fleet/a')).rejects.toThrow('ENOENT');
+  },
+);
 
 describe('a file that another program has open for a moment', () => {
   const busyFor = (times: number, code: string) => {
@@ -31,9 +40,12 @@ describe('a file that another program has open for a moment', () => {
     };
   };
 
-  test.each(['EPERM', 'EACCES', 'EBUSY'])('%s is waited out on Windows, where it passes', (code) => {
-    expect(untilFree(busyFor(3, code), 'win32')).toBe(4);
-  });
+  test.each(['EPERM', 'EACCES', 'EBUSY'])(
+    '%s is waited out on Windows, where it passes',
+    (code) => {
+      expect(untilFree(busyFor(3, code), 'win32')).toBe(4);
+    },
+  );
 
   test.each([
     ['linux', busyFor(1, 'EPERM')],

@@ -19,7 +19,11 @@ const ORGANIZATION = ['--organization', 'aaaaaaaa-0000-4000-8000-000000000001'];
 
 /** The commands that read a file, with that file. */
 const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
-  ['FLEET_TOKEN_FILE', ['bicycles', 'list'], { FLEET_BASE_URL: ENV.FLEET_BASE_URL, FLEET_TOKEN_FILE: path }],
+  [
+    'FLEET_TOKEN_FILE',
+    ['bicycles', 'list'],
+    { FLEET_BASE_URL: ENV.FLEET_BASE_URL, FLEET_TOKEN_FILE: path },
+  ],
   ['create --from', ['bicycles', 'create', '--from', path, ...ORGANIZATION, '--yes'], ENV],
   ['api --input', ['api', '/x/', '-X', 'POST', '--input', path], ENV],
   ['api -F', ['api', '/x/', '-X', 'POST', '-F', `a=@${path}`], ENV],
@@ -27,7 +31,9 @@ const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
 
 describe('a named pipe that nobody writes to', () => {
   test.each(readers(pipe))('%s: ends with --timeout', async (_case, args, env) => {
-    const stderr = expect.stringContaining('cannot be read: nothing came from it for 1 s (--timeout)');
+    const stderr = expect.stringContaining(
+      'cannot be read: nothing came from it for 1 s (--timeout)',
+    );
     const code = 'FLEET_TOKEN_FILE' in env ? 3 : 2;
     expect(await runFleet([...args, '--timeout', '1'], { env })).toMatchObject({ code, stderr });
   });
@@ -40,14 +46,23 @@ describe('a named pipe that nobody writes to', () => {
 
   test('a signal that comes while the pipe is opened ends the reading', async () => {
     const over = new AbortController();
-    const opening = openNamedFile(pipe, { silenceMs: 10_000, signal: over.signal, clock: systemClock() });
+    const opening = openNamedFile(pipe, {
+      silenceMs: 10_000,
+      signal: over.signal,
+      clock: systemClock(),
+    });
     over.abort(new Error('over'));
     await expect((await opening).chunks.next()).rejects.toThrow('over');
   });
 
   test('the built program ends with SIGTERM within two seconds', async () => {
     const { FLEET_BASE_URL } = ENV;
-    const env = { ...process.env, FLEET_BASE_URL, FLEET_TOKEN_FILE: pipe, FLEET_CONFIG_DIR: folder };
+    const env = {
+      ...process.env,
+      FLEET_BASE_URL,
+      FLEET_TOKEN_FILE: pipe,
+      FLEET_CONFIG_DIR: folder,
+    };
     const running = startProgram(['bicycles', 'list'], env);
     // A writer can open it once the program has.
     let writer: number | undefined;
@@ -68,10 +83,22 @@ test('a named pipe that somebody writes to later is read to its end', async () =
   const running = runFleet(['api', '/x/', '-X', 'POST', '--input', pipe], { env: ENV });
   setTimeout(() => spawn('sh', ['-c', `printf '{"a":1}' > "${pipe}"`]), 200);
   const { code, stderr } = await running;
-  expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringContaining('connection refused') });
+  expect({ code, stderr }).toEqual({
+    code: 8,
+    stderr: expect.stringContaining('connection refused'),
+  });
 });
 
-test.each(readers('/dev/zero').slice(1))('a device without an end: %s is refused, exit 2', async (what, args, env) => {
-  const words = what === 'create --from' ? 'a line of /dev/zero is longer than a megabyte' : 'holds more than 64 MB';
-  expect(await runFleet(args, { env })).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
-});
+test.each(readers('/dev/zero').slice(1))(
+  'a device without an end: %s is refused, exit 2',
+  async (what, args, env) => {
+    const words =
+      what === 'create --from'
+        ? 'a line of /dev/zero is longer than a megabyte'
+        : 'holds more than 64 MB';
+    expect(await runFleet(args, { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(words),
+    });
+  },
+);

@@ -26,7 +26,9 @@ describe('a secret in foreign text', () => {
 
   it('is hidden whole where it is part of another, and in lower case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
-    expect(hide('Abcdefghij Abcdefgh abcdefgh Abcdefg')).toBe(`${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`);
+    expect(hide('Abcdefghij Abcdefgh abcdefgh Abcdefg')).toBe(
+      `${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
+    );
   });
 
   it('leaves other text alone, and texts without a secret', () => {
@@ -39,7 +41,9 @@ describe('a secret in foreign text', () => {
   it('is hidden in an error as JSON: texts, keys and numbers', () => {
     const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
     const error = new FleetError('rejected', 'no', { detail });
-    expect(JSON.parse(errorJson(error, secretsOf('abcdefghij', '1234567890123').hide)).error.detail).toEqual({
+    expect(
+      JSON.parse(errorJson(error, secretsOf('abcdefghij', '1234567890123').hide)).error.detail,
+    ).toEqual({
       a: [`x ${HIDDEN}`],
       [HIDDEN]: HIDDEN,
       n: 12,
@@ -78,7 +82,9 @@ describe('a secret in foreign text', () => {
         fc.constantFrom(...Object.values(ENCODINGS)),
         (token, before, after, encode) => {
           const hidden = secretsOf(token).hide(before + encode(token) + after);
-          expect(Object.values(ENCODINGS).filter((each) => hidden.includes(each(token)))).toEqual([]);
+          expect(Object.values(ENCODINGS).filter((each) => hidden.includes(each(token)))).toEqual(
+            [],
+          );
           expect(hidden).toContain(HIDDEN);
         },
       ),

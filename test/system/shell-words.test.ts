@@ -23,5 +23,8 @@ test('variables are set and taken away', () => {
   expect(setVariables(values, 'win32')).toBe(
     "$env:FLEET_BASE_URL = 'https://example.com/api'; $env:FLEET_PROFILE = 'Ann''s'",
   );
-  expect([unsetVariable('A', 'darwin'), unsetVariable('A', 'win32')]).toEqual(['unset A', 'Remove-Item Env:A']);
+  expect([unsetVariable('A', 'darwin'), unsetVariable('A', 'win32')]).toEqual([
+    'unset A',
+    'Remove-Item Env:A',
+  ]);
 });

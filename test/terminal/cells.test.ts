@@ -10,14 +10,17 @@ import { isLong } from '../support/often.js';
 
 const cleanText = () =>
   fc
-    .array(fc.oneof(fc.string({ unit: 'grapheme' }), anyText(), fc.constantFrom(...NAUGHTY)), { maxLength: 4 })
+    .array(fc.oneof(fc.string({ unit: 'grapheme' }), anyText(), fc.constantFrom(...NAUGHTY)), {
+      maxLength: 4,
+    })
     .map((texts) => clean(texts.join('')));
 
 const segmenter = new Intl.Segmenter();
 const graphemes = (text: string) => Array.from(segmenter.segment(text), ({ segment }) => segment);
 
 /** Of the ideographs and the syllables of Hangul, tens of thousands that differ in nothing here, the short run takes a part. */
-const isOfMany = (code: number) => (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xd790);
+const isOfMany = (code: number) =>
+  (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xd790);
 
 describe('widthOf', () => {
   it.each([
@@ -49,7 +52,8 @@ describe('widthOf', () => {
   it('agrees with string-width on texts', () => {
     // Two letters that name no country are drawn as two letters; string-width counts the pair as one column. Letters of Hangul that form
     // no syllable are rare enough to be wrong.
-    const isUsual = (text: string) => !/[\u{1F1E6}-\u{1F1FF}\u1100-\u11FF\uA960-\uA97C\uD7B0-\uD7FB]/u.test(text);
+    const isUsual = (text: string) =>
+      !/[\u{1F1E6}-\u{1F1FF}\u1100-\u11FF\uA960-\uA97C\uD7B0-\uD7FB]/u.test(text);
     fc.assert(
       fc.property(cleanText().filter(isUsual), (text) => {
         expect(widthOf(text)).toBe(stringWidth(text));
@@ -102,7 +106,10 @@ it.each([
 
 it.each([
   ['look at it before you try again', ['look at it before', '  you try again']],
-  ['one of: 9e3779b1-0000-4000-8000-000000000001 (a)', ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)']],
+  [
+    'one of: 9e3779b1-0000-4000-8000-000000000001 (a)',
+    ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)'],
+  ],
   ['short', ['short']],
 ])('wrap %j in 18 columns', (text, lines) => {
   expect(wrap(text, 18, '  ')).toEqual(lines);

@@ -51,9 +51,13 @@ describe('one shape for none, one and many', () => {
   it('geojson', async () => {
     const point = (name: string) =>
       `{"type":"Feature","geometry":{"type":"Point","coordinates":[13.4,52.5]},"properties":{"name":"${name}"}}`;
-    const rows = rowsOf<object>(['A', 'B'].map((name) => ({ latitude: 52.5, longitude: 13.4, name })));
-    const collection = (features: string) => `{"type":"FeatureCollection","features":[${features}]}\n`;
-    const draw = (count: number, batch = 2) => render(BICYCLES, rows.slice(0, count), { format: 'geojson', batch });
+    const rows = rowsOf<object>(
+      ['A', 'B'].map((name) => ({ latitude: 52.5, longitude: 13.4, name })),
+    );
+    const collection = (features: string) =>
+      `{"type":"FeatureCollection","features":[${features}]}\n`;
+    const draw = (count: number, batch = 2) =>
+      render(BICYCLES, rows.slice(0, count), { format: 'geojson', batch });
     expect(await draw(0)).toBe(collection(''));
     expect(await draw(1)).toBe(collection(`\n${point('A')}\n`));
     expect(await draw(2)).toBe(collection(`\n${point('A')},\n${point('B')}\n`));
@@ -103,9 +107,13 @@ describe('values come out equal', () => {
       ]);
     }
     expect(await show('table')).toContain(`${latitude}, ${latitude}`);
-    expect(await show('yaml')).toContain(`\n  name: ${number}\n  latitude: ${latitude}\n  longitude: "${latitude}"\n`);
+    expect(await show('yaml')).toContain(
+      `\n  name: ${number}\n  latitude: ${latitude}\n  longitude: "${latitude}"\n`,
+    );
     expect(await show('yaml')).toContain(`      - ${number}\n`);
-    expect(await show('geojson')).toContain(`"coordinates":[${Number(latitude)},${Number(latitude)}]`);
+    expect(await show('geojson')).toContain(
+      `"coordinates":[${Number(latitude)},${Number(latitude)}]`,
+    );
     expect(await show('geojson')).toContain(
       `"properties":{"uuid":${number},"name":${number},"new":{"deep":[${number}]}}`,
     );
@@ -125,9 +133,16 @@ describe('values come out equal', () => {
   });
 
   it('JSON lines: as many lines as items, also when the service breaks lines inside them', async () => {
-    const rows = [rowOf<Resource>('{\n  "a": "x\\ny",\r\n "b":  1.50 }'), rowOf<Resource>('{"a": 2}')];
-    expect(await render(PLAIN, rows, { format: 'jsonl' })).toBe('{"a":"x\\ny","b":1.50}\n{"a": 2}\n');
-    expect(await render(PLAIN, rows, { format: 'json' })).toBe('[\n{"a":"x\\ny","b":1.50},\n{"a": 2}\n]\n');
+    const rows = [
+      rowOf<Resource>('{\n  "a": "x\\ny",\r\n "b":  1.50 }'),
+      rowOf<Resource>('{"a": 2}'),
+    ];
+    expect(await render(PLAIN, rows, { format: 'jsonl' })).toBe(
+      '{"a":"x\\ny","b":1.50}\n{"a": 2}\n',
+    );
+    expect(await render(PLAIN, rows, { format: 'json' })).toBe(
+      '[\n{"a":"x\\ny","b":1.50},\n{"a": 2}\n]\n',
+    );
   });
 
   const anyCell = fc.oneof(
@@ -145,22 +160,39 @@ describe('values come out equal', () => {
     ['tsv', '\t'],
   ] as const)('%s: an independent reader gets back every cell', (format, delimiter) => {
     return fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ a: anyCell, b: anyCell }), { minLength: 1 }), async (values) => {
-        for (const fields of [['a', 'b'], ['b']]) {
-          const text = await render<Resource>({ ...PLAIN, fields }, rowsOf(values), { format, batch: 3 });
-          const read: unknown = parseCsv(text, { delimiter, columns: true, skip_empty_lines: false });
-          const cells = JSON.parse(JSON.stringify(values)) as Resource[];
-          expect(read).toEqual(
-            cells.map((value) => Object.fromEntries(fields.map((field) => [field, clean(String(value[field] ?? ''))]))),
-          );
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(fc.record({ a: anyCell, b: anyCell }), { minLength: 1 }),
+        async (values) => {
+          for (const fields of [['a', 'b'], ['b']]) {
+            const text = await render<Resource>({ ...PLAIN, fields }, rowsOf(values), {
+              format,
+              batch: 3,
+            });
+            const read: unknown = parseCsv(text, {
+              delimiter,
+              columns: true,
+              skip_empty_lines: false,
+            });
+            const cells = JSON.parse(JSON.stringify(values)) as Resource[];
+            expect(read).toEqual(
+              cells.map((value) =>
+                Object.fromEntries(
+                  fields.map((field) => [field, clean(String(value[field] ?? ''))]),
+                ),
+              ),
+            );
+          }
+        },
+      ),
     );
   });
 
   it('YAML: a reader gets back every value, in one document', () => {
     const value = fc.oneof(anyCell, anyJson({ maxDepth: 2 }), fc.array(anyCell));
-    const key = fc.oneof(fc.constantFrom(...NAUGHTY.filter((name) => name !== '__proto__')), fc.string());
+    const key = fc.oneof(
+      fc.constantFrom(...NAUGHTY.filter((name) => name !== '__proto__')),
+      fc.string(),
+    );
     const resource = fc.dictionary(key, value, { noNullPrototype: true });
     return fc.assert(
       fc.asyncProperty(fc.array(resource), async (values) => {
@@ -191,30 +223,45 @@ describe('values come out equal', () => {
     const text = await render(ALERTS, rowsOf(ALERT_VALUES), { format: 'geojson' });
     const [json = '', notice] = text.split('# ');
     expect(JSON.parse(json)).toMatchObject({
-      features: [{ geometry: { type: 'Point', coordinates: [13.404954, 52.520008] }, properties: ALERT_VALUES[0] }],
+      features: [
+        {
+          geometry: { type: 'Point', coordinates: [13.404954, 52.520008] },
+          properties: ALERT_VALUES[0],
+        },
+      ],
     });
     expect(notice).toBe('2 alerts without a position left out\n');
   });
 });
 
 describe('hostile text', () => {
-  const named = NAUGHTY.map((name, index) => ({ uuid: `u${index}`, name, latitude: 1, longitude: 2, [name]: name }));
-  it.each(FORMATS.map((format) => [format]))('in %s steers nothing and adds no line', async (format) => {
-    for (const width of [undefined, 100]) {
-      const text = await render(BICYCLES, rowsOf<object>(named), {
-        format,
-        ...(width === undefined ? {} : { width }),
-      });
-      const structural = format === 'tsv' ? /[\n\t]/g : /\n/g;
-      expect(findControls(text.replaceAll(structural, ''))).toEqual([]);
-      if (['table', 'csv', 'tsv'].includes(format)) {
-        expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('# hidden at'))).toHaveLength(
-          named.length + 1,
-        );
+  const named = NAUGHTY.map((name, index) => ({
+    uuid: `u${index}`,
+    name,
+    latitude: 1,
+    longitude: 2,
+    [name]: name,
+  }));
+  it.each(FORMATS.map((format) => [format]))(
+    'in %s steers nothing and adds no line',
+    async (format) => {
+      for (const width of [undefined, 100]) {
+        const text = await render(BICYCLES, rowsOf<object>(named), {
+          format,
+          ...(width === undefined ? {} : { width }),
+        });
+        const structural = format === 'tsv' ? /[\n\t]/g : /\n/g;
+        expect(findControls(text.replaceAll(structural, ''))).toEqual([]);
+        if (['table', 'csv', 'tsv'].includes(format)) {
+          expect(
+            text.split('\n').filter((line) => line !== '' && !line.startsWith('# hidden at')),
+          ).toHaveLength(named.length + 1);
+        }
+        if (['jsonl', 'uuid'].includes(format))
+          expect(text.split('\n')).toHaveLength(named.length + 1);
       }
-      if (['jsonl', 'uuid'].includes(format)) expect(text.split('\n')).toHaveLength(named.length + 1);
-    }
-  });
+    },
+  );
 
   it('that a spreadsheet would calculate comes out as it is', async () => {
     const rows = rowsOf<Resource>([{ a: '=1+1', b: '@SUM(A1)' }]);
@@ -237,20 +284,39 @@ describe('--columns', () => {
     [['SEEN', 'charge'], 'SEEN,CHARGE', '3 min ago,57 %'],
     [['Position'], 'POSITION', '52.52001, 13.40495'],
     // A field by its own name keeps it, and is shown as the table shows it.
-    [['state_of_charge', 'latest_gps_timestamp'], 'STATE_OF_CHARGE,LATEST_GPS_TIMESTAMP', '57 %,3 min ago'],
+    [
+      ['state_of_charge', 'latest_gps_timestamp'],
+      'STATE_OF_CHARGE,LATEST_GPS_TIMESTAMP',
+      '57 %,3 min ago',
+    ],
     [['created', 'LATITUDE'], 'CREATED,LATITUDE', '1 h ago,52.520008'],
     // What the document does not name is shown when the service sends it.
     [['organization_zone', 'battery.cells.1'], 'ORGANIZATION_ZONE,BATTERY.CELLS.1', 'Mitte,3.8'],
     [['battery', 'battery.a.b'], 'BATTERY,BATTERY.A.B', '{"cells":[3.7,3.8],"a.b":1},1'],
-    [['description', 'lock.nothing', 'name.length'], 'DESCRIPTION,LOCK.NOTHING,NAME.LENGTH', '-,-,-'],
-    [['name,state', ' uuid '], 'NAME,STATE,UUID', 'Berlin 0001,available,0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+    [
+      ['description', 'lock.nothing', 'name.length'],
+      'DESCRIPTION,LOCK.NOTHING,NAME.LENGTH',
+      '-,-,-',
+    ],
+    [
+      ['name,state', ' uuid '],
+      'NAME,STATE,UUID',
+      'Berlin 0001,available,0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4',
+    ],
   ])('%j in a table', async (columns, header, cells) => {
     const lines = (await render(BICYCLES, rows, { width: 200, columns })).split('\n');
-    expect(lines.map((line) => line.trimStart().replaceAll(/ {2,}/g, ','))).toEqual([header, cells, '']);
+    expect(lines.map((line) => line.trimStart().replaceAll(/ {2,}/g, ','))).toEqual([
+      header,
+      cells,
+      '',
+    ]);
   });
 
   it.each<[string[], string]>([
-    [['SEEN', 'CHARGE', 'NAME'], 'latest_gps_timestamp,state_of_charge,name\n2026-03-01T11:57:00Z,57.4,Berlin 0001\n'],
+    [
+      ['SEEN', 'CHARGE', 'NAME'],
+      'latest_gps_timestamp,state_of_charge,name\n2026-03-01T11:57:00Z,57.4,Berlin 0001\n',
+    ],
     [['POSITION'], 'position\n"52.520008, 13.404954"\n'],
     [['description'], 'description\n""\n'],
     [['description', 'battery.cells'], 'description,battery.cells\n,"[3.7,3.8]"\n'],
@@ -273,7 +339,8 @@ describe('--columns', () => {
     );
   });
 
-  const refused = (format: Format, columns: string[]) => failureOf(render(BICYCLES, rows, { format, columns }));
+  const refused = (format: Format, columns: string[]) =>
+    failureOf(render(BICYCLES, rows, { format, columns }));
 
   it.each<[string, string]>([
     ['nmae', 'did you mean "name"? columns: uuid'],
@@ -292,14 +359,19 @@ describe('--columns', () => {
   });
 
   it('refuses no column at all, and columns where there are none', async () => {
-    expect(await refused('csv', [','])).toMatchObject({ kind: 'usage', message: '--columns names no column' });
+    expect(await refused('csv', [','])).toMatchObject({
+      kind: 'usage',
+      message: '--columns names no column',
+    });
     for (const format of ['json', 'jsonl', 'yaml', 'geojson', 'uuid'] as const) {
       expect(await refused(format, ['uuid'])).toMatchObject({ kind: 'usage' });
     }
   });
 
   it('cannot tell a wrong word of an empty list', async () => {
-    expect(await render(BICYCLES, [], { format: 'csv', columns: ['uuid', 'zone'] })).toBe('uuid,zone\n');
+    expect(await render(BICYCLES, [], { format: 'csv', columns: ['uuid', 'zone'] })).toBe(
+      'uuid,zone\n',
+    );
   });
 });
 

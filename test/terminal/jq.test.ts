@@ -66,7 +66,9 @@ test('numbers that nobody calculates with keep their value to the last digit', a
     expect(digits(textOf(await jq.run([`{"n":${number}}`]))), number).toBe(digits(number));
   }
   expect(textOf(await jq.run(['{"n":12345678901234567890}']))).toBe('12345678901234567890\n');
-  expect(textOf(await jq.run(['{"n":0.1234567890123456789012345}']))).toBe('0.1234567890123456789012345\n');
+  expect(textOf(await jq.run(['{"n":0.1234567890123456789012345}']))).toBe(
+    '0.1234567890123456789012345\n',
+  );
 });
 
 describe("jq's own message, as a usage error", () => {
@@ -91,13 +93,16 @@ describe("jq's own message, as a usage error", () => {
 
   test('any program is one or a usage error', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom(...NAUGHTY)), async (program) => {
-        const error = await openForGood(program, PIPE).then(
-          (jq) => jq.close(),
-          (thrown) => thrown,
-        );
-        if (error !== undefined) expect(error).toMatchObject({ kind: 'usage' });
-      }),
+      fc.asyncProperty(
+        fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom(...NAUGHTY)),
+        async (program) => {
+          const error = await openForGood(program, PIPE).then(
+            (jq) => jq.close(),
+            (thrown) => thrown,
+          );
+          if (error !== undefined) expect(error).toMatchObject({ kind: 'usage' });
+        },
+      ),
       { numRuns: RANDOM_PROGRAMS },
     );
   });
@@ -147,8 +152,12 @@ describe.concurrent('one message a run', () => {
   });
 
   test('an error is told, whatever its value is', async () => {
-    const jq = await openJq('if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end', PIPE);
-    for (const { error } of await jq.run(['1', '2', '"x"', '[1]'])) expect(error?.message).toMatch(/^--jq: ./);
+    const jq = await openJq(
+      'if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end',
+      PIPE,
+    );
+    for (const { error } of await jq.run(['1', '2', '"x"', '[1]']))
+      expect(error?.message).toMatch(/^--jq: ./);
   });
 });
 
@@ -156,15 +165,23 @@ describe.concurrent('one message a run', () => {
 const HASTY: JqOptions = { ...PIPE, clock: openQuickClock(10) };
 
 describe.concurrent('a program that does not end', () => {
-  const ENDLESS = ['def f: f; f', 'last(range(1e18))', 'repeat(empty)', '[limit(1e9; repeat(1))] | empty'];
-  test.each(mostly(ENDLESS, (_, index) => index < 2))('%s is ended by the signal', async (program) => {
-    const jq = await openJq(program, HASTY);
-    const ending = new AbortController();
-    const run = jq.run(['1'], ending.signal);
-    setTimeout(() => ending.abort(new FleetError('interrupted', 'interrupted')), 50);
-    await expect(run).rejects.toMatchObject({ kind: 'interrupted' });
-    await jq.close();
-  });
+  const ENDLESS = [
+    'def f: f; f',
+    'last(range(1e18))',
+    'repeat(empty)',
+    '[limit(1e9; repeat(1))] | empty',
+  ];
+  test.each(mostly(ENDLESS, (_, index) => index < 2))(
+    '%s is ended by the signal',
+    async (program) => {
+      const jq = await openJq(program, HASTY);
+      const ending = new AbortController();
+      const run = jq.run(['1'], ending.signal);
+      setTimeout(() => ending.abort(new FleetError('interrupted', 'interrupted')), 50);
+      await expect(run).rejects.toMatchObject({ kind: 'interrupted' });
+      await jq.close();
+    },
+  );
 
   test('a run behind one that was stopped by the same signal ends with it, and another signal finds jq again', async () => {
     const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
@@ -186,7 +203,9 @@ describe.concurrent('a program that does not end', () => {
   });
 });
 
-test('what a program writes is bounded, and jq goes on after it', { timeout: 120_000 }, async () => {
+test('what a program writes is bounded, and jq goes on after it', {
+  timeout: 120_000,
+}, async () => {
   const jq = await openJq('if . == 1 then repeat("x" * 100000) else . end', PIPE);
   const [endless, next] = await jq.run(['1', '2']);
   expect(endless?.error?.message).toContain('writes more than 64 MB');
@@ -197,7 +216,8 @@ test('what a program writes is bounded, and jq goes on after it', { timeout: 120
 test('one jq takes many inputs, also after one that failed', async () => {
   const jq = await openJq('.a + 1', PIPE);
   for (let number = 0; number < 40; number += 1) {
-    if (number % 10 === 0) expect((await jq.run(['{"a":{}}']))[0]?.error?.message).toContain('cannot be added');
+    if (number % 10 === 0)
+      expect((await jq.run(['{"a":{}}']))[0]?.error?.message).toContain('cannot be added');
     expect(textOf(await jq.run([`{"a":${number}}`]))).toBe(`${number + 1}\n`);
   }
 });
@@ -226,14 +246,19 @@ describe.concurrent('item by item', () => {
     async (program) => {
       const items = ['{"a":1,"b":"x"}', '{"a":2,"b":null}', '{"a":null,"b":[3]}'];
       const jq = await openJq(program, PIPE);
-      expect(textOf((await jq.runItems?.(items)) ?? [])).toBe(textOf(await jq.run([`[${items.join(',')}]`])));
+      expect(textOf((await jq.runItems?.(items)) ?? [])).toBe(
+        textOf(await jq.run([`[${items.join(',')}]`])),
+      );
       expect(await jq.runItems?.([])).toEqual([]);
     },
   );
 
-  test.each([['length'], ['.[] |= .a'], ['.[] | input'], ['[.[] | .a]']])('%s takes the array', async (program) => {
-    expect((await openJq(program, PIPE)).runItems).toBeUndefined();
-  });
+  test.each([['length'], ['.[] |= .a'], ['.[] | input'], ['[.[] | .a]']])(
+    '%s takes the array',
+    async (program) => {
+      expect((await openJq(program, PIPE)).runItems).toBeUndefined();
+    },
+  );
 });
 
 /** Half a surrogate pair is no text, and an error of jq's. */
@@ -243,7 +268,11 @@ function isText(name: string): boolean {
 
 describe('text from the service', () => {
   /** What a program makes of each name, in one run of jq. */
-  async function filterNames(program: string, names: readonly string[], options: JqOptions): Promise<string[]> {
+  async function filterNames(
+    program: string,
+    names: readonly string[],
+    options: JqOptions,
+  ): Promise<string[]> {
     const jq = await openJq(program, options);
     const results = await jq.run(names.map((name) => JSON.stringify({ name })));
     await jq.close();

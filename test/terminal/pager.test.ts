@@ -42,13 +42,16 @@ describe.runIf(hasTool('script'))('the pager', () => {
   test.each([
     ['PAGER', "PAGER='mark paged:'"],
     ['FLEET_PAGER before PAGER, with words in quotes', `PAGER=false FLEET_PAGER='mark "paged:"'`],
-  ])('%s is started, and what is said below the result comes behind it', async (_name, environment) => {
-    const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
-    expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
-    expect(text.match(/paged:/g)).toHaveLength(4);
-    expect(text).toMatch(/\u001b\[\d+m/);
-    expect(text).toMatch(/Showing 3 of 300[\s\S]*code 0/);
-  });
+  ])(
+    '%s is started, and what is said below the result comes behind it',
+    async (_name, environment) => {
+      const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
+      expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
+      expect(text.match(/paged:/g)).toHaveLength(4);
+      expect(text).toMatch(/\u001b\[\d+m/);
+      expect(text).toMatch(/Showing 3 of 300[\s\S]*code 0/);
+    },
+  );
 
   test.each([['FLEET_PAGER=cat'], ['FLEET_PAGER='], ['FLEET_PAGER="  "']])(
     '%s shows it straight away',
@@ -78,7 +81,9 @@ describe.runIf(hasTool('script'))('the pager', () => {
 
   test('one that cannot be started loses nothing', async () => {
     const text = await run('PAGER=/no/such/pager fleet bicycles list --limit 3');
-    expect(text).toMatch(/the pager "\/no\/such\/pager" could not be started: .*ENOENT[\s\S]*NAME[\s\S]*code 0/);
+    expect(text).toMatch(
+      /the pager "\/no\/such\/pager" could not be started: .*ENOENT[\s\S]*NAME[\s\S]*code 0/,
+    );
   });
 
   test('one that is closed early ends it quietly', async () => {
@@ -99,15 +104,20 @@ describe.runIf(hasTool('script'))('the pager', () => {
     ['Ctrl-C again and again', 130, '--all', () => terminal.press('\u0003\u0003\u0003\u0003')],
     ['SIGTERM', 143, '--all', () => process.kill(pid(), 'SIGTERM')],
     ['SIGTERM after the last byte', 143, '--limit 3', () => process.kill(pid(), 'SIGTERM')],
-  ])('after %s the terminal is the pager’s until it ends, then the shell’s', async (_name, code, flags, interrupt) => {
-    rmSync(join(home.folder, 'over'), { force: true });
-    const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;
-    terminal.press(`clear; ${line}; echo "code $?: $(stty -a)"\n`);
-    await terminal.until(/SHOWN/);
-    interrupt();
-    await sleep(LONG_MS);
-    expect(isAlive(pid())).toBe(code === 130);
-    writeFileSync(join(home.folder, 'over'), '');
-    expect(await terminal.until(/code \d+: [\s\S]*ready> $/)).toMatch(new RegExp(`code ${code}:[^]*[^-]icanon`));
-  });
+  ])(
+    'after %s the terminal is the pager’s until it ends, then the shell’s',
+    async (_name, code, flags, interrupt) => {
+      rmSync(join(home.folder, 'over'), { force: true });
+      const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;
+      terminal.press(`clear; ${line}; echo "code $?: $(stty -a)"\n`);
+      await terminal.until(/SHOWN/);
+      interrupt();
+      await sleep(LONG_MS);
+      expect(isAlive(pid())).toBe(code === 130);
+      writeFileSync(join(home.folder, 'over'), '');
+      expect(await terminal.until(/code \d+: [\s\S]*ready> $/)).toMatch(
+        new RegExp(`code ${code}:[^]*[^-]icanon`),
+      );
+    },
+  );
 });

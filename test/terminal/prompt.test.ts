@@ -17,7 +17,9 @@ beforeEach(() => {
   abort = new AbortController();
 });
 
-function openAsking(at: { stdin?: boolean; stderr?: boolean; input?: boolean; env?: NodeJS.ProcessEnv } = {}): Asking {
+function openAsking(
+  at: { stdin?: boolean; stderr?: boolean; input?: boolean; env?: NodeJS.ProcessEnv } = {},
+): Asking {
   const sink = () =>
     new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -39,7 +41,8 @@ function openAsking(at: { stdin?: boolean; stderr?: boolean; input?: boolean; en
 
 /** Types what a person would, one key after the other. */
 async function type(keys: string): Promise<void> {
-  for (let tries = 0; screen === '' && tries < 500; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let tries = 0; screen === '' && tries < 500; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 10));
   for (const key of keys) {
     stdin.write(key);
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -63,7 +66,9 @@ describe('a question', () => {
 
   it('is asked again while the answer will not do', async () => {
     const refuse = (answer: string) => (answer === 'good' ? undefined : 'write good');
-    expect(await answered(askText(openAsking(), { ...QUESTION, refuse }), 'go\rgood\r')).toBe('good');
+    expect(await answered(askText(openAsking(), { ...QUESTION, refuse }), 'go\rgood\r')).toBe(
+      'good',
+    );
     expect(screen).toContain('write good');
   });
 

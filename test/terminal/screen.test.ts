@@ -7,7 +7,12 @@ import { openScreen } from '../../src/terminal/screen.js';
 test('all lines at first, then those that differ, and all again after a resize or with another number of them', () => {
   const stdout = new PassThrough();
   const changes: string[] = [];
-  const screen = openScreen({ stdout, stdin: Readable.from([]), onChange: () => changes.push('changed'), onKey() {} });
+  const screen = openScreen({
+    stdout,
+    stdin: Readable.from([]),
+    onChange: () => changes.push('changed'),
+    onKey() {},
+  });
   const linesIn = (text: string) => text.split('\u001b[2K').length - 1;
   try {
     expect(linesIn(screen.frame(['a', 'b', 'c']))).toBe(3);

@@ -18,17 +18,25 @@ const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' 
 describe('a stdin that nothing can come from is a usage error that names the cause', () => {
   it.each([
     'bicycles act - rent --yes',
-    ...(isLong ? ['bicycles create --from - --yes', 'auth login --with-token --base-url http://127.0.0.1:9'] : []),
+    ...(isLong
+      ? ['bicycles create --from - --yes', 'auth login --with-token --base-url http://127.0.0.1:9']
+      : []),
   ])('fleet %s', async (args) => {
-    const home = await makeHome({ ...ENV, FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11' });
+    const home = await makeHome({
+      ...ENV,
+      FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+    });
     const text = expect.stringContaining('stdin cannot be read: bad file descriptor');
     expect(await runLine(home, `fleet ${args} 0> written > /dev/null`)).toEqual({ code: 2, text });
   });
 
   it('an empty file and /dev/null are empty, which is another thing', async () => {
-    const line = (file: string) => `touch empty; fleet api /bicycles/ --input - < ${file} > /dev/null`;
+    const line = (file: string) =>
+      `touch empty; fleet api /bicycles/ --input - < ${file} > /dev/null`;
     for (const file of ['empty', '/dev/null'])
-      expect((await runLine(await makeHome(ENV), line(file))).text).toContain('--input is not JSON');
+      expect((await runLine(await makeHome(ENV), line(file))).text).toContain(
+        '--input is not JSON',
+      );
   });
 });
 
@@ -39,7 +47,12 @@ describe('after an error nobody is waited for', () => {
     });
     child.stdin.write('no UUID\n');
     const ended = new Promise((resolve) => child.on('exit', resolve));
-    expect(await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20_000, 'it waits'))])).toBe(2);
+    expect(
+      await Promise.race([
+        ended,
+        new Promise((resolve) => setTimeout(resolve, 20_000, 'it waits')),
+      ]),
+    ).toBe(2);
   });
 
   it.runIf(hasTool('script'))('who could go on typing', async () => {
@@ -63,7 +76,10 @@ describe('bounds', () => {
     expect(await readStdin(context(pieces(64)))).toHaveLength(64 * megabyte.length);
     await expect(readStdin(context(pieces(65)))).rejects.toMatchObject(refusal('usage', /64 MB/));
     const run = await runFleet(['api', '/x/', '--input', '-'], { env: ENV, stdin: pieces(65) });
-    expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('stdin holds more than 64 MB') });
+    expect(run).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('stdin holds more than 64 MB'),
+    });
   });
 
   it('an abort ends the wait with its reason', async () => {

@@ -17,12 +17,28 @@ const isNotice = (line: string) => line.startsWith('# ');
 
 function column(header: string, more: Partial<Column<string[]>> = {}): Column<string[]> {
   const index = header.charCodeAt(0) - 'A'.charCodeAt(0);
-  return { header, field: header, keep: 9 - index, cell: (cells) => ({ text: clean(cells[index] ?? '') }), ...more };
+  return {
+    header,
+    field: header,
+    keep: 9 - index,
+    cell: (cells) => ({ text: clean(cells[index] ?? '') }),
+    ...more,
+  };
 }
 
-function draw(columns: readonly Column<string[]>[], width: number | undefined, ...batches: string[][][]): string {
+function draw(
+  columns: readonly Column<string[]>[],
+  width: number | undefined,
+  ...batches: string[][][]
+): string {
   const shape = { noun: { one: 'row', many: 'rows' }, columns, fields: [] };
-  const tools = { width, terminal: width !== undefined, now: NOW, paint: NO_PAINT, colorLevel: 0 } as const;
+  const tools = {
+    width,
+    terminal: width !== undefined,
+    now: NOW,
+    paint: NO_PAINT,
+    colorLevel: 0,
+  } as const;
   const table = openTable<string[]>(shape, tools);
   return batches.map((batch) => table.rows(rowsOf(batch))).join('') + (table.end?.() ?? '');
 }
@@ -45,34 +61,47 @@ describe('widths', () => {
       // An ID is whole or not there; a UUID that was asked for has eight digits at least.
       expect(first.includes('  0b9f2c1e')).toBe(shown.includes('ID'));
       expect(first).not.toMatch(/0b9f2c1e-|0b9f2…/);
-      const asked = linesOf(await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, columns: ['name', 'uuid'] }));
+      const asked = linesOf(
+        await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, columns: ['name', 'uuid'] }),
+      );
       expect(asked[0]).toContain('UUID');
       expect(asked[1]).toMatch(/ {2}0b9f2c1e-/);
     }
   });
 
   it('stay those of the first batch; what is longer later is cut', () => {
-    expect(draw([column('A'), column('B')], 40, [['short', 'x']], [['much longer than it was', 'y']])).toBe(
-      'A      B\nshort  x\nmuch…  y\n',
-    );
+    expect(
+      draw([column('A'), column('B')], 40, [['short', 'x']], [['much longer than it was', 'y']]),
+    ).toBe('A      B\nshort  x\nmuch…  y\n');
   });
 
   it('leave room that a column asks for, where there is space', () => {
-    expect(draw([column('A', { room: 12 }), column('B')], 40, [['short', 'x']], [['much longer', 'y']])).toBe(
-      'A             B\nshort         x\nmuch longer   y\n',
-    );
+    expect(
+      draw([column('A', { room: 12 }), column('B')], 40, [['short', 'x']], [['much longer', 'y']]),
+    ).toBe('A             B\nshort         x\nmuch longer   y\n');
   });
 
   it('cut nothing in a pipe', () => {
-    expect(draw([column('A'), column('B')], undefined, [['short', 'x']], [['much longer than it was', 'y']])).toBe(
-      'A      B\nshort  x\nmuch longer than it was  y\n',
-    );
+    expect(
+      draw(
+        [column('A'), column('B')],
+        undefined,
+        [['short', 'x']],
+        [['much longer than it was', 'y']],
+      ),
+    ).toBe('A      B\nshort  x\nmuch longer than it was  y\n');
   });
 
   it('shrink the least useful column first, and drop it when that is not enough', () => {
-    const columns = [column('A', { minimum: 4 }), column('B', { minimum: 4 }), column('C', { minimum: 12 })];
+    const columns = [
+      column('A', { minimum: 4 }),
+      column('B', { minimum: 4 }),
+      column('C', { minimum: 12 }),
+    ];
     const row = ['aaaaaaaaaa', 'bbbbbb', 'cccccccccccc'];
-    expect(draw(columns, 32, [row])).toBe('A           B       C\naaaaaaaaaa  bbbbbb  cccccccccccc\n');
+    expect(draw(columns, 32, [row])).toBe(
+      'A           B       C\naaaaaaaaaa  bbbbbb  cccccccccccc\n',
+    );
     expect(draw(columns, 28, [row])).toBe('A         B     C\naaaaaaa…  bbb…  cccccccccccc\n');
     expect(draw(columns, 20, [row])).toBe('A           B\naaaaaaaaaa  bbbbbb\n');
     expect(draw(columns, 9, [row])).toBe('A\naaaaaaaa…\n');
@@ -111,8 +140,12 @@ it('odd cells keep the next column straight and the terminal safe, whatever the 
 });
 
 it('a long list comes out the same in one batch and in many of equal widths', async () => {
-  const rows = rowsOf(Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })));
+  const rows = rowsOf(
+    Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })),
+  );
   for (const width of [80, 140]) {
-    expect(await render(BICYCLES, rows, { width, batch: 7 })).toBe(await render(BICYCLES, rows, { width }));
+    expect(await render(BICYCLES, rows, { width, batch: 7 })).toBe(
+      await render(BICYCLES, rows, { width }),
+    );
   }
 });

@@ -60,10 +60,15 @@ describe('parseDuration', () => {
     expect(parseDuration(text)).toBe(expected);
   });
 
-  it.each(['', '5', '5 minutes', '-5s', 's', '1e3s', 'Infinitys', '99999999999999999d'])('refuses %j', (text) => {
-    expect(() => parseDuration(text, '--for')).toThrow(FleetError);
-    expect(() => parseDuration(text, '--for')).toThrow(`--for takes a number with a unit, not "${text}"`);
-  });
+  it.each(['', '5', '5 minutes', '-5s', 's', '1e3s', 'Infinitys', '99999999999999999d'])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseDuration(text, '--for')).toThrow(FleetError);
+      expect(() => parseDuration(text, '--for')).toThrow(
+        `--for takes a number with a unit, not "${text}"`,
+      );
+    },
+  );
 });
 
 it.each([

@@ -49,7 +49,10 @@ it.each([
   [{ bicycle: LINK, extra: { bicycle_name: null } }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
   [{ bicycle: LINK, extra: null }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
   [{ bicycle: LINK }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
-  [{ bicycle: 'https://api.example.com/bicycles/seven/' }, 'https://api.example.com/bicycles/seven/'],
+  [
+    { bicycle: 'https://api.example.com/bicycles/seven/' },
+    'https://api.example.com/bicycles/seven/',
+  ],
   [{ bicycle: null }, '-'],
   [{}, '-'],
 ] satisfies [Alert, string][])('the bicycle of an alert: %j', (alert, text) => {

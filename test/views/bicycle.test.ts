@@ -5,7 +5,8 @@ import { BICYCLES, lookOf, showCharge, showPosition } from '../../src/views/bicy
 import { BICYCLE_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.js';
 
 /** The golden screens start on a line of their own. */
-const draw = async (screen: Screen) => `\n${await render(BICYCLES, rowsOf(BICYCLE_VALUES), screen)}`;
+const draw = async (screen: Screen) =>
+  `\n${await render(BICYCLES, rowsOf(BICYCLE_VALUES), screen)}`;
 
 describe('bicycles', () => {
   it('in 40 columns of a terminal', async () => {
@@ -37,7 +38,9 @@ Berlin 0001                                     available       57.4 %  3 min ag
     const screen = await draw({ width: 60, isWhole: true });
     expect(screen).toContain('longer than most  rented');
     expect(screen).toContain('# Hidden at this width: ID, POSITION');
-    expect(await draw({ width: 80, isWhole: true })).toContain('0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4');
+    expect(await draw({ width: 80, isWhole: true })).toContain(
+      '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4',
+    );
   });
 
   it('in a pipe', async () => {

@@ -4,7 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { readFilter } from '../../src/commands/watch/filter.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
-import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
+import {
+  type BoardInput,
+  type BoardView,
+  bicycleRows,
+  boardLines,
+  pickRows,
+} from '../../src/views/board.js';
 import type { BoardConnection } from '../../src/views/board-help.js';
 import type { ShownEntry } from '../../src/views/watch.js';
 import { isLong } from '../support/often.js';
@@ -16,7 +22,11 @@ const BICYCLES = [
   { name: 'Emmy 0197', state: 'available', state_of_charge: 6.2 },
   { name: 'فاطمة الزهراء', state: 'available', state_of_charge: '11' },
   { name: '王小明 271', state: 'rented', state_of_charge: 14 },
-  { name: 'The bicycle formerly parked behind the old post office', state: 'lost', state_of_charge: 19.9 },
+  {
+    name: 'The bicycle formerly parked behind the old post office',
+    state: 'lost',
+    state_of_charge: 19.9,
+  },
   { name: 'Vera \u001b[2J 0037', state: 'retired', state_of_charge: 20 },
   { name: 'No battery', state: 'retired' },
 ];
@@ -49,7 +59,13 @@ const INPUT: BoardInput = {
   title: TOPIC,
   monotonicMs: 4_000_000,
   connections: new Map([[TOPIC, { state: 'open', sinceMs: 3_960_000 }]]),
-  traffic: { messages: 12_345, lastMessageMs: 3_999_600, perSecond: 5.3, gapCount: 2, downMs: 184_000 },
+  traffic: {
+    messages: 12_345,
+    lastMessageMs: 3_999_600,
+    perSecond: 5.3,
+    gapCount: 2,
+    downMs: 184_000,
+  },
   fleet: {
     counts: new Map([
       ['available', 69],
@@ -91,7 +107,12 @@ const INPUT: BoardInput = {
 /** The fleet is still being read. */
 const PARTLY: Partial<BoardInput> = { fleet: { ...INPUT.fleet, total: 475, isWhole: false } };
 
-function draw(width: number, height: number, input: Partial<BoardInput> = {}, paint = NO_PAINT): string[] {
+function draw(
+  width: number,
+  height: number,
+  input: Partial<BoardInput> = {},
+  paint = NO_PAINT,
+): string[] {
   return boardLines({ ...INPUT, ...input }, { width, height, paint });
 }
 
@@ -201,7 +222,8 @@ test('help, and the card of a bicycle', () => {
 
 test('in colour, cut or not, it shows the same, and what is not known yet is gray', async () => {
   const paint = await loadPaint(1);
-  const plain = (lines: string[]) => lines.map((line) => line.replace(/\u001b\[\d+m/g, '').trimEnd());
+  const plain = (lines: string[]) =>
+    lines.map((line) => line.replace(/\u001b\[\d+m/g, '').trimEnd());
   for (const [width, height] of [
     [20, 5],
     [60, 20],
@@ -227,9 +249,13 @@ describe('the footer: keys, and the connection', () => {
     ['one of two lost', [open, lost], `○ 1 of 2 topics connected; ${again}`],
     ['all of two', [open, open], '● connected on all 2 topics for 40 s'],
   ])('%s', (_name, topics, text) => {
-    const connections = new Map(topics.map((connection, index) => [`${TOPIC}${index}`, connection]));
+    const connections = new Map(
+      topics.map((connection, index) => [`${TOPIC}${index}`, connection]),
+    );
     const footer = draw(160, 24, { connections }).at(-1) ?? '';
-    expect(footer).toMatch(/^q quit {2}\? help {2}\/ filter {2}Enter open {2}s sort {2}m map {2}↑↓ scroll {2,}/);
+    expect(footer).toMatch(
+      /^q quit {2}\? help {2}\/ filter {2}Enter open {2}s sort {2}m map {2}↑↓ scroll {2,}/,
+    );
     expect(footer.endsWith(text)).toBe(true);
   });
 });
@@ -240,16 +266,30 @@ test('fits every terminal: as many lines as it is high, none wider than it is', 
       const rows = INPUT.fleet.rows.slice(0, bicycleRows(height));
       const lines = draw(width, height, { fleet: { ...INPUT.fleet, rows } });
       const wide = lines.filter((line) => widthOf(line) > width);
-      expect({ width, height, lines: lines.length, wide }).toEqual({ width, height, lines: height, wide: [] });
+      expect({ width, height, lines: lines.length, wide }).toEqual({
+        width,
+        height,
+        lines: height,
+        wide: [],
+      });
     }
   }
 });
 
 test('nothing known yet', () => {
-  const empty = { counts: new Map(), known: 0, total: undefined, isWhole: false, rows: [], matching: 0 };
+  const empty = {
+    counts: new Map(),
+    known: 0,
+    total: undefined,
+    isWhole: false,
+    rows: [],
+    matching: 0,
+  };
   const fleet = { ...INPUT.fleet, ...empty };
   const traffic = { messages: 0, lastMessageMs: undefined, perSecond: 0, gapCount: 0, downMs: 0 };
-  expect(draw(80, 24, { fleet, traffic, alerts: [], changes: [] }).slice(1, 5)).toMatchInlineSnapshot(`
+  expect(
+    draw(80, 24, { fleet, traffic, alerts: [], changes: [] }).slice(1, 5),
+  ).toMatchInlineSnapshot(`
     [
       "0.0/s, 0 messages; no gaps",
       "",

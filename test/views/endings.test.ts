@@ -20,11 +20,16 @@ function ended(index: number, changes: Partial<Ended>): Ended {
   };
 }
 
-const LONG = 'bicycle is paired with a lock that reports a firmware which does not take this command over the air';
+const LONG =
+  'bicycle is paired with a lock that reports a firmware which does not take this command over the air';
 const ENDINGS = [
   ended(1, {}),
   ended(2, { name: '東京 0042' }),
-  ended(3, { outcome: 'failed', status: 503, message: `the service could not answer "rent": ${LONG}` }),
+  ended(3, {
+    outcome: 'failed',
+    status: 503,
+    message: `the service could not answer "rent": ${LONG}`,
+  }),
   ended(4, { name: null, outcome: 'not-sent', status: null, message: null }),
   ended(5, { name: 'Ada\u001b[2J' }),
 ];
@@ -51,13 +56,22 @@ test.each([60, 80, 140])('no line is wider than %i columns, and no reason is cut
 test('a pipe gets whole UUIDs and all of them, a terminal says how many more there are', () => {
   const many = Array.from({ length: 60 }, (_, index) => ended(index, {}));
   expect(showEndings(many, { width: undefined, paint: NO_PAINT }).split('\n')).toHaveLength(62);
-  expect(showEndings(many, { width: undefined, paint: NO_PAINT })).toContain('-4ed5-4cec-a476-fe5f869ff26e');
-  expect(showEndings(many, { width: 80, paint: NO_PAINT })).toContain('… and 10 more; -o csv lists all');
+  expect(showEndings(many, { width: undefined, paint: NO_PAINT })).toContain(
+    '-4ed5-4cec-a476-fe5f869ff26e',
+  );
+  expect(showEndings(many, { width: 80, paint: NO_PAINT })).toContain(
+    '… and 10 more; -o csv lists all',
+  );
 });
 
 test('creations of one reason are one group, by row and name', () => {
   const refused = (row: number, name: string) =>
-    ended(row, { row, name, uuid: null, message: `the service refused the new bicycle "${name}": name: duplicate` });
+    ended(row, {
+      row,
+      name,
+      uuid: null,
+      message: `the service refused the new bicycle "${name}": name: duplicate`,
+    });
   expect(showEndings([refused(2, 'Ada'), refused(13, 'Bea')], { width: 80, paint: NO_PAINT })).toBe(
     '2 refused: name: duplicate\n  row 2   Ada\n  row 13  Bea\n',
   );

@@ -18,7 +18,16 @@ import { sceneOf } from '../../src/views/map/scene.js';
 import { drawSvg } from '../../src/views/map/svg.js';
 import { drawMap, shareCells } from '../../src/views/map/terminal.js';
 
-const STATES = ['available', 'rented', 'in_maintenance', 'lost', 'reserved', 'unrecoverable', 'retired', 'on_fire'];
+const STATES = [
+  'available',
+  'rented',
+  'in_maintenance',
+  'lost',
+  'reserved',
+  'unrecoverable',
+  'retired',
+  'on_fire',
+];
 
 const BRAILLE: Grid = {
   columns: 40,
@@ -31,9 +40,18 @@ const BRAILLE: Grid = {
   labelOf: (count) => ({ columns: String(count).length + 2, rows: 1 }),
 };
 const SIGNS: Grid = { ...BRAILLE, across: 1, down: 1, reachDots: 2 };
-const SQUARES: Grid = { ...SIGNS, bin: { columns: 7, rows: 7 }, labelOf: () => ({ columns: 4, rows: 4 }) };
+const SQUARES: Grid = {
+  ...SIGNS,
+  bin: { columns: 7, rows: 7 },
+  labelOf: () => ({ columns: 4, rows: 4 }),
+};
 
-function bicycle(latitude: unknown, longitude: unknown, state = 'available', name = 'Ada'): Bicycle {
+function bicycle(
+  latitude: unknown,
+  longitude: unknown,
+  state = 'available',
+  name = 'Ada',
+): Bicycle {
   return { uuid: `${name}-${latitude}-${longitude}`, latitude, longitude, state, name } as Bicycle;
 }
 
@@ -41,7 +59,13 @@ function bicycle(latitude: unknown, longitude: unknown, state = 'available', nam
 const fleets = fastCheck.array(
   fastCheck
     .tuple(
-      fastCheck.constantFrom([52.5, 13.4], [-16.8, 179.99], [-16.8, -179.99], [38.7, -9.1], [52.51, 13.42]),
+      fastCheck.constantFrom(
+        [52.5, 13.4],
+        [-16.8, 179.99],
+        [-16.8, -179.99],
+        [38.7, -9.1],
+        [52.51, 13.42],
+      ),
       fastCheck.constantFrom(0, 0, 0.001, 0.01, 0.05, 2),
       fastCheck.double({ min: -1, max: 1, noNaN: true }),
       fastCheck.double({ min: -1, max: 1, noNaN: true }),
@@ -61,7 +85,10 @@ function check(layout: Layout, grid: Grid, total: number): void {
   const all = [...shown, ...counted, ...layout.outside];
   expect([all.length, new Set(all).size]).toEqual([total, total]);
   for (const { count, members, byState } of layout.clusters) {
-    expect([members.length, byState.reduce((sum, number) => sum + number, 0)]).toEqual([count, count]);
+    expect([members.length, byState.reduce((sum, number) => sum + number, 0)]).toEqual([
+      count,
+      count,
+    ]);
   }
   expect(new Set(layout.dots.map(({ x, y }) => `${x} ${y}`)).size).toBe(layout.dots.length);
   const states = new Map<string, number>();
@@ -89,21 +116,28 @@ describe('layout', () => {
     ['squares', SQUARES],
   ])('%s: each bicycle once, nothing hidden, whatever their order', (_name, grid) => {
     fastCheck.assert(
-      fastCheck.property(fleets, fastCheck.double({ min: 0.3, max: 8, noNaN: true }), (groups, zoom) => {
-        const bicycles = groups.flat();
-        const extent = { width: grid.columns * grid.cell.width, height: grid.rows * grid.cell.height };
-        const { places } = sceneOf(bicycles);
-        const fitted = fitView(places, extent);
-        const view = { ...fitted, worldDots: fitted.worldDots * zoom };
-        const layout = layOutMap(places, view, grid);
-        check(layout, grid, bicycles.length);
-        const turned = layOutMap(sceneOf([...bicycles].reverse()).places, view, grid);
-        const look = ({ dots, clusters }: Layout) => [
-          dots.map(({ x, y, place }) => `${x} ${y} ${place.state}`).sort(),
-          clusters.map(({ column, row, count, byState }) => [column, row, count, byState]),
-        ];
-        expect(look(turned)).toEqual(look(layout));
-      }),
+      fastCheck.property(
+        fleets,
+        fastCheck.double({ min: 0.3, max: 8, noNaN: true }),
+        (groups, zoom) => {
+          const bicycles = groups.flat();
+          const extent = {
+            width: grid.columns * grid.cell.width,
+            height: grid.rows * grid.cell.height,
+          };
+          const { places } = sceneOf(bicycles);
+          const fitted = fitView(places, extent);
+          const view = { ...fitted, worldDots: fitted.worldDots * zoom };
+          const layout = layOutMap(places, view, grid);
+          check(layout, grid, bicycles.length);
+          const turned = layOutMap(sceneOf([...bicycles].reverse()).places, view, grid);
+          const look = ({ dots, clusters }: Layout) => [
+            dots.map(({ x, y, place }) => `${x} ${y} ${place.state}`).sort(),
+            clusters.map(({ column, row, count, byState }) => [column, row, count, byState]),
+          ];
+          expect(look(turned)).toEqual(look(layout));
+        },
+      ),
       { numRuns: 25 },
     );
   });
@@ -120,11 +154,17 @@ describe('layout', () => {
   });
 
   test('where the square world ends is in a view, or named as too near to a pole', () => {
-    for (const latitude of [85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066]) {
+    for (const latitude of [
+      85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066,
+    ]) {
       const { places, unplaced } = sceneOf([bicycle(latitude, 0), bicycle(-latitude, 180)]);
       const view = fitView(places, { width: 80, height: 48 });
       const { outside, dots } = layOutMap(places, view, BRAILLE);
-      expect([latitude, outside, dots.length + (unplaced[0]?.bicycles.length ?? 0)]).toEqual([latitude, [], 2]);
+      expect([latitude, outside, dots.length + (unplaced[0]?.bicycles.length ?? 0)]).toEqual([
+        latitude,
+        [],
+        2,
+      ]);
     }
   });
 });
@@ -157,7 +197,9 @@ describe('the world', () => {
     const view = fitView(places, { width: 160, height: 80 });
     expect(metresPerDot(view) * 160).toBeLessThan(40_000);
     expect(Math.abs(longitudeOf(view.x))).toBeCloseTo(180, 5);
-    expect(graticule(view, { width: 160, height: 80 }, true).meridians.map(({ label }) => label)).toContain('180.00°');
+    expect(
+      graticule(view, { width: 160, height: 80 }, true).meridians.map(({ label }) => label),
+    ).toContain('180.00°');
   });
 
   test('scale: round lengths, true at the latitude of the middle', () => {
@@ -170,11 +212,19 @@ describe('the world', () => {
 });
 
 const COAST = readCoast(
-  JSON.parse(readFileSync(new URL('../../dist/coastline.json', import.meta.url), 'utf8')) as number[][],
+  JSON.parse(
+    readFileSync(new URL('../../dist/coastline.json', import.meta.url), 'utf8'),
+  ) as number[][],
 );
 
 function inputOf(bicycles: readonly Bicycle[], more: Partial<TerminalInput> = {}): TerminalInput {
-  return { ...sceneOf(bicycles), title: `${bicycles.length} bicycles`, moment: '14:03', coast: COAST, ...more };
+  return {
+    ...sceneOf(bicycles),
+    title: `${bicycles.length} bicycles`,
+    moment: '14:03',
+    coast: COAST,
+    ...more,
+  };
 }
 
 /** A map as it is drawn, and as text; without colours where none are asked for. */
@@ -204,9 +254,12 @@ function cities(count: number): Bicycle[] {
 }
 
 test('towns are named where there is room, the larger first, and give way to bicycles', () => {
-  const towns = readTowns(JSON.parse(readFileSync(new URL('../../dist/towns.json', import.meta.url), 'utf8')));
+  const towns = readTowns(
+    JSON.parse(readFileSync(new URL('../../dist/towns.json', import.meta.url), 'utf8')),
+  );
   const input = inputOf(cities(400));
-  const draw = (named: readonly Town[]) => drawText({ ...input, towns: named }, { width: 100, height: 30 });
+  const draw = (named: readonly Town[]) =>
+    drawText({ ...input, towns: named }, { width: 100, height: 30 });
   const [before, after] = [draw([]), draw(towns)];
   const { text } = after;
   for (const name of ['Tokyo', 'London', 'Mumbai', 'Cairo']) expect(text).toContain(name);
@@ -217,7 +270,8 @@ test('towns are named where there is room, the larger first, and give way to bic
   const alone = towns.filter(({ name }) => name === 'Berlin');
   const crowd = Array.from({ length: 21 }, (_, index) => bicycle(52.52, 13.05 + index / 30));
   const marks = (named: readonly Town[]) =>
-    drawText(inputOf(crowd, { towns: named }), { width: 60, height: 6 }).text.replace(/[^●\d]/g, '').length;
+    drawText(inputOf(crowd, { towns: named }), { width: 60, height: 6 }).text.replace(/[^●\d]/g, '')
+      .length;
   expect(marks(alone)).toBe(marks([]));
 });
 
@@ -280,10 +334,15 @@ describe('the terminal', () => {
     [80, 24],
     [140, 40],
   ])('the legend of %i by %i is exact, and names what is not on the map', (width, height) => {
-    const bicycles = [...cities(397), bicycle(null, 3, 'lost', 'No position'), bicycle(0, 400, 'lost', 'Beyond')];
+    const bicycles = [
+      ...cities(397),
+      bicycle(null, 3, 'lost', 'No position'),
+      bicycle(0, 400, 'lost', 'Beyond'),
+    ];
     const input = inputOf(bicycles);
     const { text } = drawText(input, { width, height });
-    for (const { value, count } of input.counts) expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
+    for (const { value, count } of input.counts)
+      expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
     expect(text).toContain('1 without a position');
     expect(text).toContain('No position');
     if (width > 100) expect(text).toContain('1 with an impossible position');
@@ -293,18 +352,27 @@ describe('the terminal', () => {
     [100, 16],
     [120, 30],
     [300, 100],
-  ])('hundreds of states leave room for the scale and for what is not on the map: %i by %i', (width, height) => {
-    const { text, input } = drawMany(width, height);
-    const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(([, count]) => Number(count));
-    const [, others = 0, rest = 0] = /\+ (\d+) others (\d+)/.exec(text) ?? [];
-    expect([shown.length + Number(others), shown.reduce((sum, count) => sum + count, Number(rest))]).toEqual([
-      input.counts.length,
-      input.counts.reduce((sum, { count }) => sum + count, 0),
-    ]);
-    expect(text).toMatch(/├─+┤ \d+ m/);
-    for (const label of ['without a position', 'with an impossible position', 'nearer than 5 degrees'])
-      expect(text).toContain(label);
-  });
+  ])(
+    'hundreds of states leave room for the scale and for what is not on the map: %i by %i',
+    (width, height) => {
+      const { text, input } = drawMany(width, height);
+      const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(
+        ([, count]) => Number(count),
+      );
+      const [, others = 0, rest = 0] = /\+ (\d+) others (\d+)/.exec(text) ?? [];
+      expect([
+        shown.length + Number(others),
+        shown.reduce((sum, count) => sum + count, Number(rest)),
+      ]).toEqual([input.counts.length, input.counts.reduce((sum, { count }) => sum + count, 0)]);
+      expect(text).toMatch(/├─+┤ \d+ m/);
+      for (const label of [
+        'without a position',
+        'with an impossible position',
+        'nearer than 5 degrees',
+      ])
+        expect(text).toContain(label);
+    },
+  );
 
   test('states beyond the first are one, that bears the name of none of them', () => {
     const { layout, input } = drawMany(120, 30);
@@ -315,7 +383,9 @@ describe('the terminal', () => {
   });
 
   test('what lies outside of the view is counted and named', () => {
-    const input = inputOf(cities(40), { view: { x: worldX(13.405), y: worldY(52.52), worldDots: 300_000 } });
+    const input = inputOf(cities(40), {
+      view: { x: worldX(13.405), y: worldY(52.52), worldDots: 300_000 },
+    });
     const { text, layout } = drawText(input, { width: 140, height: 40, hasColor: true });
     expect(layout.outside.length).toBe(30);
     expect(text).toMatch(/30 outside the view: \w.*, .* …/);
@@ -346,7 +416,8 @@ describe('the terminal', () => {
 });
 
 describe('the picture', () => {
-  const svgOf = (bicycles: readonly Bicycle[]) => drawSvg({ ...inputOf(bicycles), width: 900, height: 600 });
+  const svgOf = (bicycles: readonly Bicycle[]) =>
+    drawSvg({ ...inputOf(bicycles), width: 900, height: 600 });
 
   test('golden: an SVG is the same for the same fleet', async () => {
     await expect(svgOf([...cities(200), ...HOSTILE])).toMatchFileSnapshot('map.golden.svg');
@@ -355,11 +426,17 @@ describe('the picture', () => {
   test.each(FLEETS)('%s: well formed, and every bicycle in it', (_name, bicycles) => {
     const svg = svgOf(bicycles);
     expect(svg).not.toMatch(/NaN|undefined|Infinity|[\u0000-\u0008\u000b-\u001f]/);
-    const open = [...svg.matchAll(/<([a-z]+)(?=[ >/])[^>]*?(\/?)>/g)].filter(([, , closed]) => closed === '');
+    const open = [...svg.matchAll(/<([a-z]+)(?=[ >/])[^>]*?(\/?)>/g)].filter(
+      ([, , closed]) => closed === '',
+    );
     expect(open.length).toBe([...svg.matchAll(/<\/[a-z]+>/g)].length);
     const { places } = inputOf(bicycles);
-    const marks = [...svg.matchAll(/<title>[^<]*: [^<]*<\/title>/g)].filter(([title]) => !/bicycles:/.test(title));
-    const clustered = [...svg.matchAll(/<title>(\d+) bicycles:/g)].map(([, count]) => Number(count));
+    const marks = [...svg.matchAll(/<title>[^<]*: [^<]*<\/title>/g)].filter(
+      ([title]) => !/bicycles:/.test(title),
+    );
+    const clustered = [...svg.matchAll(/<title>(\d+) bicycles:/g)].map(([, count]) =>
+      Number(count),
+    );
     expect(marks.length + clustered.reduce((sum, count) => sum + count, 0)).toBe(places.length);
   });
 });
@@ -372,15 +449,21 @@ test.each([
 ])('hundreds of states stay in a picture of %i by %i', (width, height) => {
   const input = inputOf(manyStates());
   const svg = drawSvg({ ...input, width, height });
-  const bottom = Math.max(...[...svg.matchAll(/translate\([\d.-]+ ([\d.-]+)\)/g)].map(([, y]) => Number(y)));
+  const bottom = Math.max(
+    ...[...svg.matchAll(/translate\([\d.-]+ ([\d.-]+)\)/g)].map(([, y]) => Number(y)),
+  );
   expect(bottom).toBeLessThan(height);
-  const notes = [...svg.matchAll(/<text [^>]*y="(\d+)"[^>]*>Not on the map/g)].map(([, y]) => Number(y));
+  const notes = [...svg.matchAll(/<text [^>]*y="(\d+)"[^>]*>Not on the map/g)].map(([, y]) =>
+    Number(y),
+  );
   expect([notes.length, Math.max(...notes) < height]).toEqual([3, true]);
   const legend = svg.slice(svg.lastIndexOf('</clipPath>'));
-  const shown = [...legend.matchAll(/y="4.5">(?:available|state \d+) (\d+)</g)].map(([, count]) => Number(count));
+  const shown = [...legend.matchAll(/y="4.5">(?:available|state \d+) (\d+)</g)].map(([, count]) =>
+    Number(count),
+  );
   const [, others, rest] = /(\d+) (?:others|states) (\d+)</.exec(legend) ?? [];
-  expect([shown.length + Number(others), shown.reduce((sum, count) => sum + count, Number(rest))]).toEqual([
-    input.counts.length,
-    304,
-  ]);
+  expect([
+    shown.length + Number(others),
+    shown.reduce((sum, count) => sum + count, Number(rest)),
+  ]).toEqual([input.counts.length, 304]);
 });

@@ -18,9 +18,20 @@ const ADA = {
   longitude: 13.405,
 };
 
-function update(before: object | undefined, changes: object, fields = Object.keys(changes)): ShownEntry {
+function update(
+  before: object | undefined,
+  changes: object,
+  fields = Object.keys(changes),
+): ShownEntry {
   const known = before === undefined ? undefined : { ...ADA, ...before };
-  return { type: 'bicycle', kind: 'update', uuid: UUID, before: known, after: { ...ADA, ...changes }, fields };
+  return {
+    type: 'bicycle',
+    kind: 'update',
+    uuid: UUID,
+    before: known,
+    after: { ...ADA, ...changes },
+    fields,
+  };
 }
 
 const ENTRIES: ShownEntry[] = [
@@ -50,7 +61,11 @@ const ENTRIES: ShownEntry[] = [
     alert: {
       alert_type: 'bicycle.outside_operational_period',
       state: 'new',
-      extra: { bicycle_name: 'Ada 0042', state_of_charge: 12, location: { type: 'Point', coordinates: [13.4, 52.5] } },
+      extra: {
+        bicycle_name: 'Ada 0042',
+        state_of_charge: 12,
+        location: { type: 'Point', coordinates: [13.4, 52.5] },
+      },
     },
   },
   {

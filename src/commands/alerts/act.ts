@@ -20,8 +20,16 @@ const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
 ]);
 
 /** Runs an action on each of the alerts. Assumed: the endpoint and its actions, as they were observed. `words` end in the action. */
-export async function actOnAlerts(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
-  const verbs = { kind: 'action', known: ALERT_ACTIONS, mayBeUnknown: options.allowUnknown === true };
+export async function actOnAlerts(
+  context: Context,
+  words: readonly string[],
+  options: ActOptions,
+): Promise<void> {
+  const verbs = {
+    kind: 'action',
+    known: ALERT_ACTIONS,
+    mayBeUnknown: options.allowUnknown === true,
+  };
   const { texts, name: verb } = readWords(words, ALERT, verbs);
   const action = {
     resource: ALERT,
@@ -44,7 +52,10 @@ const explainMissing =
     const explain = (what: string, hint: string) =>
       withHint(error, hint, `${what}: ${/: (.*)$/s.exec(message)?.[1] ?? ''}`);
     if (/No Alert matches/i.test(message))
-      return explain(`alert ${uuid} was not found, or you have no access`, 'look for it: fleet alerts list');
+      return explain(
+        `alert ${uuid} was not found, or you have no access`,
+        'look for it: fleet alerts list',
+      );
     if (!ALERT_ACTIONS.some((name) => name === verb))
       return explain(
         `the service does not know the action "${verb}"`,
@@ -58,7 +69,11 @@ const explainMissing =
 async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {
   const whole = wholeUuid(text);
   if (whole !== undefined) return { uuid: whole, item: undefined };
-  const list = { path: ALERT.listPath, subject: 'the list of alerts', query: await scopeOf(context) };
+  const list = {
+    path: ALERT.listPath,
+    subject: 'the list of alerts',
+    query: await scopeOf(context),
+  };
   const matches = await findByPrefix<Alert>(await context.client(), list, text);
   const missing = new FleetError('not-found', `no alert begins with "${shorten(text)}"`, {
     hint: 'give a UUID or its first four or more digits; "fleet alerts list" shows them',

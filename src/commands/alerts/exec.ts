@@ -20,13 +20,21 @@ const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
 const LINE_LIMIT_CHARACTERS = 4_000;
 
 /** Runs the command through the shell; resolves with why it failed, undefined when it did not. Never rejects. */
-export async function runCommand(command: string, input: string, options: ExecOptions): Promise<string | undefined> {
+export async function runCommand(
+  command: string,
+  input: string,
+  options: ExecOptions,
+): Promise<string | undefined> {
   const { say, ...rest } = options;
   let left = OUTPUT_LIMIT_CHARACTERS;
   const take = (line: string) => {
     if (left < 0) return;
     left -= line.length;
-    say(left < 0 ? `more than ${OUTPUT_LIMIT_CHARACTERS / 1024} kB: the rest of the output was left out` : line);
+    say(
+      left < 0
+        ? `more than ${OUTPUT_LIMIT_CHARACTERS / 1024} kB: the rest of the output was left out`
+        : line,
+    );
   };
   const end = await runShell(command, {
     ...{ ...rest, limitMs: EXEC_LIMIT_MS, input: `${input}\n`, mayAsk: false },

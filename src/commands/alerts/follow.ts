@@ -53,7 +53,9 @@ const TOGETHER = 50;
 /** Follows alerts to the end. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function followAlerts(context: Context, input: FollowInput): Promise<void> {
   const { plan, topics } = input;
-  await follow(context, { ...plan, topics }, (session: Session<AlertsEvent>) => openAlerts(context, input, session));
+  await follow(context, { ...plan, topics }, (session: Session<AlertsEvent>) =>
+    openAlerts(context, input, session),
+  );
 }
 
 async function openAlerts(
@@ -75,7 +77,9 @@ async function openAlerts(
   if (receiver !== undefined) session.atEnd(receiver.close);
   if (topics.length > 0) {
     const sseUrl = requireSseUrl(await context.settings());
-    session.runBeside(followTopics(context, { topics, sseUrl, idle: IDLE_MS, signal, log, emit, room }));
+    session.runBeside(
+      followTopics(context, { topics, sseUrl, idle: IDLE_MS, signal, log, emit, room }),
+    );
   }
   const done = { executed: 0, execFailed: 0 };
   const show = await openDelivery(context, input, session, done, report);
@@ -84,7 +88,8 @@ async function openAlerts(
   // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
   memory?.move(state.marks);
   // Where each is remembered or handed to a command, one at a time: a kill in between repeats that one alone.
-  const together = receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
+  const together =
+    receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
   const timer = openTimer(clock, () => emit({ type: 'tick' }));
   session.atEnd(timer.cancel);
   timer.want(0);
@@ -101,12 +106,17 @@ async function openAlerts(
     async deliver(items, onDelivered) {
       // What is only remembered is no output that anybody misses.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
-      for (const item of items) if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);
+      for (const item of items)
+        if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);
       for (let at = 0; at < items.length; at += together) {
         const batch = items.slice(at, at + together);
         const shows = batch.filter((item) => item.type === 'show');
         await show(shows);
-        memory?.keep(batch.flatMap((item) => (item.type === 'show' || item.type === 'learned' ? [item.version] : [])));
+        memory?.keep(
+          batch.flatMap((item) =>
+            item.type === 'show' || item.type === 'learned' ? [item.version] : [],
+          ),
+        );
         for (const item of batch) {
           if (item.type === 'cursor') memory?.move(item.marks);
           else if (item.type === 'accepted') item.webhook.accept();
@@ -117,7 +127,14 @@ async function openAlerts(
     },
     summarize({ end, undelivered }) {
       const durationMs = clock.monotonicMs() - startedAt.monotonicMs;
-      return report.summary({ end, durationMs, counts: state.counts, done, undelivered, more: receiver?.summary() });
+      return report.summary({
+        end,
+        durationMs,
+        counts: state.counts,
+        done,
+        undelivered,
+        more: receiver?.summary(),
+      });
     },
   };
 }
@@ -134,7 +151,13 @@ async function openDelivery(
   const print = await openPrinter(context, plan.form, stderr, signal);
   const nameOf = plan.form === 'lines' ? await readBicycleNames(context) : () => undefined;
   const printableOf = ({ item, before, mark }: Show): Printable => {
-    const entry = { type: 'alert', alert: item.value, before, mark, name: nameOf(item.value.bicycle) } as const;
+    const entry = {
+      type: 'alert',
+      alert: item.value,
+      before,
+      mark,
+      name: nameOf(item.value.bicycle),
+    } as const;
     return { entry, atMs: lastMsOf(item.value) ?? clock.wallMs(), data: item.json };
   };
   return async (shows) => {
@@ -160,11 +183,21 @@ async function readAlerts(client: Client, query: Query, clock: Clock): Promise<A
     retryAfter = headers['retry-after'];
   };
   try {
-    const request = { path: ALERT.listPath, query, subject: 'the list of alerts', retries: 0, onRefusal };
+    const request = {
+      path: ALERT.listPath,
+      query,
+      subject: 'the list of alerts',
+      retries: 0,
+      onRefusal,
+    };
     const answer = await client.send(request);
     const serviceMs = answeredAtMs(answer.headers) ?? clock.wallMs();
     return { type: 'page', page: readPage<Alert>(answer), serviceMs };
   } catch (thrown) {
-    return { type: 'failed', error: asFleetError(thrown), askedMs: readRetryAfter(retryAfter, clock.wallMs()) };
+    return {
+      type: 'failed',
+      error: asFleetError(thrown),
+      askedMs: readRetryAfter(retryAfter, clock.wallMs()),
+    };
   }
 }

@@ -62,7 +62,11 @@ export function openForwarder(options: ForwardOptions) {
 }
 
 /** Sends a body until it is taken, or was refused too often: then false. Says that it fails, and the end of that, once. Rejects at the end. */
-async function passOn(forwarded: Forwarded, options: ForwardOptions, signal: AbortSignal): Promise<boolean> {
+async function passOn(
+  forwarded: Forwarded,
+  options: ForwardOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { url, queue, clock, stderr } = options;
   const { print, atNow } = stderr;
   // What stands behind the question mark may be a secret.
@@ -90,14 +94,22 @@ async function passOn(forwarded: Forwarded, options: ForwardOptions, signal: Abo
     if (failingSinceMs === undefined) {
       failingSinceMs = clock.monotonicMs();
       const line = `${name} does not accept webhooks: ${reason}; they are queued, trying again in ${showDuration(retryInMs)}`;
-      print(true, { event: 'forward-failing', message: reason, waiting: queue.size() }, atNow(line));
+      print(
+        true,
+        { event: 'forward-failing', message: reason, waiting: queue.size() },
+        atNow(line),
+      );
     }
     await sleep(clock, retryInMs, signal);
   }
 }
 
 /** Sends a body once; never rejects. */
-async function sendBody({ body, headers }: Forwarded, { url, dispatcher, clock }: ForwardOptions, signal: AbortSignal) {
+async function sendBody(
+  { body, headers }: Forwarded,
+  { url, dispatcher, clock }: ForwardOptions,
+  signal: AbortSignal,
+) {
   const limits = { limitBytes: ANSWER_LIMIT_BYTES, timeoutMs: ANSWER_LIMIT_MS };
   const request = { method: 'POST', url, headers, body, signal, ...limits };
   try {

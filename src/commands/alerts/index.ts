@@ -1,7 +1,13 @@
 // Declares `fleet alerts`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { ALERT, ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
+import {
+  ALERT,
+  ALERT_ACTIONS,
+  ALERT_STATES,
+  ALERT_TYPES,
+  type AlertAction,
+} from '../../api/alert.js';
 import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
@@ -16,7 +22,11 @@ import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../shared/list/f
 export function addAlerts(program: Command, run: Run): void {
   const alerts = addVerb(
     program,
-    ['alerts', 'list, watch and act on alerts', 'List alerts, watch them, receive them as webhooks, and act on them.'],
+    [
+      'alerts',
+      'list, watch and act on alerts',
+      'List alerts, watch them, receive them as webhooks, and act on them.',
+    ],
     ['list new alerts', 'fleet alerts list --state new'],
     ['count them', 'fleet alerts list --state new --count'],
     ['print new alerts as they come', 'fleet alerts watch --state new'],
@@ -33,16 +43,25 @@ function addList(alerts: Command, run: Run): void {
     ['list', 'list alerts', 'List alerts: one page unless --limit or --all is given.'],
     ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
     ['new alerts older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
-    ['the latest 100, one JSON object per line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
+    [
+      'the latest 100, one JSON object per line',
+      'fleet alerts list --ordering -created --limit 100 -o jsonl',
+    ],
   )
     .option(
       '--state <state,…>',
       `filter by state: ${ALERT_STATES.join(', ')} (repeatable)`,
       someOf('state', ALERT_STATES),
     )
-    .option('--type <type,…>', `filter by type: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
+    .option(
+      '--type <type,…>',
+      `filter by type: ${ALERT_TYPES.join(', ')} (repeatable)`,
+      someOf('type', ALERT_TYPES),
+    )
     .option('--bicycle <bicycle>', `filter by bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
-  addListFlags(list, ALERT, '-created').action(run(async () => (await import('./list.js')).listAlerts));
+  addListFlags(list, ALERT, '-created').action(
+    run(async () => (await import('./list.js')).listAlerts),
+  );
 }
 
 const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
@@ -63,7 +82,10 @@ function addAct(alerts: Command, run: Run): void {
   const act = addVerb(
     alerts,
     ['act', 'resolve, silence, escalate or stop alerts', ACT_DESCRIPTION],
-    ['preview resolving one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],
+    [
+      'preview resolving one',
+      'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run',
+    ],
     [
       'preview resolving every new alert older than a week',
       "fleet alerts list --all --state new --where 'created<-7d' -o uuid | fleet alerts act - resolve --yes --dry-run",
@@ -91,22 +113,43 @@ function addWatch(alerts: Command, run: Run): void {
     alerts,
     ['watch', 'print new and changed alerts, and run a command for each', WATCH_DESCRIPTION],
     ['print new and changed alerts', 'fleet alerts watch'],
-    ['only low batteries, as JSON lines', 'fleet alerts watch --type lock.bat.low --state new --json'],
+    [
+      'only low batteries, as JSON lines',
+      'fleet alerts watch --type lock.bat.low --state new --json',
+    ],
     [
       'run a command once for each, also across restarts',
       "fleet alerts watch --state-file ~/alerts.state --exec 'jq -r .message >> ~/alerts.log'",
     ],
-    ['wait for a theft, an hour at most', 'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h'],
+    [
+      'wait for a theft, an hour at most',
+      'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h',
+    ],
   )
     .option(...ORGANIZATION_FLAG)
     .option('--type <type,…>', 'filter by type (repeatable)', someOf('type', ALERT_TYPES))
-    .option('--state <state,…>', 'only alerts that enter these states (repeatable)', someOf('state', ALERT_STATES))
-    .option('--every <duration>', 'how often to read the list', readDuration('--every', SHORTEST_PAUSE_MS), 15_000)
+    .option(
+      '--state <state,…>',
+      'only alerts that enter these states (repeatable)',
+      someOf('state', ALERT_STATES),
+    )
+    .option(
+      '--every <duration>',
+      'how often to read the list',
+      readDuration('--every', SHORTEST_PAUSE_MS),
+      15_000,
+    )
     .option('--since <time>', 'also show what changed since this time, or an age such as 2h')
     .option('--state-file <path>', 'remember what was printed in this file, across restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
-    .option('--topic <topic>', 'also follow this topic of the push channel, not encoded (repeatable)', collect);
-  addEndFlags(watch, 'alerts', readCondition(ALERT)).action(run(async () => (await import('./watch.js')).watchAlerts));
+    .option(
+      '--topic <topic>',
+      'also follow this topic of the push channel, not encoded (repeatable)',
+      collect,
+    );
+  addEndFlags(watch, 'alerts', readCondition(ALERT)).action(
+    run(async () => (await import('./watch.js')).watchAlerts),
+  );
   for (const option of watch.options) if (option.long === '--every') option.default(15_000, '15s');
 }
 
@@ -127,23 +170,35 @@ function addListen(alerts: Command, run: Run): void {
     ],
   )
     .option('--port <n>', 'port to listen on, 0 for any free one', portNumber('--port'), 4020)
-    .option('--host <address>', 'address to listen on; a secret is required beyond loopback', '127.0.0.1')
+    .option(
+      '--host <address>',
+      'address to listen on; a secret is required beyond loopback',
+      '127.0.0.1',
+    )
     .option('--path <path>', 'path of the webhook', readPath, '/')
     .option('--secret-env <name>', 'environment variable with the secret for signatures')
     .option('--signature-header <name>', 'header with the signature', 'X-Fleet-Signature')
     .option('--forward <url>', 'pass each webhook on to this address', readForward)
-    .option('--backfill <duration>', 'how often to read the list for missed alerts; 0: never', readBackfill, 300_000);
+    .option(
+      '--backfill <duration>',
+      'how often to read the list for missed alerts; 0: never',
+      readBackfill,
+      300_000,
+    );
   addEndFlags(listen, 'alerts', readCondition(ALERT)).action(
     run(async () => (await import('./listen.js')).listenAlerts),
   );
-  for (const option of listen.options) if (option.long === '--backfill') option.default(300_000, '5m');
+  for (const option of listen.options)
+    if (option.long === '--backfill') option.default(300_000, '5m');
 }
 
 /** More often no list is read. */
 const SHORTEST_PAUSE_MS = 100;
 
 function readBackfill(text: string): number {
-  return /^0(ms|s|m|h|d)?$/.test(text.trim()) ? 0 : readDuration('--backfill', SHORTEST_PAUSE_MS)(text);
+  return /^0(ms|s|m|h|d)?$/.test(text.trim())
+    ? 0
+    : readDuration('--backfill', SHORTEST_PAUSE_MS)(text);
 }
 
 function readPath(text: string): string {

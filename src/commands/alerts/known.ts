@@ -42,7 +42,12 @@ export function lastMsOf({ modified, created }: Alert): number | undefined {
 
 export function alertVersionOf(item: AlertItem, source: Source): Version {
   const { modified, created, state } = item.value;
-  return { id: idOf(item), modified: textOf(modified ?? created) ?? '', state: textOf(state) ?? '', source };
+  return {
+    id: idOf(item),
+    modified: textOf(modified ?? created) ?? '',
+    state: textOf(state) ?? '',
+    source,
+  };
 }
 
 /** What tells a version from every other. */
@@ -55,12 +60,18 @@ export function openKnownAlerts() {
   const table = new Map<string, readonly Version[]>();
   return {
     /** How this very version became known, if it is, and the state of the one before it. */
-    look(item: AlertItem): { readonly source: Source | undefined; readonly before: string | undefined } {
+    look(item: AlertItem): {
+      readonly source: Source | undefined;
+      readonly before: string | undefined;
+    } {
       const version = alertVersionOf(item, 'there');
       const known = table.get(version.id) ?? [];
       const source = known.find((other) => keyOf(other) === keyOf(version))?.source;
       const earlier = known.filter((other) => !isBefore(version, other));
-      const before = earlier.reduce((last, other) => (isBefore(other, last) ? last : other), earlier[0] ?? version);
+      const before = earlier.reduce(
+        (last, other) => (isBefore(other, last) ? last : other),
+        earlier[0] ?? version,
+      );
       return { source, before: earlier.length === 0 ? undefined : before.state };
     },
     /** Takes a version in. */

@@ -30,7 +30,8 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   const query = await scopeOf(context, organization);
   for (const state of options.state ?? []) query.push(['state', state]);
   for (const type of options.type ?? []) query.push(['alert_type', type]);
-  if (bicycle !== undefined) query.push(['bicycle', (await findBicycle(context, bicycle, organization)).uuid]);
+  if (bicycle !== undefined)
+    query.push(['bicycle', (await findBicycle(context, bicycle, organization)).uuid]);
   query.push(['ordering', options.ordering ?? NEWEST_FIRST]);
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
   const { output } = await context.settings();

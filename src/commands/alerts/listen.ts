@@ -49,9 +49,18 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const base = settings.baseUrl.value?.href ?? '';
   const memory = await openMemory(context, await statePath(context, options, base), base);
   const plan = { form, ...options, query, everyMs: baseUrl && options.backfill, isBackfill: true };
-  const open = (session: Session<AlertsEvent>) => receive(context, { ...options, secret }, memory, session);
+  const open = (session: Session<AlertsEvent>) =>
+    receive(context, { ...options, secret }, memory, session);
   const title = ['listen', 'for alerts'] as const;
-  await followAlerts(context, { plan, title, memory, exec: undefined, topics: [], baseUrl, openReceiver: open });
+  await followAlerts(context, {
+    plan,
+    title,
+    memory,
+    exec: undefined,
+    topics: [],
+    baseUrl,
+    openReceiver: open,
+  });
 }
 
 function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | undefined {
@@ -66,7 +75,11 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
 }
 
 /** Where this listener remembers: another service, address or path is another one. */
-async function statePath(context: Context, { host, port, path }: ListenOptions, base: string): Promise<string> {
+async function statePath(
+  context: Context,
+  { host, port, path }: ListenOptions,
+  base: string,
+): Promise<string> {
   const hint = 'set XDG_STATE_HOME to a folder of yours';
   const folder = findStateFolder(context.io.env);
   if (folder === undefined) throw configError('there is no folder to remember alerts in', hint);
@@ -98,7 +111,8 @@ async function receive(
       return true;
     },
     onRefusal(status, reason) {
-      if (clock.monotonicMs() < (said.get(status) ?? Number.NEGATIVE_INFINITY) + SAID_AGAIN_MS) return;
+      if (clock.monotonicMs() < (said.get(status) ?? Number.NEGATIVE_INFINITY) + SAID_AGAIN_MS)
+        return;
       said.set(status, clock.monotonicMs());
       const line = stderr.atNow(`a webhook was refused: ${reason} (${status})`);
       stderr.print(true, { event: 'refused', status, message: reason }, line);
@@ -106,9 +120,14 @@ async function receive(
   });
   // The port is had: what waits may be passed on.
   const onFailure = ending.fail;
-  const forwarder = url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
+  const forwarder =
+    url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
   const to = url === undefined ? '' : `, passing them on to ${url.origin}${url.pathname}`;
-  stderr.print(false, { event: 'listening', url: receiver.url }, stderr.atNow(`listening at ${receiver.url}${to}`));
+  stderr.print(
+    false,
+    { event: 'listening', url: receiver.url },
+    stderr.atNow(`listening at ${receiver.url}${to}`),
+  );
   return {
     pass: (webhook) => forwarder?.add(forwardedOf(webhook, options.signatureHeader)),
     async close() {
@@ -124,10 +143,16 @@ async function receive(
         ...(refused === 0 ? [] : [`${refused} refused`]),
         ...(counted === undefined ? [] : [`${forwarded} passed on`]),
         ...(givenUp === 0 ? [] : [`${givenUp} given up`]),
-        ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} on the disk for the next run`]),
+        ...(waiting === 0
+          ? []
+          : [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} on the disk for the next run`]),
       ];
       const passed = counted === undefined ? {} : { forwarded, given_up: givenUp, waiting };
-      return { fields: { webhooks: received, refused, ...passed }, facts, isPromise: givenUp + waiting > 0 };
+      return {
+        fields: { webhooks: received, refused, ...passed },
+        facts,
+        isPromise: givenUp + waiting > 0,
+      };
     },
   };
 }

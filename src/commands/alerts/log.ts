@@ -11,7 +11,14 @@ import { isObject, parseJson } from '../../json/parse.js';
 import { readOwnFile, statIfThere, trustTargetOf } from '../../settings/trust.js';
 import { sleep } from '../../system/clock.js';
 import { moveFile, OWN_FILE_MODE } from '../../system/folder.js';
-import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../shared/bulk/lock.js';
+import {
+  BEAT_MS,
+  type Claim,
+  followHolder,
+  type Holder,
+  type LockOptions,
+  takeLock,
+} from '../shared/bulk/lock.js';
 
 export interface AlertsLogOptions extends LockOptions {
   path: string;
@@ -54,9 +61,13 @@ export async function openLog(options: AlertsLogOptions) {
   const claim = await claimLog(options);
   const { records, broken } = readLog(path);
   /** Where the file is kept that was damaged. */
-  const keptAs = restore(records, broken) ? undefined : `${path}.damaged-${randomBytes(4).toString('hex')}`;
+  const keptAs = restore(records, broken)
+    ? undefined
+    : `${path}.damaged-${randomBytes(4).toString('hex')}`;
   if (keptAs !== undefined)
-    writing(path, 'config', () => fs.writeFileSync(keptAs, found.text, { flag: 'wx', mode: OWN_FILE_MODE }));
+    writing(path, 'config', () =>
+      fs.writeFileSync(keptAs, found.text, { flag: 'wx', mode: OWN_FILE_MODE }),
+    );
   return { keptAs, ...openWriter(options, claim) };
 }
 
@@ -85,9 +96,14 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
     if (isStill && size === bytes) return;
     const holder = holderOf(path);
     const isOurs = holder?.id === claim.claim;
-    const why = holder && !isOurs ? `taken over by ${nameOf(holder)}` : 'deleted or replaced while it was in use';
+    const why =
+      holder && !isOurs
+        ? `taken over by ${nameOf(holder)}`
+        : 'deleted or replaced while it was in use';
     if (!isStill || !isOurs)
-      throw new FleetError('output', `${path} was ${why}`, { hint: 'the last alerts may be printed twice' });
+      throw new FleetError('output', `${path} was ${why}`, {
+        hint: 'the last alerts may be printed twice',
+      });
     bytes = size;
   };
   const append = (added: readonly unknown[]) => {
@@ -110,7 +126,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
     /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
     async beat(over: AbortSignal): Promise<void> {
       const isOver = () => over.aborted;
-      while (!(await sleep(clock, BEAT_MS, over).then(isOver, isOver))) append([{ beat: claim.claim }]);
+      while (!(await sleep(clock, BEAT_MS, over).then(isOver, isOver)))
+        append([{ beat: claim.claim }]);
     },
     close(): void {
       try {
@@ -142,7 +159,9 @@ async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise
   const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {
     // The line feed ends what a crash may have cut.
-    writing(path, 'config', () => fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWN_FILE_MODE }));
+    writing(path, 'config', () =>
+      fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWN_FILE_MODE }),
+    );
     return refresh();
   };
   const inUse = (holder: Holder | undefined) =>
@@ -170,6 +189,9 @@ function writing(path: string, kind: keyof typeof CANNOT_WRITE, write: () => voi
   try {
     write();
   } catch (cause) {
-    throw new FleetError(kind, `${path} cannot be written: ${reasonOf(cause)}`, { cause, hint: CANNOT_WRITE[kind] });
+    throw new FleetError(kind, `${path} cannot be written: ${reasonOf(cause)}`, {
+      cause,
+      hint: CANNOT_WRITE[kind],
+    });
   }
 }

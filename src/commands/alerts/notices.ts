@@ -20,7 +20,11 @@ export interface SummaryInput {
 
 export type AlertsReport = ReturnType<typeof openAlertsReport>;
 
-export function openAlertsReport(stderr: Stderr, [verb, what]: readonly [string, string], everyMs: number | undefined) {
+export function openAlertsReport(
+  stderr: Stderr,
+  [verb, what]: readonly [string, string],
+  everyMs: number | undefined,
+) {
   const { print, atNow } = stderr;
   /** What is said even when quiet. */
   const say = (fields: LogFields, line: string) => print(true, fields, atNow(line));
@@ -34,7 +38,8 @@ export function openAlertsReport(stderr: Stderr, [verb, what]: readonly [string,
     effect(effect: AlertsEffect): void {
       if (effect.type === 'detail') stderr.detail(effect.text);
       else if (effect.type === 'ready') {
-        const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
+        const pace =
+          everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
         print(false, { event: 'open', known: effect.alerts }, atNow(`${verb}ing ${what}${pace}`));
       } else if (effect.type === 'unread') {
         const { error, retryInMs, cappedFromMs } = effect;
@@ -86,5 +91,9 @@ function printSummary(stderr: Stderr, followed: string, input: SummaryInput): Pr
     undelivered,
     ...more?.fields,
   };
-  return stderr.summary(undelivered > 0 || done.execFailed > 0 || more?.isPromise === true, fields, lines);
+  return stderr.summary(
+    undelivered > 0 || done.execFailed > 0 || more?.isPromise === true,
+    fields,
+    lines,
+  );
 }

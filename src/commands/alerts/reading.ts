@@ -75,7 +75,8 @@ export function readDownTo(
   if (!hasNext) return 'end';
   if (isDeep && order === 'created') {
     if (pages >= CHANGES_LIMIT_PAGES) return 'known';
-  } else if (lastMs !== undefined && lastMs < cursorMs - (isDeep ? CLOCK_MARGIN_MS : 0)) return 'known';
+  } else if (lastMs !== undefined && lastMs < cursorMs - (isDeep ? CLOCK_MARGIN_MS : 0))
+    return 'known';
   return items.size >= READING_LIMIT_ITEMS || stalePages >= STALE_PAGES_LIMIT ? 'bound' : undefined;
 }
 

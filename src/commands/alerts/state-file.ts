@@ -50,7 +50,12 @@ export async function openMemory(
   const restore = (record: unknown) => {
     if (Array.isArray(record)) {
       const [id = '', modified = '', state = '', source] = record.map(String);
-      known.learn({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'there' });
+      known.learn({
+        id,
+        modified,
+        state,
+        source: SOURCES.find((name) => name === source) ?? 'there',
+      });
     } else if (isObject(record)) {
       const { began, cursor } = record;
       if (began !== undefined) marks = { beganMs: readTime(began), cursorMs: readTime(cursor) };
@@ -136,7 +141,10 @@ function refuseOther(path: string, baseUrl: string): void {
   const [head] = records;
   const start = text.trimStart();
   if (!FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
-    throw configError(`${path} is not a state file of fleet, and was left as it is`, 'choose another path');
+    throw configError(
+      `${path} is not a state file of fleet, and was left as it is`,
+      'choose another path',
+    );
   const found = isObject(head) ? (head['base_url'] ?? baseUrl) : baseUrl;
   if (found === baseUrl) return;
   const hint = 'choose another path for this service';
@@ -146,8 +154,13 @@ function refuseOther(path: string, baseUrl: string): void {
 /** Whether the first line is there, in a format that is known; a file that is new holds claims alone. */
 function isWhole(records: readonly unknown[]): boolean {
   const isHead = (record: unknown) =>
-    isObject(record) && record['fleet'] === 'alerts' && [1, FORMAT].includes(Number(record['format']));
-  return records.some(isHead) || records.every((record) => isObject(record) && typeof record['claim'] === 'string');
+    isObject(record) &&
+    record['fleet'] === 'alerts' &&
+    [1, FORMAT].includes(Number(record['format']));
+  return (
+    records.some(isHead) ||
+    records.every((record) => isObject(record) && typeof record['claim'] === 'string')
+  );
 }
 
 function recordOf({ id, modified, state, source }: Version): readonly string[] {
@@ -159,6 +172,7 @@ function recordOfBody(id: number, { headers, body }: Forwarded) {
 }
 
 function recordOfMarks({ beganMs, cursorMs }: Marks) {
-  const iso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
+  const iso = (at: number | undefined) =>
+    at === undefined ? undefined : new Date(at).toISOString();
   return { began: iso(beganMs), cursor: iso(cursorMs) };
 }

@@ -19,7 +19,14 @@ import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { type AlertItem, alertVersionOf, lastMsOf, type Source } from './known.js';
 import type { ListReading, Order } from './reading.js';
-import { addPage, CLOCK_MARGIN_MS, oldestFirst, readDownTo, startReading, topOf } from './reading.js';
+import {
+  addPage,
+  CLOCK_MARGIN_MS,
+  oldestFirst,
+  readDownTo,
+  startReading,
+  topOf,
+} from './reading.js';
 import type { Marks, Memory } from './state-file.js';
 import { readPushed } from './webhook-payload.js';
 
@@ -42,7 +49,11 @@ export type AlertsState = ReturnType<typeof startAlerts>;
 export type AlertCounts = AlertsState['counts'];
 
 /** `known` and `marks` are what a restart knows. */
-export function startAlerts(plan: AlertsPlan, { known, marks }: Pick<Memory, 'known' | 'marks'>, now: Moment) {
+export function startAlerts(
+  plan: AlertsPlan,
+  { known, marks }: Pick<Memory, 'known' | 'marks'>,
+  now: Moment,
+) {
   const { beganMs = plan.sinceMs, cursorMs } = marks;
   return {
     plan,
@@ -72,7 +83,11 @@ interface Turn {
   end: End | undefined;
 }
 
-export function alertsState(state: AlertsState, event: AlertsEvent, now: Moment): readonly AlertsEffect[] {
+export function alertsState(
+  state: AlertsState,
+  event: AlertsEvent,
+  now: Moment,
+): readonly AlertsEffect[] {
   const turn: Turn = { state, now, effects: [], end: undefined };
   if (event.type === 'tick') begin(turn);
   else if (event.type === 'page') takePage(turn, event);
@@ -92,7 +107,11 @@ function begin({ state, now, effects }: Turn) {
   // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
-  const query: Query = [['ordering', `-${state.order}`], ...state.plan.query, ...(isDeep ? [LARGE_PAGE] : [])];
+  const query: Query = [
+    ['ordering', `-${state.order}`],
+    ...state.plan.query,
+    ...(isDeep ? [LARGE_PAGE] : []),
+  ];
   state.reading ??= startReading(isDeep, query);
   state.isAsking = true;
   effects.push({ type: 'read-page', query: state.reading.query });
@@ -111,11 +130,13 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   if (reading === undefined) return;
   // Each page that comes is a success: only failures in a row make the pause longer.
   if (state.failure !== undefined) state.failure.inARow = 0;
-  if (reading.pages === 0) Object.assign(reading, { atMs: Math.min(serviceMs, now.wallMs), wallMs: now.wallMs });
+  if (reading.pages === 0)
+    Object.assign(reading, { atMs: Math.min(serviceMs, now.wallMs), wallMs: now.wallMs });
   addPage(reading, order, page);
   state.counts.pages++;
   repair(turn, reading);
-  if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined) return beginByCreated(turn);
+  if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined)
+    return beginByCreated(turn);
   // At the start it is the newest alert that was there before.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
   const end = readDownTo(reading, order, state.marks.cursorMs ?? startMs, page.next !== undefined);
@@ -152,7 +173,8 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
   const { beganMs, cursorMs } = state.marks;
-  if (failure !== undefined) effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
+  if (failure !== undefined)
+    effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
   state.reading = undefined;
   state.failure = undefined;
@@ -165,7 +187,8 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
     if (source !== undefined || turn.end !== undefined) continue;
     // One without a time is news unless it was there at the start.
     const isNews = (lastMsOf(item.value) ?? cursorMs ?? Number.NEGATIVE_INFINITY) >= fromMs;
-    if (before !== undefined || isNews) show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
+    if (before !== undefined || isNews)
+      show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
     else learn(turn, item, 'there');
   }
   counts.readings++;
@@ -190,7 +213,8 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   state.isAsking = false;
   // Assumed: a service that does not order by `modified` says 400, as it was observed for other fields.
   if (error.status === 400 && state.order === 'modified' && state.reading?.pages === 0) {
-    const text = 'the service cannot sort alerts by modified: only the newest 2,000 are checked for changes';
+    const text =
+      'the service cannot sort alerts by modified: only the newest 2,000 are checked for changes';
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }
@@ -198,7 +222,11 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
-  const { sinceMs, message, inARow } = state.failure ?? { sinceMs: now.monotonicMs, message: undefined, inARow: 0 };
+  const { sinceMs, message, inARow } = state.failure ?? {
+    sinceMs: now.monotonicMs,
+    message: undefined,
+    inARow: 0,
+  };
   if (!state.plan.isBackfill && isFinal(error, state.counts.pages > 0, now.monotonicMs - sinceMs)) {
     turn.end = { type: 'end', end: 'failed', error };
     return;
@@ -207,12 +235,17 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   const backoffMs = doublingPauseMs(inARow + 1, FIRST_RETRY_MS, LONGEST_RETRY_MS);
   const pauseMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS));
   const cappedFromMs = askedMs > LONGEST_ASKED_PAUSE_MS ? askedMs : undefined;
-  if (message !== error.message) effects.push({ type: 'unread', error, retryInMs: pauseMs, cappedFromMs });
+  if (message !== error.message)
+    effects.push({ type: 'unread', error, retryInMs: pauseMs, cappedFromMs });
   waitFor(turn, pauseMs);
 }
 
 /** Whether asking again is of no use: what the service refuses from the start, or for a minute after it did not. */
-function isFinal({ kind, status = 0, isLasting }: FleetError, isProven: boolean, lastedMs: number): boolean {
+function isFinal(
+  { kind, status = 0, isLasting }: FleetError,
+  isProven: boolean,
+  lastedMs: number,
+): boolean {
   // A token source may fail for a while.
   if (kind === 'config') return isLasting && !isProven;
   if (kind === 'internal' || kind === 'usage') return true;
@@ -258,21 +291,35 @@ function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
 }
 
 /** Shows an alert unless the filters leave it out; ends what waited for it. */
-function show(turn: Turn, item: AlertItem, source: Source, before: string | undefined, mark?: Show['mark']) {
+function show(
+  turn: Turn,
+  item: AlertItem,
+  source: Source,
+  before: string | undefined,
+  mark?: Show['mark'],
+) {
   const { state, now, effects } = turn;
   const { plan, counts } = state;
   if (!isWanted(plan, item.value)) return learn(turn, item, source);
   const version = alertVersionOf(item, source);
   state.known.learn(version);
-  effects.push({ type: 'show', item, version, before: before === version.state ? undefined : before, mark });
+  effects.push({
+    type: 'show',
+    item,
+    version,
+    before: before === version.state ? undefined : before,
+    mark,
+  });
   counts.shown++;
   if (mark === 'caught-up') counts.caughtUp++;
   const isMet = plan.until?.every((condition) => matches(condition, item.value, now.wallMs));
-  if (isMet || counts.shown === plan.maxEvents) turn.end = { type: 'end', end: isMet ? 'until' : 'max-events' };
+  if (isMet || counts.shown === plan.maxEvents)
+    turn.end = { type: 'end', end: isMet ? 'until' : 'max-events' };
 }
 
 /** Checked on this side as well: a service may ignore a parameter. */
 function isWanted({ type, state }: AlertsPlan, alert: Alert): boolean {
-  const isOne = (words: readonly string[] | undefined, word: unknown) => words?.includes(textOf(word) ?? '') ?? true;
+  const isOne = (words: readonly string[] | undefined, word: unknown) =>
+    words?.includes(textOf(word) ?? '') ?? true;
   return isOne(type, alert.alert_type) && isOne(state, alert.state);
 }

@@ -25,12 +25,14 @@ export interface WatchAlertsOptions extends EndOptions {
 export async function watchAlerts(context: Context, options: WatchAlertsOptions): Promise<void> {
   const settings = await context.settings();
   const form = await chooseLines(context, 'alerts watch');
-  const sinceMs = options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
+  const sinceMs =
+    options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
   const baseUrl = requireBaseUrl(settings);
   const patient = await beginFollowing(context, options.for);
   const organization = await chosenOrganization(patient, options.organization);
   const { stateFile, exec, topic: topics = [] } = options;
-  const memory = stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
+  const memory =
+    stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
   const plan = {
     form,
     ...options,
@@ -44,7 +46,9 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     sinceMs,
   };
   const owners = organization === undefined ? [] : [organization];
-  const names = context.io.stderr.isTerminal ? (await showOrganizations(context, owners)).values() : owners;
+  const names = context.io.stderr.isTerminal
+    ? (await showOrganizations(context, owners)).values()
+    : owners;
   const title = ['follow', ['alerts', ...names].join(' of ')] as const;
   await followAlerts(context, { plan, title, memory, exec, topics, baseUrl });
 }

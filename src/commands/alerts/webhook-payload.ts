@@ -21,11 +21,13 @@ export function readPayload(body: string): readonly AlertItem[] | string {
 }
 
 function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[] | undefined {
-  if (Array.isArray(value)) return value.every(isObject) ? pairItems<Alert>(value, text, at) : undefined;
+  if (Array.isArray(value))
+    return value.every(isObject) ? pairItems<Alert>(value, text, at) : undefined;
   if (!isObject(value)) return undefined;
   // An alert has a message as well, which is a text.
   const { message } = value;
-  const inner = isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;
+  const inner =
+    isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;
   if (inner !== undefined) return itemsOf(message, text, inner);
   return [{ value, json: valueText(text, at) }];
 }
@@ -40,6 +42,8 @@ export function readPushed(data: string): AlertItem | undefined {
   }
   const { sender, message } = isObject(envelope) ? envelope : {};
   if (sender !== 'alert' || !isObject(message)) return undefined;
-  const isWhole = ['uuid', 'modified', 'state'].every((field) => typeof message[field] === 'string');
+  const isWhole = ['uuid', 'modified', 'state'].every(
+    (field) => typeof message[field] === 'string',
+  );
   return isWhole ? { value: message, json: JSON.stringify(message) } : undefined;
 }

@@ -35,7 +35,11 @@ interface Refusal {
   headers?: { readonly [name: string]: string };
 }
 
-const TOO_LARGE: Refusal = { status: 413, reason: 'more than 1 MB', headers: { connection: 'close' } };
+const TOO_LARGE: Refusal = {
+  status: 413,
+  reason: 'more than 1 MB',
+  headers: { connection: 'close' },
+};
 const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 'retry-after': '1' } };
 
 /** Starts to receive. Rejects with a FleetError of kind `usage` where the port cannot be had. */
@@ -45,7 +49,10 @@ export async function openReceiver(options: ReceiverOptions) {
   let waitingBytes = 0;
   let isClosing = false;
 
-  const take = async (request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined> => {
+  const take = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<Refusal | undefined> => {
     const body = (isClosing ? BUSY : refusalOf(request, options)) ?? (await readBody(request));
     if ('status' in body) return body;
     if (isClosing || waitingBytes + body.length > WAITING_LIMIT_BYTES) return BUSY;
@@ -85,12 +92,18 @@ export async function openReceiver(options: ReceiverOptions) {
 }
 
 /** Why a request is refused by its head. */
-function refusalOf({ url = '', method, headers }: IncomingMessage, options: ReceiverOptions): Refusal | undefined {
-  if (url.split('?', 1)[0] !== options.path) return { status: 404, reason: 'no webhook has this path' };
-  if (method !== 'POST') return { status: 405, reason: 'a webhook is a POST', headers: { allow: 'POST' } };
+function refusalOf(
+  { url = '', method, headers }: IncomingMessage,
+  options: ReceiverOptions,
+): Refusal | undefined {
+  if (url.split('?', 1)[0] !== options.path)
+    return { status: 404, reason: 'no webhook has this path' };
+  if (method !== 'POST')
+    return { status: 405, reason: 'a webhook is a POST', headers: { allow: 'POST' } };
   // Without a secret anybody on this machine may send, but no web page that somebody looks at.
   const isOfPage = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
-  if (options.secret === undefined && isOfPage) return { status: 403, reason: 'it comes from a web page' };
+  if (options.secret === undefined && isOfPage)
+    return { status: 403, reason: 'it comes from a web page' };
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') return { status: 415, reason: 'its body is compressed' };
   return Number(headers['content-length'] ?? 0) > BODY_LIMIT_BYTES ? TOO_LARGE : undefined;
@@ -119,7 +132,10 @@ function readSigned(
 ): readonly AlertItem[] | Refusal {
   const given = headers[signatureHeader.toLowerCase()];
   if (secret !== undefined && !isSigned(secret, body, String(given)))
-    return { status: 401, reason: given === undefined ? 'it has no signature' : 'its signature is wrong' };
+    return {
+      status: 401,
+      reason: given === undefined ? 'it has no signature' : 'its signature is wrong',
+    };
   const items = readPayload(body.toString('utf8'));
   return typeof items === 'string' ? { status: 400, reason: items } : items;
 }

@@ -17,7 +17,10 @@ const WHOLE_URL = /^[a-z][a-z0-9+.-]*:[/\\]{2}/i;
 export function readAddress(text: string, baseUrl: URL): Address {
   // URL leaves them out, and something else would be asked for.
   if (/[\u0000-\u001f\u007f]/.test(text))
-    throw usageError('the path holds a line end or another control character', 'write it percent-encoded: %0A');
+    throw usageError(
+      'the path holds a line end or another control character',
+      'write it percent-encoded: %0A',
+    );
   const isWhole = WHOLE_URL.test(text);
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
   const namesHost = isWhole || /^[/\\]{2}/.test(text);
@@ -25,7 +28,10 @@ export function readAddress(text: string, baseUrl: URL): Address {
   if (!URL.canParse(whole, baseUrl)) throw usageError(`"${text}" is neither a path nor a URL`);
   const { origin, username, password, pathname, search } = new URL(whole, baseUrl);
   if (username !== '' || password !== '')
-    throw usageError('a URL must not contain a user name or password', 'the token of the settings is sent instead');
+    throw usageError(
+      'a URL must not contain a user name or password',
+      'the token of the settings is sent instead',
+    );
   if (origin !== baseUrl.origin)
     throw usageError(
       `${origin} is not the service's origin, which is ${baseUrl.origin}; nothing was sent`,

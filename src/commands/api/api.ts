@@ -22,7 +22,15 @@ import { isScreen, writeResult } from '../shared/list/output-file.js';
 import { openResult, printRows } from '../shared/list/result.js';
 import { askIfProtected } from '../shared/protected-profile.js';
 import { readAddress } from './address.js';
-import { bodyOf, type Field, queryOf, readHeaders, splitField, textField, typedField } from './fields.js';
+import {
+  bodyOf,
+  type Field,
+  queryOf,
+  readHeaders,
+  splitField,
+  textField,
+  typedField,
+} from './fields.js';
 
 export interface ApiOptions {
   method?: string;
@@ -51,7 +59,15 @@ const ANYTHING: Shape<Resource> = {
 };
 
 /** The formats that show items rather than the answer as a whole. */
-const FORMATS_OF_ITEMS: readonly Format[] = ['table', 'jsonl', 'csv', 'tsv', 'uuid', 'geojson', 'xlsx'];
+const FORMATS_OF_ITEMS: readonly Format[] = [
+  'table',
+  'jsonl',
+  'csv',
+  'tsv',
+  'uuid',
+  'geojson',
+  'xlsx',
+];
 
 /**
  * Sends one request and prints its answer; with `--paginate` the items of all pages. Throws a usage error for anything that cannot be
@@ -85,23 +101,43 @@ export async function callApi(context: Context, path: string, options: ApiOption
     const first = { ...request, query: [...new URLSearchParams(search), ...queryOf(fields)] };
     return printList(context, { shape: ANYTHING, request: first, format }, { all: true });
   }
-  if (!isSafe(method)) await askIfProtected(context, clean(`${method} ${address.path}`), options.yes);
-  await sendOne(context, { ...request, path: address.path + search }, format, options.include === true);
+  if (!isSafe(method))
+    await askIfProtected(context, clean(`${method} ${address.path}`), options.yes);
+  await sendOne(
+    context,
+    { ...request, path: address.path + search },
+    format,
+    options.include === true,
+  );
 }
 
 function checkFlags(method: string, { input, paginate, include }: ApiOptions): void {
   if (paginate === true && method !== 'GET') {
-    throw usageError(`--paginate reads pages, and ${method} reads none`, 'add -X GET, or leave --paginate out');
+    throw usageError(
+      `--paginate reads pages, and ${method} reads none`,
+      'add -X GET, or leave --paginate out',
+    );
   }
   if (paginate === true && include === true) {
-    throw usageError('--paginate makes one array of many answers and takes no --include', 'leave one of them out');
+    throw usageError(
+      '--paginate makes one array of many answers and takes no --include',
+      'leave one of them out',
+    );
   }
   if (input !== undefined && isSafe(method)) {
-    throw usageError(`${method} carries no body, so --input cannot be used`, 'use -X POST, PUT or PATCH');
+    throw usageError(
+      `${method} carries no body, so --input cannot be used`,
+      'use -X POST, PUT or PATCH',
+    );
   }
 }
 
-async function sendOne(context: Context, request: HttpRequest, format: Format, isHeadWanted: boolean): Promise<void> {
+async function sendOne(
+  context: Context,
+  request: HttpRequest,
+  format: Format,
+  isHeadWanted: boolean,
+): Promise<void> {
   if (isHeadWanted && context.flags.file !== undefined)
     throw usageError('--include and --file cannot be used together', 'use > FILE for both');
   let refusal: HttpAnswer | undefined;
@@ -114,9 +150,12 @@ async function sendOne(context: Context, request: HttpRequest, format: Format, i
           refusal = refused;
         },
       });
-    answer = isSafe(request.method ?? 'GET') ? await send(await context.client()) : await sendChange(context, send);
+    answer = isSafe(request.method ?? 'GET')
+      ? await send(await context.client())
+      : await sendChange(context, send);
   } catch (error) {
-    const isTheAnswer = error instanceof FleetError && error.status !== undefined && error.status === refusal?.status;
+    const isTheAnswer =
+      error instanceof FleetError && error.status !== undefined && error.status === refusal?.status;
     if (isHeadWanted && isTheAnswer && refusal !== undefined) {
       await context.io.stdout.write(headOf(refusal));
       await printRaw(context, refusal);
@@ -136,7 +175,8 @@ function headOf({ status, headers }: HttpAnswer): string {
 
 async function printBody(context: Context, answer: HttpAnswer, format: Format): Promise<void> {
   const type = answer.headers['content-type'] ?? 'application/json';
-  const isJsonWanted = context.flags.jq !== undefined || (await context.settings()).output.origin === 'flag';
+  const isJsonWanted =
+    context.flags.jq !== undefined || (await context.settings()).output.origin === 'flag';
   if (!/\bjson\b/i.test(type) && !isJsonWanted) return printRaw(context, answer);
   const body = readJson(answer);
   const items = itemsOf(answer, body, format);
@@ -152,7 +192,9 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
   const isEnvelope = isObject(body) && Array.isArray(body['results']);
-  return isEnvelope && FORMATS_OF_ITEMS.includes(format) ? readPage<Resource>(answer).items : undefined;
+  return isEnvelope && FORMATS_OF_ITEMS.includes(format)
+    ? readPage<Resource>(answer).items
+    : undefined;
 }
 
 /** The body as it came: byte for byte into a pipe, on a terminal its text without what steers one. */
@@ -162,7 +204,9 @@ async function printRaw(context: Context, { bytes, text, headers }: HttpAnswer):
   if (!isScreen(context)) return writeResult(context, bytes);
   if (text.includes('\0') || text.includes('\uFFFD')) {
     const type = headers['content-type'] ?? 'no type';
-    return notice(`${bytes.length} bytes (${type}) are not shown on a terminal; write them into a file with > FILE`);
+    return notice(
+      `${bytes.length} bytes (${type}) are not shown on a terminal; write them into a file with > FILE`,
+    );
   }
   const shown = text.replace(/\r\n/g, '\n').replace(/[^\n\t]+/g, clean);
   await io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
@@ -174,14 +218,19 @@ async function readText(context: Context, path: string): Promise<string> {
   return bytes.toString('utf8');
 }
 
-async function readFields(context: Context, { field = [], rawField = [], input }: ApiOptions): Promise<Field[]> {
+async function readFields(
+  context: Context,
+  { field = [], rawField = [], input }: ApiOptions,
+): Promise<Field[]> {
   const typed: Field[] = [];
   const given = field.map(splitField);
   if (given.filter(([, value]) => value === '@-').length + Number(input === '-') > 1)
     throw usageError('stdin can be read only once', 'put one of the inputs into a file');
   for (const [name, value] of given) {
     const isFile = value.startsWith('@');
-    typed.push(isFile ? textField(name, await readText(context, value.slice(1))) : typedField(name, value));
+    typed.push(
+      isFile ? textField(name, await readText(context, value.slice(1))) : typedField(name, value),
+    );
   }
   return [...typed, ...rawField.map(splitField).map(([name, value]) => textField(name, value))];
 }
@@ -194,13 +243,17 @@ async function readBody(
   input: string | undefined,
   contentType: string | undefined,
 ): Promise<string | undefined> {
-  if (input === undefined) return isSafe(method) || fields.length === 0 ? undefined : bodyOf(fields);
+  if (input === undefined)
+    return isSafe(method) || fields.length === 0 ? undefined : bodyOf(fields);
   const text = await readText(context, input);
   if (!/\bjson\b/i.test(contentType ?? 'json')) return text;
   try {
     parseJson(text);
     return text;
   } catch {
-    throw usageError('--input is not JSON', "for something else say what it is: -H 'Content-Type: text/plain'");
+    throw usageError(
+      '--input is not JSON',
+      "for something else say what it is: -H 'Content-Type: text/plain'",
+    );
   }
 }

@@ -27,7 +27,9 @@ export function textField(name: string, text: string): Field {
 /** A field whose value is a number, true, false or null where it looks like one, else text. */
 export function typedField(name: string, text: string): Field {
   const isWord = text === 'true' || text === 'false' || text === 'null';
-  return isWord || isJsonNumber(text) ? { name, value: readExact(text), text } : textField(name, text);
+  return isWord || isJsonNumber(text)
+    ? { name, value: readExact(text), text }
+    : textField(name, text);
 }
 
 /** The fields as query parameters; a name may come more than once. */
@@ -65,7 +67,10 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
       throw usageError(`a header is "Name: value", not "${line}"`);
     }
     if (OURS.test(name.trim().toLowerCase()))
-      throw usageError(`the header ${name.trim()} cannot be given`, 'fleet sets it; the token comes from the settings');
+      throw usageError(
+        `the header ${name.trim()} cannot be given`,
+        'fleet sets it; the token comes from the settings',
+      );
   }
   return Object.fromEntries(headers);
 }

@@ -25,12 +25,23 @@ export function addApi(program: Command, run: Run): void {
     ['api', 'send any request to the service', DESCRIPTION],
     ['the second page, with status and headers', "fleet api '/bicycles/?page=2' -i"],
     ['every name', "fleet api /bicycles/ --paginate --jq '.[].name'"],
-    ['run a transition', 'fleet api /bicycles/d238dc92-4ed5-4cec-a476-fe5f869ff26e/actions/ -f type=rent'],
+    [
+      'run a transition',
+      'fleet api /bicycles/d238dc92-4ed5-4cec-a476-fe5f869ff26e/actions/ -f type=rent',
+    ],
     ['query parameters', 'fleet api /alerts/ -X GET -f state=new -f state=escalated'],
   )
     .argument('<path>', 'such as /bicycles/?page=2', anyText(offerPath))
-    .option('-X, --method <method>', `${METHODS.join(', ')} (default: GET, or POST with fields)`, readMethod())
-    .option('-F, --field <name=value>', 'a field: numbers, true, false, null, @file, else text (repeatable)', collect)
+    .option(
+      '-X, --method <method>',
+      `${METHODS.join(', ')} (default: GET, or POST with fields)`,
+      readMethod(),
+    )
+    .option(
+      '-F, --field <name=value>',
+      'a field: numbers, true, false, null, @file, else text (repeatable)',
+      collect,
+    )
     .option('-f, --raw-field <name=value>', 'a text field (repeatable)', collect)
     .option('--input <file>', 'send this file as the body; - for stdin')
     .option('-H, --header <name: value>', 'add a header (repeatable)', collect)

@@ -22,7 +22,10 @@ export interface LoginPlace {
   token?: string;
 }
 
-export function clientOfLogin(context: Context, { settings, baseUrl, token }: LoginPlace): Promise<Client> {
+export function clientOfLogin(
+  context: Context,
+  { settings, baseUrl, token }: LoginPlace,
+): Promise<Client> {
   const refusalHint = 'get a new token from those who run the service, and log in with it';
   return context.client({
     settings,
@@ -38,16 +41,26 @@ export function clientOfLogin(context: Context, { settings, baseUrl, token }: Lo
  * Asks for a page of bicycles with the new token. A service that cannot be reached is no reason not to save it (VPN, first setup); throws
  * the refusal of one that refuses.
  */
-export async function checkLogin(context: Context, place: LoginPlace, organization = ''): Promise<void> {
+export async function checkLogin(
+  context: Context,
+  place: LoginPlace,
+  organization = '',
+): Promise<void> {
   const { notice } = context;
   const uuid = wholeUuid(organization);
   const query: Query = uuid === undefined ? [] : [['organization', uuid]];
   try {
     const client = await clientOfLogin(context, place);
-    const answer = await client.send({ path: BICYCLE.listPath, query, subject: 'the list of bicycles' });
+    const answer = await client.send({
+      path: BICYCLE.listPath,
+      query,
+      subject: 'the list of bicycles',
+    });
     const { count, items } = readPage(answer);
     const seen = count ?? items.length;
-    await notice(`✓ checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`);
+    await notice(
+      `✓ checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`,
+    );
   } catch (thrown) {
     if (!(thrown instanceof FleetError) || thrown.kind !== 'network')
       throw await withPrefixHint(context, place, thrown);
@@ -57,16 +70,25 @@ export async function checkLogin(context: Context, place: LoginPlace, organizati
 }
 
 /** What was thrown, with the address to use where the service answers under another prefix. That is asked without a token. */
-export async function withPrefixHint(context: Context, place: LoginPlace, thrown: unknown): Promise<unknown> {
+export async function withPrefixHint(
+  context: Context,
+  place: LoginPlace,
+  thrown: unknown,
+): Promise<unknown> {
   const { settings, baseUrl } = place;
   context.signal.throwIfAborted();
   if (!(thrown instanceof FleetError)) return thrown;
   const { kind, status = 0 } = thrown;
   if (kind !== 'not-found' && (kind !== 'service' || status >= 400)) return thrown;
   const other = await findPrefix(baseUrl, async (variant) =>
-    (await clientOfLogin(context, { settings, baseUrl: variant })).probe({ path: BICYCLE.listPath }),
+    (await clientOfLogin(context, { settings, baseUrl: variant })).probe({
+      path: BICYCLE.listPath,
+    }),
   );
   if (other === undefined) return thrown;
   const address = showAddress(other.address);
-  return withHint(thrown, `nothing was saved; the service answers at ${address}: use --base-url ${address}`);
+  return withHint(
+    thrown,
+    `nothing was saved; the service answers at ${address}: use --base-url ${address}`,
+  );
 }

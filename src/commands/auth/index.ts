@@ -15,7 +15,9 @@ function readEmail(text: string): string {
 /** A parser for commander: a path below the base URL, with a slash at both ends. */
 function readPath(text: string): string {
   if (/^\/?[\w.~-]+(?:\/[\w.~-]+)*\/?$/.test(text)) return `/${text}/`.replaceAll(/\/+/g, '/');
-  throw usageError(`--login-path takes a path below the address of the service, such as ${LOGIN_PATH}`);
+  throw usageError(
+    `--login-path takes a path below the address of the service, such as ${LOGIN_PATH}`,
+  );
 }
 
 export function addAuth(program: Command, run: Run): void {
@@ -59,7 +61,10 @@ Exit code 0 with a token, 3 without, 4 when it has expired.`,
   addVerb(
     auth,
     ['token', 'print the access token', 'Print the access token in use, for another program.'],
-    ['with curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
+    [
+      'with curl',
+      'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"',
+    ],
     ['from another profile', 'fleet auth token --profile sandbox'],
   ).action(run(async () => (await import('./status.js')).printToken));
 }

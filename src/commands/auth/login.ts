@@ -7,7 +7,12 @@ import { withHint } from '../../http/failure.js';
 import { parseAddress, showAddress } from '../../settings/keys.js';
 import { readToken } from '../../settings/parse-token.js';
 import type { Setting, Settings } from '../../settings/resolve.js';
-import { profileFlag, refusePlainHttp, requireBaseUrl, resolveSettings } from '../../settings/resolve.js';
+import {
+  profileFlag,
+  refusePlainHttp,
+  requireBaseUrl,
+  resolveSettings,
+} from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import {
   checkProfileName,
@@ -51,7 +56,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
 
   // What the sandbox's profile holds is of no use elsewhere.
   const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
-  const known = isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
+  const known =
+    isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
   const isNewPlace = asks && known === undefined;
   const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
@@ -60,7 +66,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   await notice(`logging in: ${where}`);
   if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
   if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
-  const isKnown = ({ shown, origin }: Setting) => shown !== null && (origin !== 'profile' || profile === inUse);
+  const isKnown = ({ shown, origin }: Setting) =>
+    shown !== null && (origin !== 'profile' || profile === inUse);
   const sseUrl =
     isNewPlace && !isKnown(settings.sseUrl)
       ? await askAddress(context, 'Push address', { isNeeded: false })
@@ -71,16 +78,24 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const obtained = await obtain(context, options, { settings, baseUrl, where });
   const { token } = obtained;
   const organization =
-    isKnown(settings.organization) && replaced === undefined ? settings.organization.value : undefined;
-  const place = options.check === false || baseUrl === undefined ? undefined : { settings, baseUrl, token };
+    isKnown(settings.organization) && replaced === undefined
+      ? settings.organization.value
+      : undefined;
+  const place =
+    options.check === false || baseUrl === undefined ? undefined : { settings, baseUrl, token };
   if (place !== undefined) await checkLogin(context, place, organization);
-  const asksOrganization = asks && organization === undefined && (isNewPlace || !stored.profiles.has(profile));
-  const chosen = asksOrganization ? await askOrganization(context, token, place, isNewPlace) : undefined;
+  const asksOrganization =
+    asks && organization === undefined && (isNewPlace || !stored.profiles.has(profile));
+  const chosen = asksOrganization
+    ? await askOrganization(context, token, place, isNewPlace)
+    : undefined;
 
   // From the environment only where it is another profile than that in use.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
-    origin === 'flag' || (origin === 'environment' && isElsewhere) ? (shown ?? undefined) : undefined;
+    origin === 'flag' || (origin === 'environment' && isElsewhere)
+      ? (shown ?? undefined)
+      : undefined;
   const values = {
     base_url: isNewPlace && baseUrl !== undefined ? showAddress(baseUrl) : given(settings.baseUrl),
     sse_url: sseUrl === undefined ? given(settings.sseUrl) : showAddress(sseUrl),
@@ -116,7 +131,8 @@ function chooseTarget(
   const parsed = parseAddress(String(stored.profiles.get(profile)?.['base_url'] ?? ''));
   const held = 'value' in parsed && !isSandbox ? parsed.value : undefined;
   const isOther = held !== undefined && address !== undefined && held.origin !== address.origin;
-  if (!isSandbox && (isNamed || !isOther)) return isOther ? { profile, replaced: held } : { profile };
+  if (!isSandbox && (isNamed || !isOther))
+    return isOther ? { profile, replaced: held } : { profile };
   if (address === undefined)
     throw usageError(
       `the profile in use, "${profile}", belongs to "fleet sandbox"`,
@@ -129,9 +145,15 @@ function chooseTarget(
 
 function checkFlags({ withToken, email, passwordStdin, loginPath }: LoginOptions): void {
   if (withToken === true && email !== undefined)
-    throw usageError('--with-token and --email cannot be used together', 'a token needs no e-mail address');
+    throw usageError(
+      '--with-token and --email cannot be used together',
+      'a token needs no e-mail address',
+    );
   if (email === undefined && (passwordStdin === true || loginPath !== undefined))
-    throw usageError('--password-stdin and --login-path need --email', 'fleet auth login --email you@example.org');
+    throw usageError(
+      '--password-stdin and --login-path need --email',
+      'fleet auth login --email you@example.org',
+    );
 }
 
 /** The token: piped, typed, or had for a password. */
@@ -142,8 +164,19 @@ async function obtain(
 ): Promise<StoredToken> {
   const { secrets } = context.io;
   if (email === undefined) {
-    const typed = withToken === true ? await pipe(context, '--with-token', 'token') : await askToken(context, where);
-    return { token: readToken(typed, 'the token', 'give the token alone, on one line', secrets, usageError) };
+    const typed =
+      withToken === true
+        ? await pipe(context, '--with-token', 'token')
+        : await askToken(context, where);
+    return {
+      token: readToken(
+        typed,
+        'the token',
+        'give the token alone, on one line',
+        secrets,
+        usageError,
+      ),
+    };
   }
   const place = { settings, baseUrl: baseUrl ?? requireBaseUrl(settings) };
   const typed =
@@ -154,21 +187,31 @@ async function obtain(
   if (password === '') throw usageError('the password is empty', 'give it on one line');
   secrets.add(password, true);
   const client = await clientOfLogin(context, place);
-  const answer = await postForToken(client, loginPath, { email, password }).catch(async (thrown) => {
-    if (thrown instanceof FleetError && thrown.status === 400) {
-      const { message, status, detail, trace } = thrown;
-      const hint = 'check the e-mail address and the password, and log in again';
-      throw new FleetError('auth', message, { status, detail, trace, hint });
-    }
-    const hinted = await withPrefixHint(context, place, thrown);
-    if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found') throw hinted;
-    throw withHint(thrown, 'this service has no login there: give --login-path, or a token with "fleet auth login"');
-  });
-  const hint = 'another address for it is given with --login-path; a token by hand with: fleet auth login';
+  const answer = await postForToken(client, loginPath, { email, password }).catch(
+    async (thrown) => {
+      if (thrown instanceof FleetError && thrown.status === 400) {
+        const { message, status, detail, trace } = thrown;
+        const hint = 'check the e-mail address and the password, and log in again';
+        throw new FleetError('auth', message, { status, detail, trace, hint });
+      }
+      const hinted = await withPrefixHint(context, place, thrown);
+      if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found')
+        throw hinted;
+      throw withHint(
+        thrown,
+        'this service has no login there: give --login-path, or a token with "fleet auth login"',
+      );
+    },
+  );
+  const hint =
+    'another address for it is given with --login-path; a token by hand with: fleet auth login';
   const failure = (message: string) => new FleetError('service', message, { hint });
   const token = readToken(answer, `the token that ${loginPath} answered`, hint, secrets, failure);
   await context.notice(`✓ logged in as ${email}`);
-  return { token, login: { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() } };
+  return {
+    token,
+    login: { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() },
+  };
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
@@ -198,7 +241,9 @@ async function save(
   await saveToken(stored, profile, token, login);
   for (const [key, value] of changes)
     await notice(
-      value === undefined ? `✓ removed ${key}, which belonged to the other service` : `✓ saved ${key} ${value}`,
+      value === undefined
+        ? `✓ removed ${key}, which belonged to the other service`
+        : `✓ saved ${key} ${value}`,
     );
   const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
@@ -206,9 +251,12 @@ async function save(
   const before = stored.active ?? DEFAULT_PROFILE;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (before === profile) return;
-  if (!isFirst && reason === undefined) return notice(`to use it without --profile: fleet profile use ${profile}`);
+  if (!isFirst && reason === undefined)
+    return notice(`to use it without --profile: fleet profile use ${profile}`);
   await useProfile(stored, profile);
-  await notice(`✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
+  await notice(
+    `✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`,
+  );
 }
 
 async function reportEnd({ clock, notice }: Context, { token, login }: StoredToken): Promise<void> {
@@ -217,7 +265,8 @@ async function reportEnd({ clock, notice }: Context, { token, login }: StoredTok
   const now = clock.wallMs();
   const iso = new Date(expiry).toISOString();
   const when = `${age(iso, now)} (${iso})`;
-  if (expiry <= now) return notice(`warning: this token expired ${when}; the service will refuse it`);
+  if (expiry <= now)
+    return notice(`warning: this token expired ${when}; the service will refuse it`);
   await notice(
     `it expires ${when}${login === undefined ? '' : '; commands that run in the second half of that time renew it'}`,
   );
@@ -229,9 +278,13 @@ async function warn({ io, flags, notice }: Context, profile: string, token: stri
   const settings = resolveSettings({ flags: { ...flags, profile }, env: io.env, stored: saved });
   const place = await findTokenPlace(io.env, saved, settings);
   if (place !== undefined && place.kind !== 'stored')
-    await notice(`warning: ${place.origin} overrides the stored token, which is not used as long as that is set`);
-  const set = (key: string, value: string) => `run "fleet config set ${key} ${value}${profileFlag(profile)}"`;
-  if (settings.baseUrl.value === undefined) await notice(`no address yet: ${set('base_url', 'URL')}`);
+    await notice(
+      `warning: ${place.origin} overrides the stored token, which is not used as long as that is set`,
+    );
+  const set = (key: string, value: string) =>
+    `run "fleet config set ${key} ${value}${profileFlag(profile)}"`;
+  if (settings.baseUrl.value === undefined)
+    await notice(`no address yet: ${set('base_url', 'URL')}`);
   const several = organizationsOf(token).length;
   if (settings.organization.value === undefined && several > 1)
     await notice(

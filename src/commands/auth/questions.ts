@@ -65,7 +65,8 @@ export async function askOrganization(
 ): Promise<string | undefined> {
   const client = place === undefined ? undefined : await clientOfLogin(context, place);
   // What the service calls its organizations, where it says so, and soon.
-  const names = await (client && readNames(client, NAMED.organization).catch(() => context.signal.throwIfAborted()));
+  const names = await (client &&
+    readNames(client, NAMED.organization).catch(() => context.signal.throwIfAborted()));
   const ofToken = organizationsOf(token);
   const known = ofToken.length > 0 ? ofToken : [...(names?.keys() ?? [])];
   if (known.length === 0 && !isNewPlace) return undefined;
@@ -73,14 +74,18 @@ export async function askOrganization(
   const find = (typed: string): string | undefined => {
     const text = typed.trim();
     const byName = known.filter((uuid) => nameOf(uuid)?.toLowerCase() === text.toLowerCase());
-    return known[Number(text) - 1] ?? (byName.length === 1 ? byName[0] : undefined) ?? wholeUuid(text);
+    return (
+      known[Number(text) - 1] ?? (byName.length === 1 ? byName[0] : undefined) ?? wholeUuid(text)
+    );
   };
-  for (const [index, uuid] of known.entries()) await context.notice(`  ${index + 1}  ${describe(uuid, nameOf(uuid))}`);
+  for (const [index, uuid] of known.entries())
+    await context.notice(`  ${index + 1}  ${describe(uuid, nameOf(uuid))}`);
   const ways = known.length > 0 ? 'number, name or UUID' : 'UUID';
   const answer = await askText(context, {
     message: `Organization (${ways}; Enter to leave it unset)`,
     instead: INSTEAD,
-    refuse: (typed) => (typed.trim() === '' || find(typed) !== undefined ? undefined : `give its ${ways}`),
+    refuse: (typed) =>
+      typed.trim() === '' || find(typed) !== undefined ? undefined : `give its ${ways}`,
   });
   return find(answer);
 }

@@ -66,10 +66,20 @@ export async function showStatus(context: Context): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-const STATUS: Shape<object> = { noun: { one: 'status', many: 'status' }, columns: [], fields: [], single: true };
+const STATUS: Shape<object> = {
+  noun: { one: 'status', many: 'status' },
+  columns: [],
+  fields: [],
+  single: true,
+};
 
 /** The object of `--json`; `null` where there is nothing to say. */
-function tokenStatus(settings: Settings, place: TokenPlace | undefined, token: string, now: number) {
+function tokenStatus(
+  settings: Settings,
+  place: TokenPlace | undefined,
+  token: string,
+  now: number,
+) {
   const expiry = readExpiry(token);
   const expires = expiry === undefined ? null : new Date(expiry).toISOString();
   return {
@@ -88,7 +98,11 @@ function tokenStatus(settings: Settings, place: TokenPlace | undefined, token: s
   };
 }
 
-function drawStatus(status: ReturnType<typeof tokenStatus>, hasToken: boolean, now: number): string[][] {
+function drawStatus(
+  status: ReturnType<typeof tokenStatus>,
+  hasToken: boolean,
+  now: number,
+): string[][] {
   const { expires, expired, claims, renewable_until: until } = status;
   const places = [
     ['profile', status.profile],
@@ -100,10 +114,18 @@ function drawStatus(status: ReturnType<typeof tokenStatus>, hasToken: boolean, n
   if (!hasToken) return places;
   return [
     ...places,
-    [expired === true ? 'expired' : 'expires', expires === null ? 'unknown' : `${age(expires, now)} (${expires})`],
+    [
+      expired === true ? 'expired' : 'expires',
+      expires === null ? 'unknown' : `${age(expires, now)} (${expires})`,
+    ],
     ...(until === null
       ? []
-      : [['renewable', `until ${until}: commands that run in the second half of that time renew it`]]),
+      : [
+          [
+            'renewable',
+            `until ${until}: commands that run in the second half of that time renew it`,
+          ],
+        ]),
     ...(claims === null ? [['claims', 'none: the token is not a JWT']] : []),
     ...Object.entries(claims ?? {}).map(([claim, value]) => [`claim ${claim}`, showClaim(value)]),
   ];

@@ -6,7 +6,13 @@ import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { pointOf, textOf } from '../../terminal/values.js';
-import { type Action, type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
+import {
+  type Action,
+  type ActOptions,
+  readFields,
+  readWords,
+  runAction,
+} from '../shared/bulk/act.js';
 import { findBicycle } from './find.js';
 import { fetchBicycle } from './get.js';
 
@@ -27,7 +33,11 @@ const NAMED_TARGETS: { readonly [transition: string]: string } = {
 };
 
 /** Runs a transition on each of the bicycles (interface.md section 4.3). `words` are the bicycles, or `-`, and the transition. */
-export async function actOnBicycles(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
+export async function actOnBicycles(
+  context: Context,
+  words: readonly string[],
+  options: ActOptions,
+): Promise<void> {
   const mayBeUnknown = options.allowUnknown === true;
   const { texts, name: transition } = readWords(words, BICYCLE, { ...VERBS, mayBeUnknown });
   const action: Action = {

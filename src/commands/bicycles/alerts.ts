@@ -8,8 +8,16 @@ import type { Item, Query } from '../../http/types.js';
 import { scopeOf } from '../shared/organization.js';
 
 /** Those that are new or escalated; undefined as below. */
-export async function readOpenAlerts(context: Context, asked: string | undefined, bicycles: ReadonlySet<string>) {
-  const query: Query = [...(await scopeOf(context, asked)), ['state', 'new'], ['state', 'escalated']];
+export async function readOpenAlerts(
+  context: Context,
+  asked: string | undefined,
+  bicycles: ReadonlySet<string>,
+) {
+  const query: Query = [
+    ...(await scopeOf(context, asked)),
+    ['state', 'new'],
+    ['state', 'escalated'],
+  ];
   const alerts = await readAlertsOf(context, bicycles, query);
   return alerts?.filter(({ value: { state } }) => state === 'new' || state === 'escalated');
 }
@@ -29,7 +37,10 @@ export async function readAlertsOf(
   const isWanted = ({ value: { bicycle } }: Item<Alert>) =>
     bicycles.has(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle).toLowerCase() : '');
   try {
-    const pages = (await context.client()).pages<Alert>(request, limit === undefined ? undefined : { ahead: 0, limit });
+    const pages = (await context.client()).pages<Alert>(
+      request,
+      limit === undefined ? undefined : { ahead: 0, limit },
+    );
     for await (const { fresh } of pages) alerts.push(...fresh.filter(isWanted));
     return alerts;
   } catch (thrown) {

@@ -7,7 +7,8 @@ import type { LatLon } from '../../views/distance.js';
 /** A box in degrees: its north-east corner, then its south-west one. East below west: it lies across the antimeridian. */
 export type Box = readonly [east: number, north: number, west: number, south: number];
 
-const FORM = '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
+const FORM =
+  '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
 /** A box this wide was meant the other way round: nobody's fleet spans half the globe across the antimeridian. */
 const WIDEST_ACROSS_ANTIMERIDIAN_DEGREES = 180;
@@ -17,7 +18,9 @@ const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 /** Numbers in plain decimals between commas; undefined for anything else, and for more or fewer of them. */
 function readNumbers(text: string, count: number): number[] | undefined {
   const parts = text.split(',').map((part) => part.trim());
-  return parts.length === count && parts.every((part) => PLAIN_NUMBER.test(part)) ? parts.map(Number) : undefined;
+  return parts.length === count && parts.every((part) => PLAIN_NUMBER.test(part))
+    ? parts.map(Number)
+    : undefined;
 }
 
 /** A corner has as many decimals, a centimetre: rounding, ours and the service's, must not lose a bicycle on the edge of a circle. */
@@ -75,7 +78,9 @@ export function parseNear(text: string): LatLon {
   }
   const [latitude = 0, longitude = 0] = numbers;
   if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
-  throw usageError(`--near "${text}" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180`);
+  throw usageError(
+    `--near "${text}" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180`,
+  );
 }
 
 /** A parser for commander: metres, as `800`, `800m` or `1.5km`. */
@@ -93,9 +98,13 @@ export function readMetres(flag: string): (text: string) => number {
 export const parseRadius = readMetres('--radius');
 
 /** The circle of the two flags, undefined when neither was given. One without the other is refused. */
-export function readCircle(near: LatLon | undefined, radiusMetres: number | undefined): Circle | undefined {
+export function readCircle(
+  near: LatLon | undefined,
+  radiusMetres: number | undefined,
+): Circle | undefined {
   if (near === undefined && radiusMetres === undefined) return undefined;
-  if (near === undefined) throw usageError('--radius goes with --near', 'add the place: --near 52.52,13.40');
+  if (near === undefined)
+    throw usageError('--radius goes with --near', 'add the place: --near 52.52,13.40');
   if (radiusMetres === undefined)
     throw usageError('--near needs --radius', 'give a distance: --radius 800 or --radius 5km');
   return { centre: near, radiusMetres };

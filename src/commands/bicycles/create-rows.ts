@@ -38,7 +38,8 @@ export async function readNewBicycles(
 ): Promise<Creation[]> {
   let defaults = given;
   const problems: string[] = [];
-  const complain = (line: number, message: string) => problems.push(`${source}:${line}: ${message}`);
+  const complain = (line: number, message: string) =>
+    problems.push(`${source}:${line}: ${message}`);
   const creations: Creation[] = [];
   const lines = new Map<string, number>();
   let characters = 0;
@@ -48,7 +49,10 @@ export async function readNewBicycles(
     return true;
   };
   try {
-    for await (const { line, value } of readRows(readLines(context, from), { isHeader, hasComments: false })) {
+    for await (const { line, value } of readRows(readLines(context, from), {
+      isHeader,
+      hasComments: false,
+    })) {
       if (typeof value === 'string') throw new Unreadable('an object is expected', line);
       // Before the row is taken: where none can be found, that is no fault of the row.
       if (defaults.organization === undefined && lacksOrganization(value)) {
@@ -58,20 +62,27 @@ export async function readNewBicycles(
       try {
         const own = await readBody(context, value, line);
         // The row's fields in their order, as keys of journals have them, then those that it lacks.
-        const { name = '', organization = '', ...rest }: Body = Object.assign({ ...own }, defaults, own);
+        const {
+          name = '',
+          organization = '',
+          ...rest
+        }: Body = Object.assign({ ...own }, defaults, own);
         const body = { name, organization, ...rest };
         const text = JSON.stringify(body);
         characters += text.length;
-        if (characters > MOST_CHARACTERS) throw new Unreadable('the file is larger than 256 MB up to here', line);
+        if (characters > MOST_CHARACTERS)
+          throw new Unreadable('the file is larger than 256 MB up to here', line);
         refuseTwin(body, text, line, lines);
         creations.push({ row: creations.length + 1, body });
       } catch (error) {
-        if (!(error instanceof FleetError) || !['usage', 'not-found'].includes(error.kind)) throw error;
+        if (!(error instanceof FleetError) || !['usage', 'not-found'].includes(error.kind))
+          throw error;
         complain(line, error.message);
         if (problems.length > MOST_PROBLEMS) break;
       }
     }
-    if (problems.length === 0 && creations.length === 0) throw new Unreadable('no bicycles found', 1);
+    if (problems.length === 0 && creations.length === 0)
+      throw new Unreadable('no bicycles found', 1);
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     complain(error.line, error.message);
@@ -81,7 +92,9 @@ export async function readNewBicycles(
 }
 
 function lacksOrganization(row: { [field: string]: unknown }): boolean {
-  return !Object.entries(row).some(([name, value]) => value !== null && name.trim().toLowerCase() === 'organization');
+  return !Object.entries(row).some(
+    ([name, value]) => value !== null && name.trim().toLowerCase() === 'organization',
+  );
 }
 
 /** Throws Unreadable for fields of which one cannot be set, or one comes twice. */
@@ -93,21 +106,32 @@ function checkNames(names: readonly string[], line: number): void {
 }
 
 function unknownField(name: string): string {
-  if ((BICYCLE_FIELDS as readonly string[]).includes(name)) return `"${name}" cannot be set: the service assigns it`;
+  if ((BICYCLE_FIELDS as readonly string[]).includes(name))
+    return `"${name}" cannot be set: the service assigns it`;
   const meant = nearest(name.replace(/[\s-]+/g, '_'), NEW_BICYCLE_FIELDS);
-  const hint = meant === undefined ? `the fields are ${NEW_BICYCLE_FIELDS.join(', ')}` : `did you mean "${meant}"?`;
+  const hint =
+    meant === undefined
+      ? `the fields are ${NEW_BICYCLE_FIELDS.join(', ')}`
+      : `did you mean "${meant}"?`;
   return `unknown field "${name}": ${hint}`;
 }
 
 /** The fields of a row. Throws Unreadable for names of fields, and a FleetError for what they hold. */
-async function readBody(context: Context, row: { [field: string]: unknown }, line: number): Promise<Body> {
-  const fields = Object.entries(row).map(([name, value]) => [name.trim().toLowerCase(), value] as const);
+async function readBody(
+  context: Context,
+  row: { [field: string]: unknown },
+  line: number,
+): Promise<Body> {
+  const fields = Object.entries(row).map(
+    ([name, value]) => [name.trim().toLowerCase(), value] as const,
+  );
   const names = fields.map(([name]) => name);
   checkNames(names, line);
   const texts = new Map<string, string>();
   for (const [name, value] of fields) {
     if (value === null) continue;
-    if (typeof value !== 'string') throw usageError(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`);
+    if (typeof value !== 'string')
+      throw usageError(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`);
     if (isLinkField(name) && value.trim() === '') throw usageError(`${name} is empty`);
     texts.set(name, value);
   }
@@ -119,7 +143,9 @@ async function readBody(context: Context, row: { [field: string]: unknown }, lin
 
 /** Refuses a bicycle that an earlier one is the same as, or has something of that no two can have. `lines` are where each came first. */
 function refuseTwin(body: Body, text: string, line: number, lines: Map<string, number>): void {
-  const own = UNIQUE_FIELDS.filter((field) => body[field] !== undefined).map((field) => `${field} "${body[field]}"`);
+  const own = UNIQUE_FIELDS.filter((field) => body[field] !== undefined).map(
+    (field) => `${field} "${body[field]}"`,
+  );
   const twice = [text, ...own].find((unique) => lines.has(unique));
   const what = twice === text ? 'the same bicycle as in' : `${twice} is already that of`;
   if (twice !== undefined) throw usageError(`${what} line ${lines.get(twice)}`);
@@ -128,9 +154,13 @@ function refuseTwin(body: Body, text: string, line: number, lines: Map<string, n
 
 function wrongRows(problems: readonly string[]): FleetError {
   const [first, ...others] = problems;
-  return new FleetError('usage', others.length === 0 ? `${first}` : `${first} (and ${others.length} more)`, {
-    detail: problems,
-    more: others.slice(0, PROBLEMS_SHOWN),
-    hint: 'nothing was sent; fix the file and run the command again',
-  });
+  return new FleetError(
+    'usage',
+    others.length === 0 ? `${first}` : `${first} (and ${others.length} more)`,
+    {
+      detail: problems,
+      more: others.slice(0, PROBLEMS_SHOWN),
+      hint: 'nothing was sent; fix the file and run the command again',
+    },
+  );
 }

@@ -21,7 +21,11 @@ export interface CreateOptions extends ChangeOptions, FieldFlags {
 /** Creates a bicycle, or those of a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
   if (options.from !== undefined) return createFrom(context, options.from, options);
-  refuseFlags(options, ['journal', 'failFast'], 'goes with --from: one bicycle is created with one request');
+  refuseFlags(
+    options,
+    ['journal', 'failFast'],
+    'goes with --from: one bicycle is created with one request',
+  );
   const name = readName(options.name);
   const owner = options.organization ?? (await requireOrganization(context, undefined));
   const { organization = '', ...fields } = await readBicycleFields(context, {
@@ -35,7 +39,10 @@ export async function createBicycles(context: Context, options: CreateOptions): 
 
 function readName(name: string | undefined): string {
   if (name === undefined)
-    throw usageError('--name is missing', 'give the name of one bicycle, or create many with --from FILE');
+    throw usageError(
+      '--name is missing',
+      'give the name of one bicycle, or create many with --from FILE',
+    );
   if (name.trim() === '') throw usageError('--name is empty', 'every bicycle needs a visible name');
   return name;
 }
@@ -44,12 +51,20 @@ function readName(name: string | undefined): string {
 const NEWEST = '"fleet bicycles list --ordering -created" shows the newest first';
 
 async function createFrom(context: Context, from: string, options: CreateOptions): Promise<void> {
-  refuseFlags(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
+  refuseFlags(
+    options,
+    ['name', 'lock', 'serialNumber'],
+    "is one bicycle's own, and --from creates many",
+  );
   const source = from === '-' ? 'stdin' : from;
   const organization = options.organization ?? (await chosenOrganization(context));
   const defaults = await readBicycleFields(context, { ...textsOf(options), organization });
   const tasks = (await readNewBicycles(context, from, source, defaults)).map(taskOf);
-  await carryOut(context, { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) }, options);
+  await carryOut(
+    context,
+    { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) },
+    options,
+  );
 }
 
 function taskOf(creation: Creation): Task {
@@ -66,7 +81,13 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
       lookUp: lookUpCreations,
       requestOf({ name, creation }) {
         const body = JSON.stringify(creation?.body);
-        return { method: 'POST', path: BICYCLE.listPath, body, subject: `the new bicycle "${name}"`, shownBy: NEWEST };
+        return {
+          method: 'POST',
+          path: BICYCLE.listPath,
+          body,
+          subject: `the new bicycle "${name}"`,
+          shownBy: NEWEST,
+        };
       },
     },
     tasks,

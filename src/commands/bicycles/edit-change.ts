@@ -14,7 +14,14 @@ import { ID_DIGITS } from '../../views/bicycle.js';
 import { typedField } from '../api/fields.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import { describeBefore } from '../shared/bulk/evidence.js';
-import type { BulkChange, BulkPlan, ChangeOptions, DecidedDoubt, Doubt, Task } from '../shared/bulk/plan.js';
+import type {
+  BulkChange,
+  BulkPlan,
+  ChangeOptions,
+  DecidedDoubt,
+  Doubt,
+  Task,
+} from '../shared/bulk/plan.js';
 import { describe } from '../shared/list/pick-one.js';
 import { type FieldFlags, isField, readLink } from './fields.js';
 import { fetchBicycle } from './get.js';
@@ -57,14 +64,21 @@ export async function prepareEdit(
   const { json, value } = await fetchBicycle(context, client, uuid);
   const before = readExact(json) as BicycleFields;
   const wanted = await wantedOf(before);
-  const changed = Object.entries(wanted).filter(([field, one]) => writeJson(one) !== writeJson(before[field]));
+  const changed = Object.entries(wanted).filter(
+    ([field, one]) => writeJson(one) !== writeJson(before[field]),
+  );
   const key = keyOfBody(uuid, writeJson(wanted));
   const task = { key, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
   return { task, wanted, before, changed };
 }
 
 /** What a text makes of a field: `null` clears it, a link is looked up by name, and what is no text now is of the type that it looks like. */
-export async function readValue(context: Context, field: string, text: string, before: unknown): Promise<unknown> {
+export async function readValue(
+  context: Context,
+  field: string,
+  text: string,
+  before: unknown,
+): Promise<unknown> {
   if (text === 'null') return null;
   if (text === before) return text;
   if (isLinkField(field)) return readLink(context, field, text);
@@ -98,7 +112,8 @@ export async function carryOutEdits(
     isNeedless: (task) => editOf(task).changed.length === 0,
     requestOf: (task) => requestFor(method, editOf(task)),
     mayTryOtherwise({ status }, request) {
-      if (asked !== undefined || request.method !== 'PUT' || !METHOD_NOT_SERVED.includes(status)) return false;
+      if (asked !== undefined || request.method !== 'PUT' || !METHOD_NOT_SERVED.includes(status))
+        return false;
       method = 'PATCH';
       return true;
     },
@@ -126,7 +141,9 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
   const table = drawRows([['BICYCLE', 'FIELD', 'OLD -> NEW'], ...changes.slice(0, CHANGES_SHOWN)]);
   for (const line of table.trimEnd().split('\n')) await notice(line);
   if (changes.length > CHANGES_SHOWN)
-    await notice(`and ${changes.length - CHANGES_SHOWN} more changes; --dry-run prints every request`);
+    await notice(
+      `and ${changes.length - CHANGES_SHOWN} more changes; --dry-run prints every request`,
+    );
   const same = edits.filter(({ changed }) => changed.length === 0).length;
   if (same > 0) await notice(`${same} of ${edits.length} already have these values`);
 }
@@ -136,24 +153,43 @@ function requestFor(method: EditMethod, { task, before, changed }: Edit): HttpRe
   // Assumed: an edit may write what a creation takes (section 4.2).
   const kept = method === 'PUT' ? Object.entries(before).filter(([field]) => isField(field)) : [];
   // Observed: an edit without its version is not checked against edits of others.
-  const version = Object.entries(before).filter(([field, value]) => field === 'concurrency_version' && value !== null);
+  const version = Object.entries(before).filter(
+    ([field, value]) => field === 'concurrency_version' && value !== null,
+  );
   const body = Object.fromEntries([...kept, ...version, ...changed]);
   const uuid = String(task.uuid);
-  return { method, path: BICYCLE.path(uuid), body: writeJson(body), subject: SUBJECT, shownBy: BICYCLE.shownBy(uuid) };
+  return {
+    method,
+    path: BICYCLE.path(uuid),
+    body: writeJson(body),
+    subject: SUBJECT,
+    shownBy: BICYCLE.shownBy(uuid),
+  };
 }
 
 /** The fields that an answer shows as they were, or not at all: what it does not have, the service does not have. Observed: it ignores some in some states. */
-function findIgnored({ before, changed }: Edit, { text, status, trace }: HttpAnswer): FleetError | undefined {
+function findIgnored(
+  { before, changed }: Edit,
+  { text, status, trace }: HttpAnswer,
+): FleetError | undefined {
   if (text.trim() === '') return undefined;
   const after = readExact(text) as BicycleFields;
   const hasField = (field: string) => Object.hasOwn(after, field);
   const left = changed
     .filter(([field]) => !hasField(field) || writeJson(after[field]) === writeJson(before[field]))
-    .map(([field]) => `${clean(field)} (${hasField(field) ? showValue(after[field]) : 'not in its answer'})`);
+    .map(
+      ([field]) =>
+        `${clean(field)} (${hasField(field) ? showValue(after[field]) : 'not in its answer'})`,
+    );
   if (left.length === 0) return undefined;
-  const rest = left.length < changed.length ? 'the other fields were changed' : 'nothing was changed';
+  const rest =
+    left.length < changed.length ? 'the other fields were changed' : 'nothing was changed';
   const hint = `${rest}; some fields can be edited in some states only`;
-  return new FleetError('partial', `the service ignored the change of: ${left.join(', ')}`, { status, trace, hint });
+  return new FleetError('partial', `the service ignored the change of: ${left.join(', ')}`, {
+    status,
+    trace,
+    hint,
+  });
 }
 
 /** A value longer than this is cut: it is only to be recognised. */
@@ -177,13 +213,24 @@ async function lookUpEdits(
 ): Promise<DecidedDoubt[]> {
   const decided: DecidedDoubt[] = [];
   for (const doubt of doubts) {
-    const left = await prepareEdit(context, client, String(doubt.task.uuid), () => editOf(doubt.task).wanted);
+    const left = await prepareEdit(
+      context,
+      client,
+      String(doubt.task.uuid),
+      () => editOf(doubt.task).wanted,
+    );
     const { state, version } = describeBefore(left.before);
     const before = doubt.entry.sending.before?.version ?? null;
     if (before !== null && before === version) decided.push({ ...doubt, kind: 'untouched' });
     else if (left.changed.length === 0)
       decided.push({ ...doubt, kind: 'done', state, how: 'state', why: 'it has these values now' });
-    else decided.push({ ...doubt, kind: 'unknown', state, why: 'it was saved since, and does not have these values' });
+    else
+      decided.push({
+        ...doubt,
+        kind: 'unknown',
+        state,
+        why: 'it was saved since, and does not have these values',
+      });
   }
   return decided;
 }

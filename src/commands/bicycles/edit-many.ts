@@ -13,11 +13,23 @@ import { carryOutEdits, EDITED_TEXTS, prepareEdit, readValue } from './edit-chan
 import { isField, refuseFlags } from './fields.js';
 
 /** Fields that only the service sets: a list that was exported and edited has them too. */
-const READ_ONLY: readonly string[] = [...BICYCLE_FIELDS.filter((field) => !isField(field)), 'concurrency_version'];
+const READ_ONLY: readonly string[] = [
+  ...BICYCLE_FIELDS.filter((field) => !isField(field)),
+  'concurrency_version',
+];
 
 /** Edits the bicycles that stdin names. Throws what carryOut throws, and a FleetError of kind `usage` for rows that cannot be carried out. */
 export async function editMany(context: Context, options: EditOptions): Promise<void> {
-  const fields = ['name', 'description', 'serialNumber', 'note', 'model', 'lock', 'organization', 'field'] as const;
+  const fields = [
+    'name',
+    'description',
+    'serialNumber',
+    'note',
+    'model',
+    'lock',
+    'organization',
+    'field',
+  ] as const;
   refuseFlags(options, fields, 'is for one bicycle', 'rows have their fields in columns');
   const rows = new Map<string, TargetRow>();
   for await (const row of parseRows(context, 'surest')) {
@@ -26,14 +38,24 @@ export async function editMany(context: Context, options: EditOptions): Promise<
     rows.set(row.uuid, row);
   }
   const edits = await readEdits(context, [...rows.values()], options.concurrency);
-  await carryOutEdits(context, edits, options, { shape: ACTIONS, isStdin: true }, { isAlwaysAsked: true });
+  await carryOutEdits(
+    context,
+    edits,
+    options,
+    { shape: ACTIONS, isStdin: true },
+    { isAlwaysAsked: true },
+  );
 }
 
 /**
  * Reads the bicycles as they are now, and finds out what the rows change. Throws a FleetError of kind `usage` for what they cannot, and where no
  * column is one that an edit writes.
  */
-async function readEdits(context: Context, rows: readonly TargetRow[], concurrency: number): Promise<Edit[]> {
+async function readEdits(
+  context: Context,
+  rows: readonly TargetRow[],
+  concurrency: number,
+): Promise<Edit[]> {
   const columns = new Set(
     rows.flatMap(({ fields, namedBy }) => Object.keys(fields).filter((field) => field !== namedBy)),
   );
@@ -49,16 +71,24 @@ async function readEdits(context: Context, rows: readonly TargetRow[], concurren
   const left = rows.entries();
   const work = async () => {
     for (const [index, row] of left)
-      edits[index] = await prepareEdit(context, client, row.uuid, (before) => wantedFields(context, row, before));
+      edits[index] = await prepareEdit(context, client, row.uuid, (before) =>
+        wantedFields(context, row, before),
+      );
   };
   await Promise.all(Array.from({ length: concurrency }, work));
   if (leftOut.length > 0)
-    await context.notice(`left out, since only the service sets them: ${clean(leftOut.join(', '))}`);
+    await context.notice(
+      `left out, since only the service sets them: ${clean(leftOut.join(', '))}`,
+    );
   return edits;
 }
 
 /** What the row asks for, without what only the service sets. */
-async function wantedFields(context: Context, { fields, namedBy, isRecord }: TargetRow, before: BicycleFields) {
+async function wantedFields(
+  context: Context,
+  { fields, namedBy, isRecord }: TargetRow,
+  before: BicycleFields,
+) {
   const wanted = new Map<string, unknown>();
   for (const [field, cell] of Object.entries(fields)) {
     if (field === namedBy || READ_ONLY.includes(field) || (isRecord && cell === null)) continue;

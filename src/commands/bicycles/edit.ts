@@ -9,18 +9,33 @@ import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
 import { describe } from '../shared/list/pick-one.js';
 import type { Edit, EditOptions } from './edit-change.js';
-import { carryOutEdits, METHOD_NOT_SERVED, prepareEdit, readValue, SUBJECT } from './edit-change.js';
+import {
+  carryOutEdits,
+  METHOD_NOT_SERVED,
+  prepareEdit,
+  readValue,
+  SUBJECT,
+} from './edit-change.js';
 import { refuseFlags, textsOf } from './fields.js';
 import { findBicycle } from './find.js';
 import { printAnswer } from './get.js';
 import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 
 /** Changes the bicycles alike. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
-export async function editBicycles(context: Context, texts: readonly string[], options: EditOptions): Promise<void> {
+export async function editBicycles(
+  context: Context,
+  texts: readonly string[],
+  options: EditOptions,
+): Promise<void> {
   if (texts.includes('-'))
     throw usageError('"-" goes with no other bicycle', 'pipe the rows into: fleet bicycles edit -');
   if (texts.length === 1)
-    refuseFlags(options, ['journal', 'failFast'], 'goes with many', 'pipe rows into: fleet bicycles edit -');
+    refuseFlags(
+      options,
+      ['journal', 'failFast'],
+      'goes with many',
+      'pipe rows into: fleet bicycles edit -',
+    );
   const asked = readChanges(context, options);
   const edits = new Map<string, Edit>();
   let isFound = false;
@@ -41,9 +56,15 @@ export async function editBicycles(context: Context, texts: readonly string[], o
 }
 
 /** Changes one bicycle, and prints it as it is then. */
-async function editOne(context: Context, edit: Edit, isFound: boolean, options: EditOptions): Promise<void> {
+async function editOne(
+  context: Context,
+  edit: Edit,
+  isFound: boolean,
+  options: EditOptions,
+): Promise<void> {
   const label = describe(edit.task.uuid ?? '', edit.task.name);
-  if (edit.changed.length === 0) return context.notice(`nothing to change: ${label} already has these values`);
+  if (edit.changed.length === 0)
+    return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
   // Off a terminal a whole UUID is as sure as --yes.
   const isAlwaysAsked = isFound || canAsk(context);
@@ -71,7 +92,11 @@ function readChanges(context: Context, { note, field: further = [], ...flags }: 
 }
 
 /** What a failure means for the edit: 404 may be the bicycle or the operation. */
-function explainFailure(error: FleetError, label: string, method: EditMethod | undefined): FleetError {
+function explainFailure(
+  error: FleetError,
+  label: string,
+  method: EditMethod | undefined,
+): FleetError {
   const { status, detail, trace, message } = error;
   if (METHOD_NOT_SERVED.includes(status)) {
     const words = `this service does not edit bicycles by ${method ?? EDIT_METHODS.join(' or ')}; nothing was changed`;
@@ -81,6 +106,7 @@ function explainFailure(error: FleetError, label: string, method: EditMethod | u
   }
   if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return error;
   const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
-  const hint = 'nothing was changed: it was not found, you have no access, or this service edits no bicycles';
+  const hint =
+    'nothing was changed: it was not found, you have no access, or this service edits no bicycles';
   return withHint(error, hint, `the service does not edit ${label}: ${reason}`);
 }

@@ -22,20 +22,35 @@ export function isField(name: string): name is FieldName {
   return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
 }
 
-export function textsOf({ name, organization, model, lock, serialNumber, description }: FieldFlags): BicycleTexts {
+export function textsOf({
+  name,
+  organization,
+  model,
+  lock,
+  serialNumber,
+  description,
+}: FieldFlags): BicycleTexts {
   return { name, organization, model, lock, serial_number: serialNumber, description };
 }
 
 /** Fields from their texts. Throws what the look-up of a name throws. */
-export async function readBicycleFields(context: Context, texts: BicycleTexts): Promise<Partial<NewBicycle>> {
+export async function readBicycleFields(
+  context: Context,
+  texts: BicycleTexts,
+): Promise<Partial<NewBicycle>> {
   const fields: Partial<NewBicycle> = {};
   for (const [field, text] of Object.entries(texts) as [FieldName, string | undefined][])
-    if (text !== undefined) fields[field] = isLinkField(field) ? await readLink(context, field, text) : text;
+    if (text !== undefined)
+      fields[field] = isLinkField(field) ? await readLink(context, field, text) : text;
   return fields;
 }
 
 /** What a linked resource is sent as: a URL as it is; a UUID, or that of a name, which is looked up, as a URL below the base. */
-export async function readLink(context: Context, field: LinkField, written: string): Promise<string> {
+export async function readLink(
+  context: Context,
+  field: LinkField,
+  written: string,
+): Promise<string> {
   const text = written.trim();
   if (text === '' || /^https?:/i.test(text)) return text;
   const { baseUrl } = await context.client();
@@ -51,6 +66,9 @@ export function refuseFlags<Options>(
 ) {
   for (const name of names) {
     if (options[name] === undefined || options[name] === false) continue;
-    throw usageError(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}`, hint);
+    throw usageError(
+      `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}`,
+      hint,
+    );
   }
 }

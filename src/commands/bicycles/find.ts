@@ -24,13 +24,20 @@ const CERTAIN_PREFIX_DIGITS = 8;
  * Finds one bicycle, among those of the organization of `scope`, else of the settings. A whole UUID or a link costs no request. Throws a FleetError of kind `usage` when several match, of kind
  * `not-found` when none does.
  */
-export async function findBicycle(context: Context, text: string, scope?: string): Promise<Meant<Bicycle>> {
+export async function findBicycle(
+  context: Context,
+  text: string,
+  scope?: string,
+): Promise<Meant<Bicycle>> {
   const uuid = wholeUuid(text);
   if (uuid !== undefined) return { uuid, item: undefined };
-  if (text.trim() === '') throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');
+  if (text.trim() === '')
+    throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');
   const client = await context.client();
   const organization = await chosenOrganization(context, scope);
-  const matches = (await remember(context, client, text, organization)) ?? (await lookUp(client, text, organization));
+  const matches =
+    (await remember(context, client, text, organization)) ??
+    (await lookUp(client, text, organization));
   const where = organization === undefined ? '' : ` in organization ${organization}`;
   const search = quoteForShell(clean(cutTo(text, LONGEST_QUERY_CHARACTERS)));
   const missing = new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
@@ -84,7 +91,8 @@ export async function lookUp(
     for (const item of items) {
       const uuid = bicycleUuid(item.value);
       const { name, serial_number, bleid } = item.value;
-      if (uuid !== undefined && [name, serial_number, bleid].includes(text)) matches.set(uuid, item);
+      if (uuid !== undefined && [name, serial_number, bleid].includes(text))
+        matches.set(uuid, item);
     }
   }
   return matches;

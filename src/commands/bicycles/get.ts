@@ -46,7 +46,10 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     return printRows(context, ONE_BICYCLE, [item]);
   }
   if (!isScreen(context)) {
-    const fields = Object.entries(exactValue(item)).map(([field, value]) => [field, textOf(value) ?? MISSING]);
+    const fields = Object.entries(exactValue(item)).map(([field, value]) => [
+      field,
+      textOf(value) ?? MISSING,
+    ]);
     return writeResult(context, drawList(fields));
   }
   const { drawCard } = await import('../../views/card.js');
@@ -67,13 +70,21 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
  * Reads one bicycle at its own address; from the list where the service has no such address (404 or 405). Throws a FleetError of kind
  * `not-found` when neither has it. Assumed: the address; alerts link to a bicycle by URL (section 2.2).
  */
-export async function fetchBicycle(context: Context, client: Client, uuid: string): Promise<Item<Bicycle>> {
+export async function fetchBicycle(
+  context: Context,
+  client: Client,
+  uuid: string,
+): Promise<Item<Bicycle>> {
   const subject = `bicycle ${uuid}`;
   try {
     const answer = await client.send({ path: BICYCLE.path(uuid), subject });
-    if (answer.bytes.length > ITEM_LIMIT_BYTES) throw unexpected(answer, 'a bicycle that is larger than 1 MB');
+    if (answer.bytes.length > ITEM_LIMIT_BYTES)
+      throw unexpected(answer, 'a bicycle that is larger than 1 MB');
     const value = readJson(answer);
-    if (!isObject(value) || (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid))
+    if (
+      !isObject(value) ||
+      (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid)
+    )
       throw unexpected(answer, 'it is not the bicycle that was asked for');
     return { json: squeeze(answer.text.trim()), value };
   } catch (thrown) {
@@ -90,14 +101,27 @@ export async function fetchBicycle(context: Context, client: Client, uuid: strin
 }
 
 /** Prints the bicycle that a change was answered with. Assumed: the answer, which the interface does not show, is the bicycle. */
-export async function printAnswer(context: Context, { text }: HttpAnswer, done: 'created' | 'edited'): Promise<void> {
+export async function printAnswer(
+  context: Context,
+  { text }: HttpAnswer,
+  done: 'created' | 'edited',
+): Promise<void> {
   const json = squeeze(text.trim());
-  if (json === '') await context.notice(`the bicycle was ${done}; the service sent no description of it`);
-  await printRows(context, ONE_BICYCLE, json === '' ? [] : [{ json, value: parseJson(json) as Bicycle }]);
+  if (json === '')
+    await context.notice(`the bicycle was ${done}; the service sent no description of it`);
+  await printRows(
+    context,
+    ONE_BICYCLE,
+    json === '' ? [] : [{ json, value: parseJson(json) as Bicycle }],
+  );
 }
 
 /** Its last changes but for those of place and charge, as the mirror of `--offline`, or a current one, has them. */
-async function readLastChanges(context: Context, client: Client, uuid: string): Promise<CardChange[]> {
+async function readLastChanges(
+  context: Context,
+  client: Client,
+  uuid: string,
+): Promise<CardChange[]> {
   const left = [...MEASUREMENTS, 'state_of_charge', '*', 'gone'];
   const sql = `SELECT at, field, old, new FROM changes WHERE bicycle = ? AND field NOT IN (${left.map(() => '?').join(', ')}) ORDER BY id DESC LIMIT ?`;
   const read = async ({ database }: Mirror): Promise<CardChange[]> => {
@@ -108,5 +132,7 @@ async function readLastChanges(context: Context, client: Client, uuid: string): 
     }));
   };
   const offline = mirrorOf(client);
-  return (offline === undefined ? await withCurrentMirror(context, read) : await read(offline)) ?? [];
+  return (
+    (offline === undefined ? await withCurrentMirror(context, read) : await read(offline)) ?? []
+  );
 }

@@ -31,19 +31,31 @@ export interface HistoryOptions {
   to?: MirrorAddress;
 }
 
-const NOTHING = Object.fromEntries(HISTORY.fields.map((field) => [field, null])) as { [field in keyof Entry]: null };
+const NOTHING = Object.fromEntries(HISTORY.fields.map((field) => [field, null])) as {
+  [field in keyof Entry]: null;
+};
 
 /** Of the service's transitions, 20 or more each: more than a bicycle lives through. */
 const MOST_PAGES = 500;
 
 /** Prints what the service lists and what the mirror recorded of one bicycle, the oldest first. */
-export async function showHistory(context: Context, text: string, options: HistoryOptions): Promise<void> {
+export async function showHistory(
+  context: Context,
+  text: string,
+  options: HistoryOptions,
+): Promise<void> {
   const { since: typed, field: fields = [], to } = options;
   const mirror = await openIfThere(context, to);
   context.atEnd(async () => mirror?.close().catch(() => undefined));
-  const since = typed === undefined ? undefined : new Date(readSince(typed, context.clock.wallMs())).toISOString();
+  const since =
+    typed === undefined
+      ? undefined
+      : new Date(readSince(typed, context.clock.wallMs())).toISOString();
   const { uuid, item } = await findOne(context, mirror, text);
-  const served = fields.length > 0 && !fields.includes('state') ? [] : await readService(context, mirror, uuid, since);
+  const served =
+    fields.length > 0 && !fields.includes('state')
+      ? []
+      : await readService(context, mirror, uuid, since);
   await context.io.startPager(context.notice);
   const result = await openResult(context, HISTORY);
   let count = 0;
@@ -59,23 +71,32 @@ export async function showHistory(context: Context, text: string, options: Histo
   const span = keptSince === undefined ? '' : ` since ${keptSince}`;
   // What only the service said is as old as the service.
   const old = status === undefined || status.isCurrent || !isRecorded ? [] : [describeAge(status)];
-  const none = count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`];
+  const none =
+    count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`];
   await result.end([...old, ...none]);
 }
 
 /** The mirror of this run, where there is one; one that a flag or the settings name must be there. */
-async function openIfThere(context: Context, to: MirrorAddress | undefined): Promise<Mirror | undefined> {
+async function openIfThere(
+  context: Context,
+  to: MirrorAddress | undefined,
+): Promise<Mirror | undefined> {
   if (to === undefined && context.flags.mirror === false) return undefined;
   const address = await chosenDatabase(context, to);
   const isNamed = (to ?? (await context.settings()).mirror.value) !== undefined;
-  if (!isNamed && address.kind === 'sqlite' && statIfThere(address.path) === undefined) return undefined;
+  if (!isNamed && address.kind === 'sqlite' && statIfThere(address.path) === undefined)
+    return undefined;
   return openChosen(context, address);
 }
 
 /** The bicycle that is meant: of the mirror, which remembers those that are gone, else of the service. */
 async function findOne(context: Context, mirror: Mirror | undefined, text: string) {
-  const matches = mirror === undefined ? undefined : await findRemembered(mirror.database, text, undefined, true);
-  if (matches === undefined || (matches.size === 0 && (await context.settings()).baseUrl.value !== undefined))
+  const matches =
+    mirror === undefined ? undefined : await findRemembered(mirror.database, text, undefined, true);
+  if (
+    matches === undefined ||
+    (matches.size === 0 && (await context.settings()).baseUrl.value !== undefined)
+  )
     return findBicycle(context, text);
   const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
     hint: 'give a UUID, its first four or more digits, or an exact name, serial number or bleid',
@@ -108,9 +129,19 @@ async function readService(
     const people = await namesOf(client, ordered);
     const entries = ordered.map(({ timestamp, from, to, transition, by }, index) => {
       const [at, old] = [timestamp ?? '', from ?? ordered[index - 1]?.to ?? null];
-      return entryOf({ at, field: 'state', source: 'service', old, new: to, transition, by: people(by) });
+      return entryOf({
+        at,
+        field: 'state',
+        source: 'service',
+        old,
+        new: to,
+        transition,
+        by: people(by),
+      });
     });
-    return entries.filter(({ value: { at } }) => since === undefined || timeOf(at) >= Date.parse(since));
+    return entries.filter(
+      ({ value: { at } }) => since === undefined || timeOf(at) >= Date.parse(since),
+    );
   } catch (thrown) {
     context.signal.throwIfAborted();
     if (mirror === undefined || !(thrown instanceof FleetError)) throw thrown;
@@ -120,13 +151,19 @@ async function readService(
 }
 
 /** What an author is called: by name where the entry or the service's list of users has one. */
-async function namesOf(client: Client, steps: readonly Transitioned[]): Promise<(by: unknown) => string | null> {
+async function namesOf(
+  client: Client,
+  steps: readonly Transitioned[],
+): Promise<(by: unknown) => string | null> {
   const uuidIn = (by: unknown) => (typeof by === 'string' ? wholeUuid(by) : undefined);
   const uuids = steps.flatMap(({ by }) => uuidIn(by) ?? []);
   const isEnough = (names: Names) => uuids.every((uuid) => names.has(uuid));
   const names = uuids.length === 0 ? undefined : await readNames(client, NAMED.user, isEnough);
   return (by) => {
-    if (isObject(by)) return textOrNull(NAMED.user.nameFields.map((field) => by[field]).find(Boolean) ?? by['name']);
+    if (isObject(by))
+      return textOrNull(
+        NAMED.user.nameFields.map((field) => by[field]).find(Boolean) ?? by['name'],
+      );
     const uuid = uuidIn(by) ?? '';
     return names?.get(uuid)?.[0] ?? (uuid || (textOf(by) ?? null));
   };
@@ -151,9 +188,15 @@ async function* mergeByTime(
 }
 
 /** Changes in the order in which they happened, gaps between them. */
-async function* readEntries({ database }: Mirror, uuid: string, since: string | undefined, fields: readonly string[]) {
+async function* readEntries(
+  { database }: Mirror,
+  uuid: string,
+  since: string | undefined,
+  fields: readonly string[],
+) {
   const isField = fields.length === 0 ? '' : ` AND field IN (${fields.map(() => '?').join(', ')})`;
-  const [isRecent, isLate] = since === undefined ? ['', ''] : [' AND at >= ?', ' AND (ended IS NULL OR ended >= ?)'];
+  const [isRecent, isLate] =
+    since === undefined ? ['', ''] : [' AND at >= ?', ' AND (ended IS NULL OR ended >= ?)'];
   const recent = since === undefined ? [] : [since];
   const sql = `SELECT at, id, field, old, new, source, version, NULL AS ended FROM changes WHERE bicycle = ?${isField}${isRecent}
     UNION ALL SELECT started, 0, NULL, NULL, NULL, reason, NULL, ended FROM gaps
@@ -164,14 +207,31 @@ async function* readEntries({ database }: Mirror, uuid: string, since: string | 
 
 /** A gap has its reason where a change has its source. */
 function gapOf({ at, ended, source }: Row): Item<Entry> {
-  const length = ended === null ? 'still open' : showDuration(Date.parse(String(ended)) - Date.parse(String(at)));
+  const length =
+    ended === null
+      ? 'still open'
+      : showDuration(Date.parse(String(ended)) - Date.parse(String(at)));
   return entryOf({ at: String(at), note: `gap, ${length}: ${source}` });
 }
 
 function changeOf({ at, field, old, new: sent, source, version }: Row): Item<Entry> {
   const now = readSide(sent);
-  const note = field === '*' ? 'first seen' : field !== 'gone' ? null : now === null ? 'came back' : 'left the list';
-  const known = { at: String(at), field: String(field), old: readSide(old), new: now, source: String(source), note };
+  const note =
+    field === '*'
+      ? 'first seen'
+      : field !== 'gone'
+        ? null
+        : now === null
+          ? 'came back'
+          : 'left the list';
+  const known = {
+    at: String(at),
+    field: String(field),
+    old: readSide(old),
+    new: now,
+    source: String(source),
+    note,
+  };
   return entryOf({ ...known, version: version === null ? null : readExact(String(version)) });
 }
 

@@ -1,6 +1,10 @@
 // Declares `fleet bicycles`: its verbs, their flags and examples.
 
-import type { CommandUnknownOpts as Command, OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import type {
+  CommandUnknownOpts as Command,
+  OptionValues,
+  Command as TypedCommand,
+} from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { TRANSITION_MEANINGS, TRANSITIONS } from '../../api/transitions.js';
 import {
@@ -52,19 +56,34 @@ function addList(bicycles: Command, run: Run): void {
     bicycles,
     ['list', 'list bicycles', 'List bicycles: one page unless --limit or --all is given.'],
     ['the twenty with the lowest charge', 'fleet bicycles list --ordering state_of_charge'],
-    ['the five nearest to Alexanderplatz', 'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5'],
-    ['silent for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
-    ['low batteries, filtered with jq', "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'"],
+    [
+      'the five nearest to Alexanderplatz',
+      'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5',
+    ],
+    [
+      'silent for two hours',
+      "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid",
+    ],
+    [
+      'low batteries, filtered with jq',
+      "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'",
+    ],
     ['lost or unrecoverable', 'fleet bicycles list --state lost,unrecoverable --all'],
     ['count all bicycles', 'fleet bicycles list --count'],
   );
-  addListFlags(addFilters(list), BICYCLE).action(run(async () => (await import('./list.js')).listBicycles));
+  addListFlags(addFilters(list), BICYCLE).action(
+    run(async () => (await import('./list.js')).listBicycles),
+  );
 }
 
 function addGet(bicycles: Command, run: Run): void {
   const get = addVerb(
     bicycles,
-    ['get', 'show one bicycle', 'Show one bicycle: every field, and on a terminal its newest alerts.'],
+    [
+      'get',
+      'show one bicycle',
+      'Show one bicycle: every field, and on a terminal its newest alerts.',
+    ],
     ['by ID, as tables show it', 'fleet bicycles get d238dc92'],
     ['by name', 'fleet bicycles get "Emmy 0001"'],
     ['print only its state', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
@@ -86,7 +105,10 @@ function addHistory(bicycles: Command, run: Run): void {
 with its source. The mirror also shows the gaps, when it recorded nothing.`,
     ],
     ['what happened to it', 'fleet bicycles history d238dc92'],
-    ['its states of the last week, as CSV', 'fleet bicycles history "Emmy 0001" --since 7d --field state -o csv'],
+    [
+      'its states of the last week, as CSV',
+      'fleet bicycles history "Emmy 0001" --since 7d --field state -o csv',
+    ],
   )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option('--since <time>', 'only since this time, or an age such as 7d')
@@ -120,10 +142,17 @@ A terminal shows bars; every other format has group, value, count and percent.`,
 }
 
 /** The flags that give the fields of a bicycle. */
-function addFieldFlags<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>, byDefault = '') {
+function addFieldFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  byDefault = '',
+) {
   return command
     .option('--name <name>', 'visible name')
-    .option('--organization <url|uuid|name>', `owning organization${byDefault}`, anyText(ORGANIZATIONS))
+    .option(
+      '--organization <url|uuid|name>',
+      `owning organization${byDefault}`,
+      anyText(ORGANIZATIONS),
+    )
     .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
     .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
     .option('--serial-number <text>', 'frame serial number')
@@ -143,7 +172,10 @@ The version that was read is sent too, so that the edit of somebody else is not 
 With "-" they come from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
 of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing.`,
       ],
-      ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
+      [
+        'preview a new name',
+        'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run',
+      ],
       [
         'preview the changes of a table, also from .xlsx',
         "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
@@ -217,15 +249,25 @@ function addAct(bicycles: Command, run: Run): void {
       ].join('\n'),
     ],
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
-    ['retire one without a question', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
+    [
+      'retire one without a question',
+      'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes',
+    ],
     [
       'act on thousands; after a crash the same command resumes',
       'fleet bicycles list --all --state available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
     ],
   )
     .usage('<bicycle>... <transition>')
-    .argument('<bicycle...>', 'the bicycles, or - for stdin, then the transition', collectWith(offerAction))
-    .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and changes to more than one')
+    .argument(
+      '<bicycle...>',
+      'the bicycles, or - for stdin, then the transition',
+      collectWith(offerAction),
+    )
+    .option(
+      '-y, --yes',
+      'do not ask before retire, declare_unrecoverable and changes to more than one',
+    )
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--allow-unknown', 'send a transition that is not in the list above');
   addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnBicycles));

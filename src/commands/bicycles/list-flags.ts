@@ -8,7 +8,9 @@ import { addScopeFlags, readNamed } from '../shared/list/flags.js';
 import { parseBbox, parseNear, parseRadius } from './area.js';
 
 /** The filters that the service itself applies. */
-export function addFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+export function addFilters<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
   return command
     .option(
       '--state <state,…>',
@@ -22,7 +24,10 @@ export function addFilters<A extends unknown[], O extends OptionValues>(command:
       parseBbox,
     )
     .addOption(
-      createOption('--near <lat,lon>', 'only around this point, in lists nearest first; needs --radius')
+      createOption(
+        '--near <lat,lon>',
+        'only around this point, in lists nearest first; needs --radius',
+      )
         .argParser(parseNear)
         .conflicts(['bbox', 'page']),
     )
@@ -32,6 +37,8 @@ export function addFilters<A extends unknown[], O extends OptionValues>(command:
 }
 
 /** All filters, for a command that reads every page. */
-export function addFleetFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+export function addFleetFilters<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
   return addScopeFlags(addFilters(command), BICYCLE);
 }

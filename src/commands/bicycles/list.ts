@@ -36,7 +36,10 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
 }
 
 /** What the filters of a list leave of the fleet, for a list and for what counts or draws one. */
-export async function planBicycles(context: Context, options: ListBicyclesOptions): Promise<ListPlan<Bicycle>> {
+export async function planBicycles(
+  context: Context,
+  options: ListBicyclesOptions,
+): Promise<ListPlan<Bicycle>> {
   const { state, name, zone, ordering, bbox } = options;
   const circle = readCircle(options.near, options.radius);
   const query = await scopeOf(context, options.organization);
@@ -67,7 +70,8 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   const plan: ListPlan<Bicycle> = { shape: BICYCLES, request, resource: BICYCLE };
   if (circle === undefined) return checks.length === 0 ? plan : { ...plan, keep };
 
-  const distance = ({ value }: Item<Bicycle>) => distanceMetres(circle.centre, value) ?? Number.POSITIVE_INFINITY;
+  const distance = ({ value }: Item<Bicycle>) =>
+    distanceMetres(circle.centre, value) ?? Number.POSITIVE_INFINITY;
   return {
     ...plan,
     shape: withDistance(BICYCLES),

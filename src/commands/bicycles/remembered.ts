@@ -12,7 +12,8 @@ import { isPrefix } from '../shared/list/uuid-prefix.js';
 const MOST_MATCHES = 100;
 
 /** An index holds these fields alone: whole rows are many times as much to read. */
-const NAMED = 'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
+const NAMED =
+  'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
 /**
@@ -27,7 +28,8 @@ export async function findRemembered(
 ): Promise<Map<string, Item<Bicycle>>> {
   const prefix = (wholeUuid(text) ?? text).toLowerCase();
   const among = withGone ? '' : ' AND gone IS NULL';
-  const [scope, owner] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
+  const [scope, owner] =
+    organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
   const select = async (condition: string, values: readonly Value[]): Promise<Item<Bicycle>[]> => {
     const statement = `SELECT raw FROM bicycles WHERE ${condition}${among}${scope} LIMIT ${MOST_MATCHES}`;
     const rows = await database.all(statement, [...values, ...owner]);

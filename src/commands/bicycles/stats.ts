@@ -16,25 +16,34 @@ import { readOpenAlerts } from './alerts.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
 import { STATS_GROUPS } from './methods-and-groups.js';
 
-export interface StatsOptions extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
+export interface StatsOptions
+  extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
   /** `state`, `charge`, `silence`, `model`, `organization` or a field; states, charge, silence and alerts when absent. */
   by?: string;
 }
 
 /** Counts and prints. Throws what a list throws: a count of a list that stayed short ends with `partial`. */
-export async function showStats(context: Context, { by: word, ...filters }: StatsOptions): Promise<void> {
+export async function showStats(
+  context: Context,
+  { by: word, ...filters }: StatsOptions,
+): Promise<void> {
   const by = word === undefined || isNamedGroup(word) ? word : fieldOf(word, BICYCLE);
   const counter = openCounter(by === undefined ? DEFAULT_GROUPS : [by], context.clock.wallMs());
   const seen = new Set<string>();
   const fields = new Set<string>(BICYCLE_FIELDS);
-  const incomplete = await readList(context, await planBicycles(context, filters), filters, (bicycles) => {
-    for (const { value } of bicycles) {
-      const uuid = bicycleUuid(value);
-      if (uuid !== undefined) seen.add(uuid);
-      counter.add(value);
-    }
-    for (const field of fieldsOf(bicycles.map(({ value }) => value))) fields.add(field);
-  });
+  const incomplete = await readList(
+    context,
+    await planBicycles(context, filters),
+    filters,
+    (bicycles) => {
+      for (const { value } of bicycles) {
+        const uuid = bicycleUuid(value);
+        if (uuid !== undefined) seen.add(uuid);
+        counter.add(value);
+      }
+      for (const field of fieldsOf(bicycles.map(({ value }) => value))) fields.add(field);
+    },
+  );
   checkGroup(by, fields);
   const rows = counter.rows();
   if (by === undefined) {
@@ -47,7 +56,8 @@ export async function showStats(context: Context, { by: word, ...filters }: Stat
 
 /** Refuses a group that is neither one of ours nor a field of any bicycle: it would count everything as `(none)`. */
 function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
-  if (by === undefined || isNamedGroup(by) || fields.has(by) || fields.has(firstSegment(by))) return;
+  if (by === undefined || isNamedGroup(by) || fields.has(by) || fields.has(firstSegment(by)))
+    return;
   throw unknownWord('field', by, [...new Set([...STATS_GROUPS, ...fields])]);
 }
 

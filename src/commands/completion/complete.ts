@@ -29,12 +29,16 @@ export async function complete(
   options: CompleteOptions,
 ): Promise<void> {
   const typed = options.line === undefined ? words : splitLine(options.line).slice(1);
-  await context.io.stdout.write(show(await completeLine(program, typed, openSources(context, program, typed))));
+  await context.io.stdout.write(
+    show(await completeLine(program, typed, openSources(context, program, typed))),
+  );
 }
 
 function show({ words, isFile, isOpen }: Offers): string {
   const lines = words.map(({ value, description = '' }) =>
-    description === '' ? value : `${value}\t${cut(clean(description), LONGEST_DESCRIPTION_COLUMNS)}`,
+    description === ''
+      ? value
+      : `${value}\t${cut(clean(description), LONGEST_DESCRIPTION_COLUMNS)}`,
   );
   const besides = [isFile && 'files', isOpen && 'nospace'].filter(Boolean);
   return `${[...lines, `:${besides.join(',')}`].join('\n')}\n`;
@@ -56,7 +60,8 @@ async function listProfiles({ io }: Context): Promise<Offer[]> {
   const { parseAddress } = await import('../../settings/keys.js');
   const { profiles } = await loadStored(io.env);
   // An address that is refused may hold a password.
-  const isShown = (address: unknown) => typeof address === 'string' && 'value' in parseAddress(address);
+  const isShown = (address: unknown) =>
+    typeof address === 'string' && 'value' in parseAddress(address);
   return [...profiles].map(([value, { base_url: address }]) =>
     isShown(address) ? { value, description: String(address) } : { value },
   );

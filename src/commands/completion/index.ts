@@ -35,8 +35,14 @@ transitions, and bicycles. --install puts it where the shell finds it.`,
     .option('-y, --yes', 'do not ask')
     .action(
       run(async () => async (context, shell: Shell, options: CompletionOptions) => {
-        const to = options.install === true ? 'installed' : options.uninstall === true ? 'removed' : undefined;
-        if (to !== undefined) return (await import('./install.js')).changeCompletion(context, shell, to, options);
+        const to =
+          options.install === true
+            ? 'installed'
+            : options.uninstall === true
+              ? 'removed'
+              : undefined;
+        if (to !== undefined)
+          return (await import('./install.js')).changeCompletion(context, shell, to, options);
         return context.io.stdout.write((await import('../../cli/shell-scripts.js')).SCRIPTS[shell]);
       }),
     );
@@ -47,7 +53,8 @@ transitions, and bicycles. --install puts it where the shell finds it.`,
     .action(
       run(async () => {
         const { complete } = await import('./complete.js');
-        return (context, words: string[], options: CompleteOptions) => complete(context, program, words, options);
+        return (context, words: string[], options: CompleteOptions) =>
+          complete(context, program, words, options);
       }),
     );
 }

@@ -38,7 +38,9 @@ export async function changeCompletion(
   const byHand = `${isWanted ? 'add the line to' : 'remove the line from'} the file yourself: ${line}`;
   const paths = await startFiles(shell, io.env);
   try {
-    const texts = await Promise.all(paths.map(async (path) => [path, await readText(path)] as const));
+    const texts = await Promise.all(
+      paths.map(async (path) => [path, await readText(path)] as const),
+    );
     const changes = texts.filter(([, text]) => text.split('\n').includes(line) !== isWanted);
     if (changes.length === 0)
       return await notice(
@@ -53,43 +55,59 @@ export async function changeCompletion(
       message: 'Make this change?',
       instead: `add --yes to skip the question, or ${byHand}`,
     };
-    if (yes !== true && !(await askYesNo(context, question))) return await notice('nothing was changed');
+    if (yes !== true && !(await askYesNo(context, question)))
+      return await notice('nothing was changed');
     for (const [path, text] of changes) await changeFile(path, text, line, isWanted);
   } catch (error) {
     if (error instanceof FleetError || context.signal.aborted) throw error;
     const message = `the completion could not be ${to}: ${reasonOf(error)}`;
     throw new FleetError('output', message, { hint: byHand, cause: error });
   }
-  const when = isWanted ? 'it works in shells that you start from now on' : 'shells that run already keep it';
+  const when = isWanted
+    ? 'it works in shells that you start from now on'
+    : 'shells that run already keep it';
   await notice(`completion for ${shell} is ${to}; ${when}`);
 }
 
 /** The files that a shell reads by itself. */
 async function startFiles(shell: Shell, env: NodeJS.ProcessEnv): Promise<string[]> {
   const home = homeOfUser(env);
-  if (home === undefined) throw configError('there is no home folder: HOME is not an absolute path');
+  if (home === undefined)
+    throw configError('there is no home folder: HOME is not an absolute path');
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   if (shell === 'bash') return [join(home, '.bashrc')];
   if (shell === 'zsh') return [join(env['ZDOTDIR'] || home, '.zshrc')];
   if (shell === 'fish') return [join(config, 'fish', 'completions', 'fleet.fish')];
   if (process.platform !== 'win32') return [join(config, 'powershell', 'profile.ps1')];
   const documents = await documentsFolder(home);
-  return ['PowerShell', 'WindowsPowerShell'].map((folder) => join(documents, folder, 'profile.ps1'));
+  return ['PowerShell', 'WindowsPowerShell'].map((folder) =>
+    join(documents, folder, 'profile.ps1'),
+  );
 }
 
 const DOCUMENTS_LIMIT_MS = 10_000;
 
 /** On Windows the profiles of PowerShell and of Windows PowerShell are among the documents; these may be in OneDrive. */
 async function documentsFolder(home: string): Promise<string> {
-  const ask = "[Console]::OutputEncoding = [Text.Encoding]::UTF8; [Environment]::GetFolderPath('MyDocuments')";
+  const ask =
+    "[Console]::OutputEncoding = [Text.Encoding]::UTF8; [Environment]::GetFolderPath('MyDocuments')";
   const powershell = windowsProgram('WindowsPowerShell', 'v1.0', 'powershell.exe');
   const options = { windowsHide: true, timeout: DOCUMENTS_LIMIT_MS };
-  const told = await promisify(execFile)(powershell, ['-NoProfile', '-Command', ask], options).catch(() => undefined);
+  const told = await promisify(execFile)(
+    powershell,
+    ['-NoProfile', '-Command', ask],
+    options,
+  ).catch(() => undefined);
   const found = told?.stdout.trim() ?? '';
   return isWholePath(found) ? found : join(home, 'Documents');
 }
 
-async function changeFile(path: string, text: string, line: string, isWanted: boolean): Promise<void> {
+async function changeFile(
+  path: string,
+  text: string,
+  line: string,
+  isWanted: boolean,
+): Promise<void> {
   if (isWanted) {
     await makeFolder(dirname(path));
     return appendFile(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`);

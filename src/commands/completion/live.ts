@@ -20,17 +20,25 @@ const MOST_SHOWN = 50;
  * that is at hand: no command is run for one, and nobody is asked.
  * @param values the flags of the line that is being typed
  */
-export function findLiveBicycles(context: Context, values: FollowedLine['values'], typed: string): Promise<Offers> {
+export function findLiveBicycles(
+  context: Context,
+  values: FollowedLine['values'],
+  typed: string,
+): Promise<Offers> {
   const start = typed.toLowerCase();
   return withPatience(context, values, async (patient) => {
-    const asked = values.get('--organization')?.at(-1) ?? (await patient.settings()).organization.value;
+    const asked =
+      values.get('--organization')?.at(-1) ?? (await patient.settings()).organization.value;
     const organization = asked !== undefined && isUuid(asked) ? asked : undefined;
     const words: Offer[] = [];
     for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
         // Whatever is no UUID could mean something to the shell.
-        if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start)) continue;
-        const description = [name, state].filter((text) => typeof text === 'string' && text !== '').join(', ');
+        if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start))
+          continue;
+        const description = [name, state]
+          .filter((text) => typeof text === 'string' && text !== '')
+          .join(', ');
         words.push({ value: uuid.toLowerCase(), description });
       }
       if (words.length >= MOST_SHOWN) break;
@@ -48,18 +56,28 @@ async function* searchList(
   const client = await context.client({ timeoutMs: PATIENCE_MS, retries: 0 });
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
-  if (isBeginning(start)) return yield* pagesAround<Bicycle>(client, { ...list, query: scope }, start);
+  if (isBeginning(start))
+    return yield* pagesAround<Bicycle>(client, { ...list, query: scope }, start);
   if (start !== '') return;
   const query: Query = [...scope, ['ordering', '-modified'], LARGE_PAGE];
   for await (const { items } of client.pages<Bicycle>({ ...list, query })) yield items;
 }
 
 /** UUIDs of organizations, zones or models with their names. */
-export function findLiveNamed(context: Context, values: FollowedLine['values'], kind: NamedWord): Promise<Offers> {
+export function findLiveNamed(
+  context: Context,
+  values: FollowedLine['values'],
+  kind: NamedWord,
+): Promise<Offers> {
   return withPatience(context, values, async (patient) => {
     const { readNames } = await import('../named/find.js');
-    const names = await readNames(await patient.client({ timeoutMs: PATIENCE_MS, retries: 0 }), NAMED[kind]);
-    return { words: [...(names ?? [])].map(([value, [description = '']]) => ({ value, description })) };
+    const names = await readNames(
+      await patient.client({ timeoutMs: PATIENCE_MS, retries: 0 }),
+      NAMED[kind],
+    );
+    return {
+      words: [...(names ?? [])].map(([value, [description = '']]) => ({ value, description })),
+    };
   });
 }
 
@@ -76,7 +94,11 @@ async function withPatience(
   const both = AbortSignal.any([signal, late.signal]);
   const profile = values.get('--profile')?.at(-1);
   const flags = { quiet: true, ...(profile === undefined ? {} : { profile }) };
-  const { context, close } = openContext({ clock }, io, flags, { signal: both, urgentSignal: both, leaveSignals() {} });
+  const { context, close } = openContext({ clock }, io, flags, {
+    signal: both,
+    urgentSignal: both,
+    leaveSignals() {},
+  });
   try {
     return (await hasCheapToken(context)) ? await ask(context) : NOTHING;
   } finally {

@@ -29,7 +29,9 @@ export async function editConfig(context: Context): Promise<void> {
   const before = readSettingsFile(place.configPath) ?? EMPTY_CONFIG;
   const draft = join(place.folder, `edit-${process.pid}.json`);
   const refuseDraft = (error: unknown): never => {
-    throw configError(`the copy to edit, ${draft}, cannot be used: ${reasonOf(error)}; nothing was changed`);
+    throw configError(
+      `the copy to edit, ${draft}, cannot be used: ${reasonOf(error)}; nothing was changed`,
+    );
   };
   let isKept = false;
   try {
@@ -52,7 +54,10 @@ function chooseEditor({ io }: Context): string {
   const chosen = io.env['VISUAL'] || io.env['EDITOR'];
   if (chosen !== undefined && chosen !== '') return chosen;
   if (!io.stdout.isTerminal) {
-    throw usageError('an editor needs a terminal', 'set VISUAL or EDITOR, or change one value with "fleet config set"');
+    throw usageError(
+      'an editor needs a terminal',
+      'set VISUAL or EDITOR, or change one value with "fleet config set"',
+    );
   }
   return process.platform === 'win32' ? 'notepad' : 'vi';
 }
@@ -61,12 +66,23 @@ function chooseEditor({ io }: Context): string {
  * Runs the editor on the terminal, in the place of a shell that reads its flags: `code --wait`. Ctrl-C is the editor's own affair; SIGTERM
  * and SIGHUP end it, and fleet.
  */
-async function runEditor({ io, signal, urgentSignal }: Context, editor: string, draft: string): Promise<void> {
-  const line = process.platform === 'win32' ? `${editor} "${draft}"` : `exec env ${editor} "$FLEET_DRAFT"`;
-  const child = spawn(line, { shell: true, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
+async function runEditor(
+  { io, signal, urgentSignal }: Context,
+  editor: string,
+  draft: string,
+): Promise<void> {
+  const line =
+    process.platform === 'win32' ? `${editor} "${draft}"` : `exec env ${editor} "$FLEET_DRAFT"`;
+  const child = spawn(line, {
+    shell: true,
+    stdio: 'inherit',
+    env: { ...io.env, FLEET_DRAFT: draft },
+  });
   await new Promise<void>((resolve, reject) => {
     const refuse = (how: string) =>
-      reject(configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'));
+      reject(
+        configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'),
+      );
     const onAbort = ({ currentTarget }: Event) => {
       const { reason } = currentTarget as AbortSignal;
       if (asFleetError(reason).kind === 'interrupted') return;
@@ -76,7 +92,9 @@ async function runEditor({ io, signal, urgentSignal }: Context, editor: string, 
     };
     for (const each of [signal, urgentSignal]) each.addEventListener('abort', onAbort);
     child.on('error', (error) => refuse(`could not be started: ${error.message}`));
-    child.on('close', (code, killedBy) => (code === 0 ? resolve() : refuse(describeEnd({ code, killedBy }, 'failed'))));
+    child.on('close', (code, killedBy) =>
+      code === 0 ? resolve() : refuse(describeEnd({ code, killedBy }, 'failed')),
+    );
   });
 }
 
@@ -84,7 +102,11 @@ async function save({ notice }: Context, place: SettingsFolder, text: string): P
   const { config, profiles, active } = parseConfig(text);
   const problems = [...profiles.keys()].flatMap((profile) => {
     checkProfileName(profile);
-    const settings = explainSettings({ flags: { profile }, env: {}, stored: { ...place, active, profiles } });
+    const settings = explainSettings({
+      flags: { profile },
+      env: {},
+      stored: { ...place, active, profiles },
+    });
     return Object.values(settings).flatMap(({ problem }) => problem?.message ?? []);
   });
   if (active !== undefined && active !== DEFAULT_PROFILE && !profiles.has(active)) {
@@ -95,5 +117,6 @@ async function save({ notice }: Context, place: SettingsFolder, text: string): P
   await notice(`saved ${place.configPath}`);
   for (const [profile, values] of profiles)
     for (const key of Object.keys(values))
-      if (findKey(key) !== key) await notice(`warning: ${profile}.${key} is not a known setting, and does nothing`);
+      if (findKey(key) !== key)
+        await notice(`warning: ${profile}.${key} is not a known setting, and does nothing`);
 }

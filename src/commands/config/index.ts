@@ -24,13 +24,24 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
   );
   addVerb(
     config,
-    ['list', 'show every setting and its source', 'Show every setting and its source. Tokens are never shown.'],
+    [
+      'list',
+      'show every setting and its source',
+      'Show every setting and its source. Tokens are never shown.',
+    ],
     ['show every setting', 'fleet config list'],
-    ['only those from the environment', `fleet config list --jq '.[] | select(.origin == "environment")'`],
+    [
+      'only those from the environment',
+      `fleet config list --jq '.[] | select(.origin == "environment")'`,
+    ],
   ).action(run(async () => (await import('./list.js')).listSettings));
   addVerb(
     config,
-    ['get', 'print the value in use', 'Print the value in use of one setting. Exit code 3 when it is not set.'],
+    [
+      'get',
+      'print the value in use',
+      'Print the value in use of one setting. Exit code 3 when it is not set.',
+    ],
     ['the address', 'fleet config get base_url'],
     ['from another profile', 'fleet config get organization --profile sandbox'],
   )
@@ -39,7 +50,11 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
   addChanges(config, run);
   addVerb(
     config,
-    ['path', 'print the path of the settings file', 'Print the path of config.json. Tokens are in credentials.json.'],
+    [
+      'path',
+      'print the path of the settings file',
+      'Print the path of config.json. Tokens are in credentials.json.',
+    ],
     ['show the file', 'cat "$(fleet config path)"'],
     ['with another folder', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
   ).action(run(async () => (await import('./values.js')).printPath));
@@ -48,7 +63,11 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
 function addChanges(config: Command, run: Run): void {
   addVerb(
     config,
-    ['set', 'set a value in the profile', 'Set a value in the profile in use, or in --profile, which may be new.'],
+    [
+      'set',
+      'set a value in the profile',
+      'Set a value in the profile in use, or in --profile, which may be new.',
+    ],
     ['the address', 'fleet config set base_url https://bikes.example.com/api'],
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
     ['a longer timeout, in another profile', 'fleet config set timeout 90 --profile slow'],
@@ -59,7 +78,11 @@ function addChanges(config: Command, run: Run): void {
     .action(run(async () => (await import('./values.js')).setSetting));
   addVerb(
     config,
-    ['unset', 'remove a value from the profile', 'Remove a value from the profile in use, or from --profile.'],
+    [
+      'unset',
+      'remove a value from the profile',
+      'Remove a value from the profile in use, or from --profile.',
+    ],
     ['back to the default', 'fleet config unset timeout'],
     ['use the stored token again', 'fleet config unset token_command'],
   )
@@ -77,11 +100,15 @@ function addChanges(config: Command, run: Run): void {
   ).action(run(async () => (await import('./edit.js')).editConfig));
 }
 
-const offerKey: Complete = () => ({ words: KEY_NAMES.map((value) => ({ value, description: KEYS[value].summary })) });
+const offerKey: Complete = () => ({
+  words: KEY_NAMES.map((value) => ({ value, description: KEYS[value].summary })),
+});
 
 const offerSetting: Complete = (place) => {
   const name = findKey(place.operands[0] ?? '');
   if (name === 'output') return { words: plain(FORMATS) };
   if (name === 'organization') return ORGANIZATIONS(place);
-  return name === 'allow_http' || name === 'protected' ? { words: plain(['true', 'false']) } : NOTHING;
+  return name === 'allow_http' || name === 'protected'
+    ? { words: plain(['true', 'false']) }
+    : NOTHING;
 };

@@ -16,12 +16,23 @@ export async function listSettings(context: Context): Promise<void> {
   const settings = explainSettings({ flags, env: io.env, stored });
   if (settings.profile.problem !== undefined) throw settings.profile.problem;
   const explained = Object.values(settings);
-  const rows = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));
+  const rows = explained.map(({ key, shown, origin, from }) => ({
+    key,
+    value: shown,
+    origin,
+    from,
+  }));
   const place = await findTokenPlace(io.env, stored, settings);
   const { level, origin } = place ?? { level: 'default', origin: 'default' };
-  const token = { key: 'token', value: place === undefined ? null : HIDDEN, origin: level, from: origin };
+  const token = {
+    key: 'token',
+    value: place === undefined ? null : HIDDEN,
+    origin: level,
+    from: origin,
+  };
   await printReport(context, REPORT, [...rows, token], chooseReportFormat(settings.output));
-  for (const { problem } of explained) if (problem !== undefined) await notice(`warning: ${problem.message}`);
+  for (const { problem } of explained)
+    if (problem !== undefined) await notice(`warning: ${problem.message}`);
 }
 
 const REPORT: Shape<object> = {

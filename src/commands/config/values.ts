@@ -5,7 +5,12 @@ import type { Context } from '../../context.js';
 import { configError, usageError } from '../../errors.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { findKey, KEY_NAMES, KEYS, type KeyName, parseForStore } from '../../settings/keys.js';
-import { explainSetting, findProfile, profileFlag, refusePlainHttp } from '../../settings/resolve.js';
+import {
+  explainSetting,
+  findProfile,
+  profileFlag,
+  refusePlainHttp,
+} from '../../settings/resolve.js';
 import { loadStored, saveProfile } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
 import { writeResult } from '../shared/list/output-file.js';
@@ -16,15 +21,23 @@ export async function getSetting(context: Context, written: string): Promise<voi
   const sources = { flags, env: io.env, stored: await loadStored(io.env) };
   const profile = findProfile(sources);
   if (profile.problem !== undefined) throw profile.problem;
-  const { key, shown, problem } = written === 'profile' ? profile : explainSetting(readKey(written), sources);
+  const { key, shown, problem } =
+    written === 'profile' ? profile : explainSetting(readKey(written), sources);
   if (problem !== undefined) throw problem;
   if (shown === null)
-    throw configError(`${key} is not set`, `set it with: fleet config set ${key} VALUE${profileFlag(profile.value)}`);
+    throw configError(
+      `${key} is not set`,
+      `set it with: fleet config set ${key} VALUE${profileFlag(profile.value)}`,
+    );
   await writeResult(context, `${shown}\n`);
 }
 
 /** Puts a checked value into a profile. */
-export async function setSetting({ io, flags, notice }: Context, written: string, text: string): Promise<void> {
+export async function setSetting(
+  { io, flags, notice }: Context,
+  written: string,
+  text: string,
+): Promise<void> {
   const key = readKey(written);
   const parsed = parseForStore(key, text);
   if ('reason' in parsed) throw usageError(`${key}: ${parsed.reason}`, parsed.hint);
@@ -32,12 +45,15 @@ export async function setSetting({ io, flags, notice }: Context, written: string
 
   const stored = await loadStored(io.env);
   const profile = findProfile({ flags, env: io.env, stored }).value;
-  if (key === 'base_url' || key === 'sse_url') refusePlainHttp(new URL(String(value)), key, stored, profile);
+  if (key === 'base_url' || key === 'sse_url')
+    refusePlainHttp(new URL(String(value)), key, stored, profile);
   await saveProfile(stored, profile, { [key]: value });
   if (!stored.profiles.has(profile)) await notice(`✓ created profile "${profile}"`);
   await notice(`✓ set ${key} to ${value} in profile "${profile}"`);
   if (key === 'allow_http' && value === true)
-    await notice('warning: over plain http anyone on the network path can read the token and use it');
+    await notice(
+      'warning: over plain http anyone on the network path can read the token and use it',
+    );
   const variable = KEYS[key].variable ?? '';
   if ((io.env[variable] ?? '') !== '') await notice(`warning: ${variable} is set and overrides it`);
 }
@@ -48,7 +64,8 @@ export async function unsetSetting({ io, flags, notice }: Context, written: stri
   const stored = await loadStored(io.env);
   const { value: profile, problem } = findProfile({ flags, env: io.env, stored });
   if (problem !== undefined) throw problem;
-  if (stored.profiles.get(profile)?.[key] === undefined) return notice(`${key} is not set in profile "${profile}"`);
+  if (stored.profiles.get(profile)?.[key] === undefined)
+    return notice(`${key} is not set in profile "${profile}"`);
   await saveProfile(stored, profile, { [key]: undefined });
   await notice(`✓ removed ${key} from profile "${profile}"`);
 }
@@ -58,7 +75,10 @@ export async function printPath(context: Context): Promise<void> {
   const { io, flags } = context;
   const { configPath } = findPlace(io.env);
   // It is made of the environment, which may hold anything.
-  await writeResult(context, `${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`);
+  await writeResult(
+    context,
+    `${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`,
+  );
 }
 
 /** The key of that name, `-` or `_` between its words. Throws a FleetError of kind `usage` that names the nearest. */

@@ -36,7 +36,9 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
   const organization = sandbox.organizations[0]?.uuid ?? '';
   const env = {
     // A profile or a token command of the operator is none of the demo's.
-    ...Object.fromEntries(Object.entries(context.io.env).filter(([name]) => !name.startsWith('FLEET_'))),
+    ...Object.fromEntries(
+      Object.entries(context.io.env).filter(([name]) => !name.startsWith('FLEET_')),
+    ),
     FLEET_CONFIG_DIR: folder,
     FLEET_BASE_URL: sandbox.baseUrl,
     FLEET_SSE_URL: sandbox.sseUrl,
@@ -44,12 +46,24 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
     FLEET_TOKEN: await sandbox.token(),
   };
   try {
-    await say(context, 'A sandbox service is running on this machine; every command below is the real one.');
+    await say(
+      context,
+      'A sandbox service is running on this machine; every command below is the real one.',
+    );
     const show = (purpose: string, line: string) => showRun(context, env, purpose, line);
-    await show('The five bicycles with the lowest charge:', 'bicycles list --ordering state_of_charge --limit 5');
-    await show('A new bicycle with a lock, and its UUID:', `bicycles create --name "${NAME}" --lock ${LOCK} -o uuid`);
+    await show(
+      'The five bicycles with the lowest charge:',
+      'bicycles list --ordering state_of_charge --limit 5',
+    );
+    await show(
+      'A new bicycle with a lock, and its UUID:',
+      `bicycles create --name "${NAME}" --lock ${LOCK} -o uuid`,
+    );
     const uuid = sandbox.bicycles().find(({ name }) => name === NAME)?.uuid ?? '';
-    await show('It starts in maintenance; make it available:', `bicycles act ${uuid} declare_available`);
+    await show(
+      'It starts in maintenance; make it available:',
+      `bicycles act ${uuid} declare_available`,
+    );
     await show('What needs attention:', 'alerts list --state new --limit 5');
     const stopRent = rentWhenWatched(context, sandbox, uuid);
     await show(
@@ -58,8 +72,14 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
     );
     stopRent();
     const columns = Math.min(MAP_COLUMNS, context.io.stdout.width() ?? MAP_COLUMNS);
-    await show('Where they are; a number stands for that many in one place:', `map --size ${columns},${MAP_ROWS}`);
-    await say(context, 'Next: "fleet sandbox" keeps such a service running; "fleet --help" shows every command.');
+    await show(
+      'Where they are; a number stands for that many in one place:',
+      `map --size ${columns},${MAP_ROWS}`,
+    );
+    await say(
+      context,
+      'Next: "fleet sandbox" keeps such a service running; "fleet --help" shows every command.',
+    );
   } finally {
     await sandbox.close();
     await rm(folder, { recursive: true, force: true });
@@ -72,7 +92,8 @@ function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): ()
   every(clock, LOOK_EVERY_MS, over.signal, () => {
     if (sandbox.streamCount() === 0) return;
     over.abort();
-    if (sandbox.bicycle(uuid)?.state !== 'available') sandbox.changeBicycle(uuid, { state: 'available' });
+    if (sandbox.bicycle(uuid)?.state !== 'available')
+      sandbox.changeBicycle(uuid, { state: 'available' });
     sandbox.act(uuid, 'rent');
   });
   return () => over.abort();
@@ -84,7 +105,12 @@ async function say({ io }: Context, text: string): Promise<void> {
 }
 
 /** Shows a command and runs it, its output going where ours goes. */
-async function showRun(context: Context, env: NodeJS.ProcessEnv, purpose: string, line: string): Promise<void> {
+async function showRun(
+  context: Context,
+  env: NodeJS.ProcessEnv,
+  purpose: string,
+  line: string,
+): Promise<void> {
   const { io, signal } = context;
   const paint = await loadPaint(io.stdout.colorLevel);
   await io.stdout.write(`\n${purpose}\n${paint.cyan(`$ fleet ${line}`)}\n`);

@@ -28,7 +28,10 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     const found = await checkNetwork({ ...known, context, role });
     // What is set is no good where the service does not have it.
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
-    findings = [...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)), ...found];
+    findings = [
+      ...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)),
+      ...found,
+    ];
   } finally {
     progress.end();
   }
@@ -46,7 +49,9 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
 
 function checkBuild(): Finding {
   const build =
-    BUN_VERSION === undefined ? `npm package, Node ${process.versions.node}` : `one executable, Bun ${BUN_VERSION}`;
+    BUN_VERSION === undefined
+      ? `npm package, Node ${process.versions.node}`
+      : `one executable, Bun ${BUN_VERSION}`;
   return ok('fleet', `version ${programVersion()}, ${build}, ${process.platform} ${process.arch}`);
 }
 
@@ -55,18 +60,26 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeout } = known.settings;
   const network = await known.context.network(timeout.value);
   const misnamed = await checkOrganization(known);
-  const check = async (name: string, url: URL | undefined, ask: typeof checkService): Promise<Finding[]> => {
+  const check = async (
+    name: string,
+    url: URL | undefined,
+    ask: typeof checkService,
+  ): Promise<Finding[]> => {
     if (url === undefined) return [];
     try {
       const { proxy, because } = network.routeTo(url);
-      const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
+      const way =
+        proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
       return [ok('proxy', `${name} is reached ${way}`), ...(await ask(known, url))];
     } catch (thrown) {
       known.context.signal.throwIfAborted();
       return [failed('proxy', asFleetError(thrown))];
     }
   };
-  const found = [check('service', baseUrl.value, checkService), check('push', sseUrl.value, checkPush)];
+  const found = [
+    check('service', baseUrl.value, checkService),
+    check('push', sseUrl.value, checkPush),
+  ];
   return [...(await Promise.all(found)).flat(), ...misnamed];
 }
 
@@ -76,7 +89,8 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   const warnings = findings.filter(({ outcome }) => outcome === 'warning').length;
   const counted = warnings === 0 ? '' : count(warnings, 'warning');
   const [first] = failures;
-  if (first === undefined) return notice(counted === '' ? '✓ no problems found' : `! ${counted}, no failure`);
+  if (first === undefined)
+    return notice(counted === '' ? '✓ no problems found' : `! ${counted}, no failure`);
   const names = failures.map(({ check }) => check).join(', ');
   const message = `${count(failures.length, 'failure')} (${names})${counted === '' ? '' : ` and ${counted}`}`;
   throw new FleetError(first.kind ?? 'internal', message, {

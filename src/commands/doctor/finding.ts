@@ -23,7 +23,12 @@ export function warning(check: string, finding: string, next: string | null = nu
   return { check, outcome: 'warning', finding, next };
 }
 
-export function failure(check: string, kind: ErrorKind, finding: string, next: string | null = null): Finding {
+export function failure(
+  check: string,
+  kind: ErrorKind,
+  finding: string,
+  next: string | null = null,
+): Finding {
   return { check, outcome: 'failure', finding, next, kind };
 }
 
@@ -37,7 +42,9 @@ const MARKS = { failure: ['✗', 'red'], warning: ['!', 'yellow'], ok: ['✓', '
 
 /** Failures first, then warnings; otherwise in the order in which a command needs what was looked at. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
-  return Object.keys(MARKS).flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
+  return Object.keys(MARKS).flatMap((outcome) =>
+    findings.filter((finding) => finding.outcome === outcome),
+  );
 }
 
 export const FINDINGS: Shape<Finding> = {
@@ -61,7 +68,9 @@ export const FINDINGS: Shape<Finding> = {
       field: 'finding',
       keep: 1,
       minimum: 16,
-      cell: ({ finding, next }) => ({ text: clean(next === null ? finding : `${finding}; next: ${next}`) }),
+      cell: ({ finding, next }) => ({
+        text: clean(next === null ? finding : `${finding}; next: ${next}`),
+      }),
     },
   ],
 };

@@ -18,7 +18,10 @@ API version, organization, clock and push channel. Changes nothing; a request or
 Exit code 0 without failures, else the code of the first failure, which may be the cause of later ones.`,
     ],
     ['the profile in use', 'fleet doctor'],
-    ['print only the problems, for a program', `fleet doctor --json | jq '.[] | select(.outcome != "ok")'`],
+    [
+      'print only the problems, for a program',
+      `fleet doctor --json | jq '.[] | select(.outcome != "ok")'`,
+    ],
     ['another profile', 'fleet doctor --profile sandbox'],
   );
   addRoleFlag(doctor).action(run(async () => (await import('./doctor.js')).examine));

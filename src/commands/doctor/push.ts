@@ -25,7 +25,8 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
     refusal = await subscribe(known, target.url);
     context.signal.throwIfAborted();
     const after = `after ${Math.round(context.clock.monotonicMs() - startedAt)} ms`;
-    if (refusal === undefined) return [ok('push', `subscribed as ${readTopic(target.topic)?.role} ${after}`)];
+    if (refusal === undefined)
+      return [ok('push', `subscribed as ${readTopic(target.topic)?.role} ${after}`)];
     if (refusal.status !== 403) break;
   }
   if (refusal === undefined) return [];

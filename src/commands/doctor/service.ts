@@ -25,9 +25,13 @@ export async function checkOrganization(known: Examination): Promise<Finding[]> 
   const { settings, context } = known;
   const { value = '' } = settings.organization;
   known.organization = wholeUuid(value);
-  if (known.organization !== undefined || value === '' || settings.baseUrl.value === undefined) return [];
+  if (known.organization !== undefined || value === '' || settings.baseUrl.value === undefined)
+    return [];
   try {
-    const names = await readNames(await clientOf(known, settings.baseUrl.value), NAMED.organization);
+    const names = await readNames(
+      await clientOf(known, settings.baseUrl.value),
+      NAMED.organization,
+    );
     known.organization = pickByName(NAMED.organization, value, names);
     return [];
   } catch (thrown) {
@@ -51,7 +55,8 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
     return [failed('http', asFleetError(thrown))];
   }
   const { status, milliseconds, trace } = answer;
-  const request = trace.requestId === undefined ? 'without trace headers' : `request ${trace.requestId}`;
+  const request =
+    trace.requestId === undefined ? 'without trace headers' : `request ${trace.requestId}`;
   const path = joinUrl(baseUrl, BICYCLE.listPath).pathname;
   const findings = [
     ok('http', `GET ${path} answered ${status} in ${milliseconds} ms, ${request}`),
@@ -60,17 +65,25 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
   const all = whole === undefined ? undefined : countOf(whole);
   if (all !== undefined && whole !== undefined) {
     const next = changeCommand(known, 'organization', 'UUID');
-    const wrong = (finding: string) => findings.push(failure('organization', 'config', finding, next));
+    const wrong = (finding: string) =>
+      findings.push(failure('organization', 'config', finding, next));
     if (count === undefined) wrong(`the service answers ${status} for ${organization}`);
-    else if (all > 0) wrong(`${organization} has no bicycles for this token, which sees ${all} without it`);
-    else findings.push(warning('organization', `${organization} has no bicycles, or you have no access`));
+    else if (all > 0)
+      wrong(`${organization} has no bicycles for this token, which sees ${all} without it`);
+    else
+      findings.push(
+        warning('organization', `${organization} has no bicycles, or you have no access`),
+      );
     answer = whole;
   }
   return [...findings, ...(await judgeAnswer(known, baseUrl, answer))];
 }
 
 /** The client of every command, which asks once. */
-function clientOf({ context, settings, token = 'none' }: Examination, baseUrl: URL): Promise<Client> {
+function clientOf(
+  { context, settings, token = 'none' }: Examination,
+  baseUrl: URL,
+): Promise<Client> {
   // It sends no request without a token.
   const limits = { deadlineMs: settings.timeout.value, retries: 0 };
   return context.client({ ...limits, settings, baseUrl, token: fixedToken(token) });
@@ -83,7 +96,11 @@ async function ask(known: Examination, baseUrl: URL, organization?: string): Pro
   return client.probe({ path: BICYCLE.listPath, query, subject: 'the list of bicycles' });
 }
 
-async function judgeAnswer(known: Examination, baseUrl: URL, answer: HttpAnswer): Promise<Finding[]> {
+async function judgeAnswer(
+  known: Examination,
+  baseUrl: URL,
+  answer: HttpAnswer,
+): Promise<Finding[]> {
   const { settings, token, renewal } = known;
   const { status, headers, trace } = answer;
   const address = showAddress(baseUrl);
@@ -99,7 +116,8 @@ async function judgeAnswer(known: Examination, baseUrl: URL, answer: HttpAnswer)
     const text = known.context.io.secrets.hide(answer.text);
     return failed(check, answerFailure(status, headers, text, subject, { refusalHint: renewal }));
   };
-  if (status === 406) return [{ ...refused('version'), next: changeCommand(known, 'apiVersion', '1.0') }];
+  if (status === 406)
+    return [{ ...refused('version'), next: changeCommand(known, 'apiVersion', '1.0') }];
   if (isRefusal(answer)) {
     const prefix = ok('prefix', `service found at ${address}; it wants a token`);
     return token === undefined ? [prefix] : [prefix, refused('access', 'the token')];
@@ -109,7 +127,11 @@ async function judgeAnswer(known: Examination, baseUrl: URL, answer: HttpAnswer)
 }
 
 /** Section 4: "Some samples prefix paths with /api and some do not": looks whether it is the other way round here. */
-async function judgePrefix(known: Examination, baseUrl: URL, { status, headers, text }: HttpAnswer): Promise<Finding> {
+async function judgePrefix(
+  known: Examination,
+  baseUrl: URL,
+  { status, headers, text }: HttpAnswer,
+): Promise<Finding> {
   const location = headers['location'];
   let what = status === 200 ? 'something that is no list' : `${status}`;
   if (isHtml(text, headers['content-type'])) what = describeHtml(text);
@@ -119,7 +141,12 @@ async function judgePrefix(known: Examination, baseUrl: URL, { status, headers, 
   const found = `${showAddress(baseUrl)} answers ${what} instead of bicycles`;
   const kind = status === 404 || status === 410 ? 'not-found' : 'service';
   if (other === undefined)
-    return failure('prefix', kind, found, 'ask the operator of the service for its address, prefix included');
+    return failure(
+      'prefix',
+      kind,
+      found,
+      'ask the operator of the service for its address, prefix included',
+    );
   const right = showAddress(other.address);
   const finding = `${found}, and ${right} answers ${other.status === 200 ? 'them' : other.status}`;
   return failure('prefix', kind, finding, changeCommand(known, 'baseUrl', right));
@@ -130,7 +157,8 @@ function checkClock({ headers }: HttpAnswer, now: number): Finding {
   const date = answeredAtMs(headers);
   if (date === undefined) return ok('clock', 'the service does not say its time');
   const aheadMs = now - date;
-  if (Math.abs(aheadMs) <= CLOCK_TOLERANCE_MS) return ok('clock', 'the same as the service, within a minute');
+  if (Math.abs(aheadMs) <= CLOCK_TOLERANCE_MS)
+    return ok('clock', 'the same as the service, within a minute');
   const off = `${showDuration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service`;
   const next = 'set the clock of this machine (timedatectl set-ntp true)';
   return warning('clock', `this machine is ${off}: ages and token expiry are wrong`, next);

@@ -41,7 +41,10 @@ const OTHERS_MODE_BITS = 0o077;
 const SOON_MS = 5 * 60_000;
 
 /** The settings as far as they are good, and what was found. Throws for a bad flag alone. */
-export async function checkSettings({ io, flags }: Context): Promise<{ known: CheckedSettings; findings: Finding[] }> {
+export async function checkSettings({
+  io,
+  flags,
+}: Context): Promise<{ known: CheckedSettings; findings: Finding[] }> {
   const findings: Finding[] = [];
   let stored: Stored = { ...findPlace(io.env), active: undefined, profiles: new Map() };
   try {
@@ -56,13 +59,18 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
   // Windows keeps no modes.
   if (process.platform !== 'win32' && ((statIfThere(path)?.mode ?? 0) & OTHERS_MODE_BITS) !== 0)
     findings.push(
-      warning('file modes', `${path} holds tokens and is open to others`, `chmod 600 ${quoteForShell(path)}`),
+      warning(
+        'file modes',
+        `${path} holds tokens and is open to others`,
+        `chmod 600 ${quoteForShell(path)}`,
+      ),
     );
   const settings = explainSettings({ flags, env: io.env, stored });
   const { value: profile } = settings.profile;
   for (const { key, shown, origin, from, problem } of Object.values(settings)) {
     if (problem?.kind === 'usage') throw problem;
-    const isNew = key === 'profile' && !stored.profiles.has(profile) ? ', nothing is saved in it yet' : '';
+    const isNew =
+      key === 'profile' && !stored.profiles.has(profile) ? ', nothing is saved in it yet' : '';
     if (problem !== undefined) findings.push(failed(key, problem));
     else if (key === 'profile' || origin !== 'default')
       findings.push(ok(key, key === 'token_command' ? from : `${shown} (${from})${isNew}`));
@@ -76,12 +84,18 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Ch
 /** What to do about an address that is not set. */
 function missing(key: string, flag: string): Finding[] {
   const ways = `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
-  if (key === 'base_url') return [failure(key, 'config', 'the address of the service is not set', ways)];
-  return key === 'sse_url' ? [warning(key, 'not set: fleet watch needs it', `fleet config set ${key} URL${flag}`)] : [];
+  if (key === 'base_url')
+    return [failure(key, 'config', 'the address of the service is not set', ways)];
+  return key === 'sse_url'
+    ? [warning(key, 'not set: fleet watch needs it', `fleet config set ${key} URL${flag}`)]
+    : [];
 }
 
 /** Reads the token, which goes nowhere from here, and looks for an organization in it; what is found of it is put into `known`. */
-export async function checkToken({ clock, signal, ...context }: Context, known: CheckedSettings): Promise<Finding[]> {
+export async function checkToken(
+  { clock, signal, ...context }: Context,
+  known: CheckedSettings,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
     const source = await context.token(known);
@@ -96,7 +110,10 @@ export async function checkToken({ clock, signal, ...context }: Context, known: 
 }
 
 /** The only one that the token names is used, as every command does. */
-function lookForOrganization({ settings: { organization, profile }, token = '' }: CheckedSettings): Finding[] {
+function lookForOrganization({
+  settings: { organization, profile },
+  token = '',
+}: CheckedSettings): Finding[] {
   if (organization.shown !== null || organization.problem !== undefined) return [];
   const [first, ...others] = organizationsOf(token);
   if (first !== undefined && others.length === 0)
@@ -107,7 +124,11 @@ function lookForOrganization({ settings: { organization, profile }, token = '' }
 }
 
 /** The command that changes a setting where it is set now. */
-export function changeCommand({ settings }: CheckedSettings, name: keyof Settings, value: string): string {
+export function changeCommand(
+  { settings }: CheckedSettings,
+  name: keyof Settings,
+  value: string,
+): string {
   const { key, origin, from } = settings[name];
   const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
   if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;

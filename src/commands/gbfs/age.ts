@@ -24,17 +24,24 @@ export function isOld({ clock }: Context, { updatedMs, ttlMs }: Age): boolean {
 
 export function describeFeedAge({ clock }: Context, { updatedMs, ttlMs }: Age): string {
   const ageMs = clock.wallMs() - updatedMs;
-  const age = ageMs < 0 ? `${showDuration(-ageMs)} ahead of the clock` : `${showDuration(ageMs)} old`;
+  const age =
+    ageMs < 0 ? `${showDuration(-ageMs)} ahead of the clock` : `${showDuration(ageMs)} old`;
   return `${age} (ttl ${showDuration(ttlMs)})`;
 }
 
 /** What the feed of a folder says of itself; undefined where there is none, or it does not say. */
-export async function readAge(context: Context, folder: string | undefined): Promise<Age | undefined> {
+export async function readAge(
+  context: Context,
+  folder: string | undefined,
+): Promise<Age | undefined> {
   if (folder === undefined) return undefined;
   try {
     const bytes = await readInput(context, join(folder, 'gbfs.json'));
-    const { last_updated: updated, ttl } = parseJson(bytes.toString('utf8')) as { [field: string]: unknown };
-    const updatedMs = typeof updated === 'number' ? updated * 1000 : (readTime(updated) ?? Number.NaN);
+    const { last_updated: updated, ttl } = parseJson(bytes.toString('utf8')) as {
+      [field: string]: unknown;
+    };
+    const updatedMs =
+      typeof updated === 'number' ? updated * 1000 : (readTime(updated) ?? Number.NaN);
     const ttlMs = typeof ttl === 'number' ? ttl * 1000 : Number.NaN;
     return Number.isFinite(updatedMs) && Number.isFinite(ttlMs) ? { updatedMs, ttlMs } : undefined;
   } catch {
@@ -46,9 +53,12 @@ export async function readAge(context: Context, folder: string | undefined): Pro
 /** Throws a FleetError of kind `partial` where the feed of a folder is older than its ttl. */
 export async function checkAge(context: Context, folder: string): Promise<void> {
   const age = await readAge(context, folder);
-  if (age === undefined) throw new FleetError('partial', `there is no feed in ${folder} that says how old it is`);
+  if (age === undefined)
+    throw new FleetError('partial', `there is no feed in ${folder} that says how old it is`);
   const line = `the feed in ${folder} is ${describeFeedAge(context, age)}`;
   if (isOld(context, age))
-    throw new FleetError('partial', line, { hint: 'look at the output of the "fleet gbfs" that publishes it' });
+    throw new FleetError('partial', line, {
+      hint: 'look at the output of the "fleet gbfs" that publishes it',
+    });
   await context.notice(`✓ ${line}`);
 }

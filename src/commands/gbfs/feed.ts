@@ -73,7 +73,11 @@ export function addVehicle(
   if (typeof vehicle === 'string') leave(vehicle);
   else if (uuid === undefined) leave('without a uuid');
   else if (all.has(id)) leave('twice in the list');
-  else all.set(id, (vehicle.reportedMs ?? 0) < sinceMs ? { ...vehicle, reportedMs: undefined } : vehicle);
+  else
+    all.set(
+      id,
+      (vehicle.reportedMs ?? 0) < sinceMs ? { ...vehicle, reportedMs: undefined } : vehicle,
+    );
 }
 
 /** What it is in the feed, or why it is not in it. */
@@ -90,10 +94,13 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
   if (place.every((degrees) => degrees === 0)) return 'without a position';
   const [lon = 0, lat = 0] = place.map((degrees) => Number(degrees.toFixed(POSITION_DECIMALS)));
   const { nowMs, maxAgeMs = Number.POSITIVE_INFINITY } = selection;
-  const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter((atMs) => atMs >= FIRST_MS);
+  const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter(
+    (atMs) => atMs >= FIRST_MS,
+  );
   // A tracker whose clock is ahead has reported now.
   const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
-  if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs) return 'silent for longer than --max-age';
+  if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs)
+    return 'silent for longer than --max-age';
   const maxRangeMetres = selection.rangeOf(bicycle);
   const charge = numberOf(bicycle.state_of_charge);
   if (maxRangeMetres !== undefined && charge === undefined) return 'without a charge';
@@ -110,8 +117,13 @@ export type FeedArea = number[][][][];
  * The service areas among the zones of an organization; none at all where the outline of one cannot be read, for outside of them no ride may
  * begin. What zones of other types allow is not known, so they are counted as left out. Assumed: a service area has a type with the word "service".
  */
-export function areasOf(zones: readonly Named[], organization: string): { areas: FeedArea[]; leftOut: number } {
-  const own = zones.filter((zone) => (wholeUuid(String(zone['organization'] ?? '')) ?? organization) === organization);
+export function areasOf(
+  zones: readonly Named[],
+  organization: string,
+): { areas: FeedArea[]; leftOut: number } {
+  const own = zones.filter(
+    (zone) => (wholeUuid(String(zone['organization'] ?? '')) ?? organization) === organization,
+  );
   const service = own.filter((zone) => /service/i.test(String(zone['type'] ?? '')));
   const outlines = service.map((zone) => polygonsOf(NAMED_SHAPES.zone.geometry(zone)));
   const areas = outlines.every((polygons) => polygons.length > 0) ? outlines : [];
@@ -137,19 +149,31 @@ export function drawFeed(feed: GbfsFeed): [name: string, document: object][] {
   const ttl = Math.ceil(ttlMs / 1000);
   const isOld = version === '2.3';
   const { language = '', feed_url: base = '' } = system;
-  const timeOf = (ms: number) => (isOld ? Math.floor(ms / 1000) : new Date(ms).toISOString().replace(/\.\d+/, ''));
+  const timeOf = (ms: number) =>
+    isOld ? Math.floor(ms / 1000) : new Date(ms).toISOString().replace(/\.\d+/, '');
   const data: [name: string, data: object][] = [
     ['system_information', isOld ? oldSystem(system) : newSystem(system)],
     ['vehicle_types', { vehicle_types: ranges.map(drawType) }],
     [
       isOld ? 'free_bike_status' : 'vehicle_status',
-      { [isOld ? 'bikes' : 'vehicles']: drawVehicles(vehicles, isOld ? 'bike_id' : 'vehicle_id', timeOf) },
+      {
+        [isOld ? 'bikes' : 'vehicles']: drawVehicles(
+          vehicles,
+          isOld ? 'bike_id' : 'vehicle_id',
+          timeOf,
+        ),
+      },
     ],
-    ...(areas.length === 0 ? [] : [['geofencing_zones', drawZones(areas, isOld)] as [string, object]]),
+    ...(areas.length === 0
+      ? []
+      : [['geofencing_zones', drawZones(areas, isOld)] as [string, object]]),
   ];
   const feeds = data.map(([name]) => ({ name, url: `${base.replace(/\/?$/, '/')}${name}.json` }));
   const all = [...data, ['gbfs', isOld ? { [language]: { feeds } } : { feeds }] as const];
-  return all.map(([name, inner]) => [`${name}.json`, { last_updated: timeOf(updatedMs), ttl, version, data: inner }]);
+  return all.map(([name, inner]) => [
+    `${name}.json`,
+    { last_updated: timeOf(updatedMs), ttl, version, data: inner },
+  ]);
 }
 
 function oldSystem({ feed_url: _ours, opening_hours: _newer, ...system }: System): object {
@@ -159,7 +183,12 @@ function oldSystem({ feed_url: _ours, opening_hours: _newer, ...system }: System
 /** 3.0 has its texts in languages. */
 function newSystem({ feed_url: _ours, language = '', name, operator, ...system }: System): object {
   const translated = (text: string | undefined) => text && [{ text, language }];
-  return { ...system, languages: [language], name: translated(name), operator: translated(operator) };
+  return {
+    ...system,
+    languages: [language],
+    name: translated(name),
+    operator: translated(operator),
+  };
 }
 
 /** One that says nothing of the service: bicycles differ by how far they go. */
@@ -169,11 +198,20 @@ function typeId(maxRangeMetres: number | undefined): string {
 
 function drawType(range: number | undefined): object {
   const motor = range === undefined ? 'human' : 'electric_assist';
-  return { vehicle_type_id: typeId(range), form_factor: 'bicycle', propulsion_type: motor, max_range_meters: range };
+  return {
+    vehicle_type_id: typeId(range),
+    form_factor: 'bicycle',
+    propulsion_type: motor,
+    max_range_meters: range,
+  };
 }
 
 /** In the order of their IDs: any other would tell which one has come back. */
-function drawVehicles(vehicles: GbfsFeed['vehicles'], idField: string, timeOf: (ms: number) => unknown): object[] {
+function drawVehicles(
+  vehicles: GbfsFeed['vehicles'],
+  idField: string,
+  timeOf: (ms: number) => unknown,
+): object[] {
   const sorted = [...vehicles].sort(([a], [b]) => (a < b ? -1 : 1));
   return sorted.map(([id, { maxRangeMetres, reportedMs, ...vehicle }]) => ({
     [idField]: id,

@@ -51,7 +51,8 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context) : context;
   const server = serve === undefined ? undefined : await serveFeed(context, serve);
-  if (server !== undefined) await tell(context, { event: 'serving', url: `${server.origin}/gbfs.json` });
+  if (server !== undefined)
+    await tell(context, { event: 'serving', url: `${server.origin}/gbfs.json` });
   let make: (() => Promise<Published>) | undefined;
   let last: Published | undefined;
   for (;;) {
@@ -65,7 +66,8 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
       await tellPublished(context, published);
     } catch (thrown) {
       const error = await describeFailure(context, thrown, last ?? (await readAge(context, out)));
-      const isPassing = last === undefined ? PASSING.includes(error.kind) : error.kind !== 'internal';
+      const isPassing =
+        last === undefined ? PASSING.includes(error.kind) : error.kind !== 'internal';
       if (!isLasting || !isPassing) throw error;
       await tell(context, { event: 'failed', kind: error.kind, message: error.message });
     }
@@ -79,12 +81,19 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
 const LEAST_RANGE_METRES = 1000;
 
 /** What else is missing; throws what is wrong. */
-function checkFlags({ flags: { jq } }: Context, { out, serve, check, range }: GbfsOptions): string[] {
-  if (check === true && out === undefined) throw usageError('--check needs the folder of the feed', 'give --out DIR');
-  if (jq !== undefined) throw usageError('gbfs takes no --jq', 'give its JSON to jq: fleet gbfs --json … | jq …');
+function checkFlags(
+  { flags: { jq } }: Context,
+  { out, serve, check, range }: GbfsOptions,
+): string[] {
+  if (check === true && out === undefined)
+    throw usageError('--check needs the folder of the feed', 'give --out DIR');
+  if (jq !== undefined)
+    throw usageError('gbfs takes no --jq', 'give its JSON to jq: fleet gbfs --json … | jq …');
   if (range !== undefined && range < LEAST_RANGE_METRES)
     throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
-  return out === undefined && serve === undefined ? ['no destination: give --out DIR, or --serve PORT'] : [];
+  return out === undefined && serve === undefined
+    ? ['no destination: give --out DIR, or --serve PORT']
+    : [];
 }
 
 /** What makes the feed of now. */
@@ -103,30 +112,48 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   });
   let around: Awaited<ReturnType<typeof readAround>> | undefined;
   return async (): Promise<Published> => {
-    if (around === undefined || clock.monotonicMs() - around.atMs > NAMED_MS) around = await readAround();
+    if (around === undefined || clock.monotonicMs() - around.atMs > NAMED_MS)
+      around = await readAround();
     for (const metres of around.models.values()) ranges.add(metres);
     const { models, areas, leftOut: zones } = around;
     const startMs = clock.monotonicMs();
-    const rangeOf = ({ model }: Bicycle) => models.get(wholeUuid(String(model ?? '')) ?? '') ?? rangeMetres;
-    const selection = { organization, nowMs: clock.wallMs(), maxAgeMs: maxAge, withDisabled, rangeOf };
+    const rangeOf = ({ model }: Bicycle) =>
+      models.get(wholeUuid(String(model ?? '')) ?? '') ?? rangeMetres;
+    const selection = {
+      organization,
+      nowMs: clock.wallMs(),
+      maxAgeMs: maxAge,
+      withDisabled,
+      rangeOf,
+    };
     const { all, ...read } = await readVehicles(context, selection, key);
     // The next feed cannot come sooner than this one.
-    const ttlMs = options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
+    const ttlMs =
+      options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
     const facts = { version, system, areas, ttlMs, updatedMs: read.updatedMs };
     const documents = drawFeed({ ...facts, vehicles: [...all], ranges: [...ranges] });
-    const files = documents.map(([name, document]) => [name, `${JSON.stringify(document)}\n`] as const);
+    const files = documents.map(
+      ([name, document]) => [name, `${JSON.stringify(document)}\n`] as const,
+    );
     return { ...read, vehicles: all.size, ttlMs, files };
   };
 }
 
-async function writeFiles(context: Context, folder: string, files: Published['files']): Promise<void> {
+async function writeFiles(
+  context: Context,
+  folder: string,
+  files: Published['files'],
+): Promise<void> {
   await makeFolder(folder).catch((error) => {
-    throw new FleetError('output', `${folder} cannot be made: ${reasonOf(error)}`, { cause: error });
+    throw new FleetError('output', `${folder} cannot be made: ${reasonOf(error)}`, {
+      cause: error,
+    });
   });
   for (const [name, text] of files) await writeWhole(context, join(folder, name), text);
   const isOver = (name: string) => FILE.test(name) && files.every(([own]) => own !== name);
-  for (const name of (await readdir(folder)).filter(isOver)) await rm(join(folder, name), { force: true });
+  for (const name of (await readdir(folder)).filter(isOver))
+    await rm(join(folder, name), { force: true });
 }
 
 /** The files of any feed, and what a run that was killed left of one. */
@@ -134,12 +161,19 @@ const FILE =
   /^(?:gbfs|system_information|vehicle_types|vehicle_status|free_bike_status|geofencing_zones)\.json(?:\.[\w-]+\.draft)?$/;
 
 /** The old feed stays: the error says how old it is, and is of kind `partial` where that is older than its ttl. */
-async function describeFailure(context: Context, thrown: unknown, before: Age | undefined): Promise<FleetError> {
+async function describeFailure(
+  context: Context,
+  thrown: unknown,
+  before: Age | undefined,
+): Promise<FleetError> {
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
   // As it is: a reader of the output that has left is no fault.
   if (error.kind === 'internal' || error.kind === 'usage') throw thrown;
-  const age = before === undefined ? 'there is none yet' : `the old one stays, ${describeFeedAge(context, before)}`;
+  const age =
+    before === undefined
+      ? 'there is none yet'
+      : `the old one stays, ${describeFeedAge(context, before)}`;
   const message = `the feed was not published: ${error.message.replace(/\.$/, '')}; ${age}`;
   const { hint, status, trace, detail } = error;
   const kind = before !== undefined && isOld(context, before) ? 'partial' : error.kind;
@@ -147,7 +181,10 @@ async function describeFailure(context: Context, thrown: unknown, before: Age | 
 }
 
 /** A line of JSON for programs, or for people: an address alone on stdout, the rest on stderr. */
-async function tell({ io, notice }: Context, fields: { event: string; url?: string; [field: string]: unknown }) {
+async function tell(
+  { io, notice }: Context,
+  fields: { event: string; url?: string; [field: string]: unknown },
+) {
   const { url, message } = fields;
   if (io.isJson || url !== undefined)
     return io.stdout.write(`${io.isJson ? escapeJson(JSON.stringify(fields)) : url}\n`);
@@ -162,6 +199,15 @@ function tellPublished(context: Context, published: Published): Promise<void> {
   const message = `✓ published ${vehicles} vehicles from the ${source}${left}`;
   if (!context.io.isJson) return context.notice(message);
   const updated = new Date(updatedMs).toISOString();
-  const left_out = Object.fromEntries(counts.map(([reason, count]) => [reason.replace(/[^a-z]+/g, '_'), count]));
-  return tell(context, { event: 'published', vehicles, left_out, source, updated, ttl_s: ttlMs / 1000 });
+  const left_out = Object.fromEntries(
+    counts.map(([reason, count]) => [reason.replace(/[^a-z]+/g, '_'), count]),
+  );
+  return tell(context, {
+    event: 'published',
+    vehicles,
+    left_out,
+    source,
+    updated,
+    ttl_s: ttlMs / 1000,
+  });
 }

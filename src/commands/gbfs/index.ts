@@ -34,22 +34,38 @@ export function addGbfs(program: Command, run: Run): void {
         .argParser(oneOf('version', FEED_VERSIONS))
         .default(FEED_VERSIONS[0]),
     )
-    .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every', LEAST_EVERY_MS))
-    .option('--serve <port>', 'serve it on this machine, for a proxy in front', portNumber('--serve'))
+    .option(
+      '--every <duration>',
+      'publish again and again until Ctrl-C: 60s',
+      readDuration('--every', LEAST_EVERY_MS),
+    )
+    .option(
+      '--serve <port>',
+      'serve it on this machine, for a proxy in front',
+      portNumber('--serve'),
+    )
     .option(
       '--ttl <duration>',
       'how long readers may use the feed, its ttl (default: --every, else 60s)',
       readDuration('--ttl'),
     )
     .option(...ORGANIZATION_FLAG)
-    .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)
+    .option(
+      '--set <name=value>',
+      'a fact of the system, such as name=CityBike (repeatable)',
+      readSet,
+    )
     .option('--system <file>', 'a JSON object of such facts')
     .option(
       '--range <metres>',
       'range of a full battery, such as 60km (default: no motor, unless a model has a range)',
       readMetres('--range'),
     )
-    .option('--max-age <duration>', 'leave out bicycles silent for longer, such as 7d', readDuration('--max-age'))
+    .option(
+      '--max-age <duration>',
+      'leave out bicycles silent for longer, such as 7d',
+      readDuration('--max-age'),
+    )
     .option('--disabled', 'include those in maintenance, as disabled')
     .option('--check', 'publish nothing: exit with 9 when the feed in --out is 10 s past its ttl')
     .action(run(async () => (await import('./gbfs.js')).publishGbfs));
@@ -58,6 +74,7 @@ export function addGbfs(program: Command, run: Run): void {
 /** A parser for commander: `NAME=VALUE`, repeatable. */
 function readSet(text: string, before: { readonly [name: string]: string } = {}) {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw usageError(`--set takes NAME=VALUE, not "${text}"`);
+  if (name === undefined || value === undefined)
+    throw usageError(`--set takes NAME=VALUE, not "${text}"`);
   return { ...before, [name.replace(/^gbfs\./, '')]: value };
 }

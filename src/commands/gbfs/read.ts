@@ -27,9 +27,16 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
     if (!mirror.organizations.includes(organization)) return undefined;
     const vehicles: Vehicles = { all: new Map(), leftOut: {} };
     const { ageMs = 0, keptSince } = await mirror.status();
-    for await (const { bicycle, rental, sinceMs, isAway } of eachWithRental(mirror, organization, keptSince)) {
+    for await (const { bicycle, rental, sinceMs, isAway } of eachWithRental(
+      mirror,
+      organization,
+      keptSince,
+    )) {
       const known = isAway ? { ...bicycle, state: null } : bicycle;
-      addVehicle(vehicles, known, selection, { idOf: (uuid) => ids.ofRental(uuid, rental), sinceMs });
+      addVehicle(vehicles, known, selection, {
+        idOf: (uuid) => ids.ofRental(uuid, rental),
+        sinceMs,
+      });
     }
     return { ...vehicles, source: 'mirror' as const, updatedMs: nowMs - ageMs };
   });
@@ -38,12 +45,20 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
   const vehicles: Vehicles = { all: new Map(), leftOut: {} };
   const query = [['organization', organization] as [string, string]];
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
-  const incomplete = await readList<Bicycle>(context, { shape: BICYCLES, request }, { count: true }, (items) => {
-    for (const { value } of items) {
-      const sinceMs = (readTime(value.modified) ?? 0) - REPORT_MS;
-      addVehicle(vehicles, value, selection, { idOf: (uuid) => ids.ofListed(uuid, value), sinceMs });
-    }
-  });
+  const incomplete = await readList<Bicycle>(
+    context,
+    { shape: BICYCLES, request },
+    { count: true },
+    (items) => {
+      for (const { value } of items) {
+        const sinceMs = (readTime(value.modified) ?? 0) - REPORT_MS;
+        addVehicle(vehicles, value, selection, {
+          idOf: (uuid) => ids.ofListed(uuid, value),
+          sinceMs,
+        });
+      }
+    },
+  );
   if (incomplete !== undefined) throw incomplete;
   return { ...vehicles, source: 'list' as const, updatedMs: nowMs };
 }
@@ -63,7 +78,9 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
     models.flatMap((model) => {
       const uuid = wholeUuid(String(model.uuid ?? model.url ?? ''));
       const range = Math.round(numberOf(model[RANGE_FIELD]) ?? 0);
-      return uuid !== undefined && range > 0 && range <= FARTHEST_METRES ? [[uuid, range] as const] : [];
+      return uuid !== undefined && range > 0 && range <= FARTHEST_METRES
+        ? [[uuid, range] as const]
+        : [];
     }),
   );
 }

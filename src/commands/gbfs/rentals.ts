@@ -16,7 +16,11 @@ const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
  * which sees one moment. A bicycle in any other state, that stands elsewhere, or that left the list, may have been rented meanwhile, and so
  * may any during a gap. What is due to be forgotten does not count, for gaps are forgotten at once and changes bit by bit.
  */
-export async function* eachWithRental({ database }: Mirror, organization: string, keptSince: string | undefined) {
+export async function* eachWithRental(
+  { database }: Mirror,
+  organization: string,
+  keptSince: string | undefined,
+) {
   const { number } = database.dialect;
   const sql = `SELECT b.raw, b.first_seen AS seen, r.id AS last, r.at AS since, (SELECT max(id) FROM gaps) AS gap,
       r.field = 'state' AND r.new = 'null' AND NOT EXISTS (SELECT 1 FROM gaps g WHERE g.started > r.at) AS away
@@ -29,7 +33,9 @@ export async function* eachWithRental({ database }: Mirror, organization: string
     ) WHERE b.gone IS NULL AND b.followed = ?`;
   for await (const rows of database.each(sql, [keptSince ?? rangeOf().since, organization])) {
     for (const { raw, seen, last, since, away, gap } of rows) {
-      const rental = [seen, last ?? keptSince ?? null, gap].map((each) => (each == null ? null : String(each)));
+      const rental = [seen, last ?? keptSince ?? null, gap].map((each) =>
+        each == null ? null : String(each),
+      );
       yield {
         bicycle: parseJson(String(raw)) as Bicycle,
         /** What names its last rental, and when that may have ended. */

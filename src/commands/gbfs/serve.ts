@@ -26,13 +26,17 @@ export async function serveFeed({ clock, atEnd }: Context, port: number) {
     const [path = ''] = (request.url ?? '').replace(/^https?:\/\/[^/]*/i, '').split('?', 1);
     const file = files.get(path);
     const refuse = (status: number, reason: string) =>
-      void response.writeHead(status, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-store' }).end(`${reason}\n`);
+      void response
+        .writeHead(status, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-store' })
+        .end(`${reason}\n`);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       return refuse(405, 'only GET');
     }
     if (file === undefined)
-      return files.size === 0 ? refuse(503, 'no feed yet') : refuse(404, [...files.keys()].join('\n'));
+      return files.size === 0
+        ? refuse(503, 'no feed yet')
+        : refuse(404, [...files.keys()].join('\n'));
     const { body, etag } = file;
     // RFC 9110, 13.1.2: several may be named, with W/ in front of them by a proxy that compresses.
     const isKnown = [etag, '*'].some((tag) => request.headers['if-none-match']?.includes(tag));

@@ -12,7 +12,9 @@ const anything = (text: string) => text;
 
 /** The characters of RFC 3986, which every reader of the feed accepts. */
 function parseUrl(text: string): string | undefined {
-  return URL.canParse(text) ? matching(/^https?:\/\/[\w.~:/?#@!$&'()*+,;=%-]+$/i)(new URL(text).href) : undefined;
+  return URL.canParse(text)
+    ? matching(/^https?:\/\/[\w.~:/?#@!$&'()*+,;=%-]+$/i)(new URL(text).href)
+    : undefined;
 }
 
 /** One to which the name of a file can be added. */
@@ -34,7 +36,9 @@ function parseTimezone(text: string): string | undefined {
 
 function parseDate(text: string): string | undefined {
   const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text) && text.length === 10 ? text : undefined;
+  return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text) && text.length === 10
+    ? text
+    : undefined;
 }
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);

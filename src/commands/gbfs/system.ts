@@ -37,22 +37,29 @@ export async function readSystem(
     const name = SYSTEM_NAMES.find((each) => each === written.replaceAll('-', '_'));
     const meant = nearest(written, SYSTEM_NAMES);
     const guess = meant === undefined ? '' : `, did you mean "${meant}"?`;
-    if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
+    if (name === undefined)
+      return void problems.push(`${from}: unknown field "${written}"${guess}`);
     const [example, parse] = SYSTEM_FIELDS[name];
     const text = String(value).trim();
-    const isText = typeof value === 'string' && text !== '' && text.length <= LONGEST_FIELD_CHARACTERS;
+    const isText =
+      typeof value === 'string' && text !== '' && text.length <= LONGEST_FIELD_CHARACTERS;
     system[name] = isText && !/[\x00-\x1f\x7f]/.test(text) ? parse(text) : undefined;
     const shown = `${name}: "${text.slice(0, LONGEST_SHOWN_CHARACTERS)}"`;
-    if (system[name] === undefined) problems.push(`${from}: ${shown} does not fit (write it like ${example})`);
+    if (system[name] === undefined)
+      problems.push(`${from}: ${shown} does not fit (write it like ${example})`);
   };
   const ofFile = file === undefined ? {} : await readFields(context, file);
   for (const [name, value] of Object.entries(ofFile)) take(file ?? '', name, value);
   for (const [name, value] of Object.entries(set)) take('--set', name, value);
-  const isMissing = (name: SystemName) => !(name in system) && !(name === 'feed_url' && serve !== undefined);
+  const isMissing = (name: SystemName) =>
+    !(name in system) && !(name === 'feed_url' && serve !== undefined);
   const missing = NEEDED_FIELDS[version].filter(isMissing);
   if (missing.length > 0) problems.push(`a feed of version ${version} needs ${missing.join(', ')}`);
   if (problems.length === 0) return system;
-  throw usageError(problems.join('; '), '--set NAME=VALUE, or --system FILE; "fleet help gbfs" explains each');
+  throw usageError(
+    problems.join('; '),
+    '--set NAME=VALUE, or --system FILE; "fleet help gbfs" explains each',
+  );
 }
 
 async function readFields(context: Context, path: string): Promise<Fields> {
@@ -61,5 +68,8 @@ async function readFields(context: Context, path: string): Promise<Fields> {
     const value = parseJson(bytes.toString('utf8').replace(/^\uFEFF/, ''));
     if (isObject(value)) return value;
   } catch {}
-  throw usageError(`${path} is not a JSON object`, 'write it like {"name": "City Bike", "language": "en"}');
+  throw usageError(
+    `${path} is not a JSON object`,
+    'write it like {"name": "City Bike", "language": "en"}',
+  );
 }

@@ -6,7 +6,9 @@ import { showPairs } from '../../cli/help.js';
 export function guideText(markdown: string): string {
   const blocks = markdown
     .split(/^(```\w*\n[\s\S]*?^```$)/m)
-    .flatMap((part) => (part.startsWith('```') ? [codeText(part)] : part.split(/\n{2,}/).map(blockText)));
+    .flatMap((part) =>
+      part.startsWith('```') ? [codeText(part)] : part.split(/\n{2,}/).map(blockText),
+    );
   return (
     blocks
       .filter((block) => block !== '')
@@ -22,7 +24,9 @@ function blockText(block: string): string {
   if (text.startsWith('## ')) return `${inlineText(text.slice(3))}:`;
   if (text.startsWith('|')) return showPairs(text.split('\n').slice(2).map(readRow));
   const isList = /^(?:- |1\. )/.test(text);
-  return isList ? text.replace(/^/gm, '  ').split('\n').map(inlineText).join('\n') : inlineText(text);
+  return isList
+    ? text.replace(/^/gm, '  ').split('\n').map(inlineText).join('\n')
+    : inlineText(text);
 }
 
 function readRow(line: string): [term: string, meaning: string] {
@@ -44,5 +48,7 @@ function inlineText(text: string): string {
 function codeText(block: string): string {
   const [fence = '', ...lines] = block.split('\n').slice(0, -1);
   const isShell = fence === '```sh';
-  return lines.map((line) => `  ${isShell ? line.replace(/^(.*\S) +# (.*)$/, '# $2\n  $1') : line}`).join('\n');
+  return lines
+    .map((line) => `  ${isShell ? line.replace(/^(.*\S) +# (.*)$/, '# $2\n  $1') : line}`)
+    .join('\n');
 }

@@ -1,7 +1,12 @@
 // Declares `fleet help`: the page of any command, and pages on topics of several.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { type CompletionPoint, collectWith, type Offers, offerCommand } from '../../cli/completions.js';
+import {
+  type CompletionPoint,
+  collectWith,
+  type Offers,
+  offerCommand,
+} from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { pathOf, showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
@@ -25,17 +30,26 @@ export function addHelp(program: Command, run: Run): void {
     ['list the topics', 'fleet help topics'],
     ['write the manual where man looks', 'fleet help --man-pages ~/.local/share/man'],
   )
-    .argument('[command|topic...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
+    .argument(
+      '[command|topic...]',
+      'a command such as bicycles list, or a topic',
+      collectWith(offerPages),
+    )
     .option('--man-pages <folder>', 'write the manual into this folder, as pages for man')
     .action(
-      run(async () => async (context, words: string[] = [], { manPages }: { manPages?: string }) => {
-        if (manPages !== undefined) return (await import('./manual.js')).writeManual(context, program, manPages);
-        if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
-          return context.io.stdout.write(`${TOPIC_LINES}\n`);
-        const topic = topicOf(words[0]);
-        if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
-        return (await import('./show-topic.js')).showTopic(context, topic, program);
-      }),
+      run(
+        async () =>
+          async (context, words: string[] = [], { manPages }: { manPages?: string }) => {
+            if (manPages !== undefined)
+              return (await import('./manual.js')).writeManual(context, program, manPages);
+            if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
+              return context.io.stdout.write(`${TOPIC_LINES}\n`);
+            const topic = topicOf(words[0]);
+            if (topic === undefined || words.length !== 1)
+              return findCommand(program, words).outputHelp();
+            return (await import('./show-topic.js')).showTopic(context, topic, program);
+          },
+      ),
     );
 }
 
@@ -47,7 +61,10 @@ function findCommand(program: Command, words: readonly string[]): Command {
     if (found === undefined) {
       const names = namesBelow(command);
       if (names.length === 0)
-        throw usageError(`${pathOf(command)} has no command "${word}"`, `see "${pathOf(command)} --help"`);
+        throw usageError(
+          `${pathOf(command)} has no command "${word}"`,
+          `see "${pathOf(command)} --help"`,
+        );
       if (command !== program) throw unknownWord('command', word, names);
       const meant = meantCommand(program, word, ['topics', ...TOPIC_NAMES]);
       throw usageError(

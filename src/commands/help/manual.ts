@@ -34,20 +34,37 @@ interface Page {
  * Writes the pages where man looks below a folder, which is made: `man1/fleet-bicycles-list.1`, `man7/fleet-exit-codes.7`. They bear
  * today's date, or that of SOURCE_DATE_EPOCH, as reproducible builds want it. Throws a FleetError of kind `output`.
  */
-export async function writeManual({ io, clock, notice }: Context, program: Command, folder: string): Promise<void> {
+export async function writeManual(
+  { io, clock, notice }: Context,
+  program: Command,
+  folder: string,
+): Promise<void> {
   const { SOURCE_DATE_EPOCH: epoch } = io.env;
-  const date = new Date(epoch === undefined ? clock.wallMs() : Number(epoch) * 1000).toISOString().slice(0, 10);
+  const date = new Date(epoch === undefined ? clock.wallMs() : Number(epoch) * 1000)
+    .toISOString()
+    .slice(0, 10);
   const guides = TOPIC_NAMES.map(async (topic): Promise<Page> => {
     const text = fitHelp(await topicText(topic, program), WIDTH_COLUMNS);
-    return { name: `fleet-${topic}`, section: GUIDES, summary: TOPICS[topic], text, others: [['fleet', COMMANDS]] };
+    return {
+      name: `fleet-${topic}`,
+      section: GUIDES,
+      summary: TOPICS[topic],
+      text,
+      others: [['fleet', COMMANDS]],
+    };
   });
   const pages = [...everyCommand(program).map(commandPage), ...(await Promise.all(guides))];
   try {
     for (const section of [COMMANDS, GUIDES]) await makeFolder(join(folder, `man${section}`));
     for (const page of pages)
-      await writeFile(join(folder, `man${page.section}`, `${page.name}.${page.section}`), showPage(page, date));
+      await writeFile(
+        join(folder, `man${page.section}`, `${page.name}.${page.section}`),
+        showPage(page, date),
+      );
   } catch (error) {
-    throw new FleetError('output', `the manual could not be written: ${reasonOf(error)}`, { cause: error });
+    throw new FleetError('output', `the manual could not be written: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
   await notice(`wrote ${pages.length} pages of the manual to ${folder}`);
 }
@@ -67,7 +84,9 @@ function nameOf(command: Command): string {
 
 function commandPage(command: Command): Page {
   const { parent } = command;
-  const guides = (parent === null ? TOPIC_NAMES : ['flags']).map((topic) => [`fleet-${topic}`, GUIDES] as const);
+  const guides = (parent === null ? TOPIC_NAMES : ['flags']).map(
+    (topic) => [`fleet-${topic}`, GUIDES] as const,
+  );
   const commands = [...(parent === null ? [] : [parent]), ...innerOf(command)];
   return {
     name: nameOf(command),
@@ -104,6 +123,9 @@ const MARKS: { readonly [mark: string]: string } = {
 function plain(text: string): string {
   return text
     .replace(/[\\\-'`^~"]/g, (mark) => MARKS[mark] ?? mark)
-    .replace(/[^\x00-\x7f]/gu, (letter) => `\\[u${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`)
+    .replace(
+      /[^\x00-\x7f]/gu,
+      (letter) => `\\[u${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`,
+    )
     .replace(/^\./, '\\&.');
 }

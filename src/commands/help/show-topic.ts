@@ -8,7 +8,11 @@ import { distPath } from '../../system/program-files.js';
 import { guideText } from './guide.js';
 import type { Topic } from './topics.js';
 
-export async function showTopic({ io, notice }: Context, topic: Topic, program: Command): Promise<void> {
+export async function showTopic(
+  { io, notice }: Context,
+  topic: Topic,
+  program: Command,
+): Promise<void> {
   const screen = { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 };
   const page = await topicText(topic, program);
   const text = screen.hasColors ? page.replace(new RegExp(HEADING, 'gm'), embolden) : page;
@@ -18,7 +22,9 @@ export async function showTopic({ io, notice }: Context, topic: Topic, program: 
 
 /** The page as a page of `--help` is written: paragraphs of one line, and lists below a heading; wider than any screen. */
 export async function topicText(topic: Topic, program: Command): Promise<string> {
-  return topic === 'flags' ? describeFlags(program) : guideText(await readFile(distPath(`${topic}.md`), 'utf8'));
+  return topic === 'flags'
+    ? describeFlags(program)
+    : guideText(await readFile(distPath(`${topic}.md`), 'utf8'));
 }
 
 function describeFlags(program: Command): string {

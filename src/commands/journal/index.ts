@@ -12,10 +12,17 @@ Exit code 9 when records are missing or were changed. Missing records at the end
 export function addJournal(program: Command, run: Run): void {
   const lines = [
     ['what became of each', 'fleet journal show j.jsonl'],
-    ['those with an unknown outcome', `fleet journal show j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`],
+    [
+      'those with an unknown outcome',
+      `fleet journal show j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,
+    ],
   ] as const;
   const description = 'Read the journals that --journal of act, create and edit writes.';
-  const journal = addVerb(program, ['journal', 'show what the journal of a bulk run says', description], ...lines);
+  const journal = addVerb(
+    program,
+    ['journal', 'show what the journal of a bulk run says', description],
+    ...lines,
+  );
   addVerb(journal, ['show', 'show what became of each bicycle', SHOW], ...lines)
     .argument('<file>', 'a journal')
     .action(run(async () => (await import('./show.js')).showJournal));

@@ -7,14 +7,20 @@ import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { type JournalRow, journalShape } from '../../views/journal.js';
 import { readJournalFile } from '../shared/bulk/journal.js';
-import { DAMAGE_HINT, type Journal, type JournalEntry, judgeEntry } from '../shared/bulk/journal-records.js';
+import {
+  DAMAGE_HINT,
+  type Journal,
+  type JournalEntry,
+  judgeEntry,
+} from '../shared/bulk/journal-records.js';
 import { printReport } from '../shared/change-report.js';
 
 /** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */
 export async function showJournal(context: Context, path: string): Promise<void> {
   const journal = await readJournalFile(path);
   const { binding } = journal;
-  if (binding === undefined) throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
+  if (binding === undefined)
+    throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;
   const rows = [...journal.entries].map(([key, entry]) => rowOf(key, entry));
   await context.io.startPager(context.notice);
@@ -22,7 +28,9 @@ export async function showJournal(context: Context, path: string): Promise<void>
   const what = clean([binding.command, binding['transition'] ?? ''].join(' ').trim());
   await context.notice(`${what} at ${clean(binding.base_url)}: ${sumUp(journal, rows)}`);
   if (journal.damage !== undefined)
-    throw new FleetError('partial', `the journal ${path} cannot be trusted: ${journal.damage}`, { hint: DAMAGE_HINT });
+    throw new FleetError('partial', `the journal ${path} cannot be trusted: ${journal.damage}`, {
+      hint: DAMAGE_HINT,
+    });
 }
 
 function rowOf(key: string, entry: JournalEntry): JournalRow {
@@ -40,7 +48,8 @@ function rowOf(key: string, entry: JournalEntry): JournalRow {
     status: result?.status ?? null,
     state: result?.state ?? null,
     request_id: result?.request_id ?? null,
-    message: result === undefined ? 'it was about to be sent, and no answer was recorded' : result.message,
+    message:
+      result === undefined ? 'it was about to be sent, and no answer was recorded' : result.message,
   };
 }
 

@@ -39,7 +39,10 @@ function mapInputOf({ bicycles, title, takenAtMs }: FleetPicture): MapInput {
     ...loadWorld(),
     title: `${countNoun(bicycles.length, { one: 'bicycle', many: 'bicycles' })}, ${title}`,
     // `2026-11-21 14:03`: local time of the day it was read.
-    moment: new Date(takenAtMs + offsetMinutes * 60_000).toISOString().slice(0, 16).replace('T', ' '),
+    moment: new Date(takenAtMs + offsetMinutes * 60_000)
+      .toISOString()
+      .slice(0, 16)
+      .replace('T', ' '),
   };
 }
 
@@ -55,11 +58,18 @@ export interface TextOptions {
 }
 
 /** The drawing as lines: in colour and Braille on a terminal that has both, in ASCII in a pipe. */
-export async function drawText(context: Context, picture: FleetPicture, options: TextOptions): Promise<string> {
+export async function drawText(
+  context: Context,
+  picture: FleetPicture,
+  options: TextOptions,
+): Promise<string> {
   const { stdout } = context.io;
   const isTerminal = stdout.isTerminal && !options.isFile;
   const colorLevel = options.isFile ? 0 : stdout.colorLevel;
-  const ofTerminal = { width: stdout.width() ?? PIPE_SIZE.width, height: stdout.height() - PROMPT_ROWS };
+  const ofTerminal = {
+    width: stdout.width() ?? PIPE_SIZE.width,
+    height: stdout.height() - PROMPT_ROWS,
+  };
   const { width, height } = options.size ?? (isTerminal ? ofTerminal : PIPE_SIZE);
   const { canvas } = drawMap(mapInputOf(picture), {
     width,

@@ -3,7 +3,16 @@
 import type { Bicycle } from '../../api/bicycle.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
 import type { StreamEvent } from '../../http/stream/events.js';
-import type { Alerts, FeedEntry, FieldTexts, Link, PageRow, Payload, Tiles, Update } from '../../page/payload.js';
+import type {
+  Alerts,
+  FeedEntry,
+  FieldTexts,
+  Link,
+  PageRow,
+  Payload,
+  Tiles,
+  Update,
+} from '../../page/payload.js';
 import { streamLine } from '../../views/connection.js';
 import { packedFieldsOf, rowOf } from '../../views/map/pack.js';
 import { changeText, type ShownEntry } from '../../views/watch.js';
@@ -41,7 +50,12 @@ export class TabFeed {
 
   constructor(options: FeedOptions) {
     this.#options = options;
-    this.#last = { sequence: Math.floor(options.startMs), note: null, link: this.#link, alerts: this.#alerts };
+    this.#last = {
+      sequence: Math.floor(options.startMs),
+      note: null,
+      link: this.#link,
+      alerts: this.#alerts,
+    };
   }
 
   /** Notes what a step of the watch brought. */
@@ -60,10 +74,15 @@ export class TabFeed {
   /** What is new since the last update; undefined for nothing. */
   flush(nowMs: number): Update | undefined {
     if (this.#watched === undefined) return undefined;
-    const news = { ...this.#compare(this.#watched), ...this.#extent(this.#watched), events: this.#pending };
+    const news = {
+      ...this.#compare(this.#watched),
+      ...this.#extent(this.#watched),
+      events: this.#pending,
+    };
     const last = this.#last;
     const alerts = this.#alerts === last.alerts ? null : this.#alerts;
-    const isSameHead = JSON.stringify([news.link, news.note]) === JSON.stringify([last.link, last.note]);
+    const isSameHead =
+      JSON.stringify([news.link, news.note]) === JSON.stringify([last.link, last.note]);
     const isNothing = news.rows.length + news.gone.length + news.events.length === 0;
     if (isNothing && isSameHead && alerts === null) return undefined;
     const sequence = last.sequence + 1;
@@ -83,7 +102,11 @@ export class TabFeed {
   /** Other bicycles in the same page: those of a moment of the past. */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
     const { title, tiles } = this.#options;
-    const nothing = { rows: [], byType: [], note: 'Alerts are those of now, and not shown for the past.' };
+    const nothing = {
+      rows: [],
+      byType: [],
+      note: 'Alerts are those of now, and not shown for the past.',
+    };
     return { ...STILL, title, tiles, atMs, note: null, rows: bicycles.map(rowOf), alerts: nothing };
   }
 
@@ -144,7 +167,8 @@ export class TabFeed {
         continue;
       }
       const row = rowOf(bicycle);
-      if (before === undefined || JSON.stringify(row) !== JSON.stringify(rowOf(before))) rows.push(row);
+      if (before === undefined || JSON.stringify(row) !== JSON.stringify(rowOf(before)))
+        rows.push(row);
       this.#shown.set(uuid, bicycle);
     }
     return { rows, gone };

@@ -28,19 +28,30 @@ export function readTiles(text: string): string {
   if (url !== undefined && url.username + url.password !== '')
     throw usageError('--tiles takes no password: it would stand in the page');
   const path = `${url?.pathname}${url?.search}`.replaceAll(/%7B/gi, '{').replaceAll(/%7D/gi, '}');
-  const isOfPictures = ['{z}', '{x}', '{y}'].every((name) => path.includes(name)) && !/\.(pbf|mvt)(\?|$)/i.test(path);
-  if (url !== undefined && isOfPictures && /^https?:$/.test(url.protocol) && HOST.test(url.hostname))
+  const isOfPictures =
+    ['{z}', '{x}', '{y}'].every((name) => path.includes(name)) && !/\.(pbf|mvt)(\?|$)/i.test(path);
+  if (
+    url !== undefined &&
+    isOfPictures &&
+    /^https?:$/.test(url.protocol) &&
+    HOST.test(url.hostname)
+  )
     return url.origin + path;
   const example = 'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png';
-  throw usageError(`--tiles takes pictures of a server by {z}, {x} and {y}, no vector tiles, not "${text}"`, example);
+  throw usageError(
+    `--tiles takes pictures of a server by {z}, {x} and {y}, no vector tiles, not "${text}"`,
+    example,
+  );
 }
 
 /** What the page has to know of them. */
 export function tilesOf(url: string, attribution: string | undefined): Tiles {
   const { hostname } = new URL(url);
-  const isOpenStreetMap = hostname === 'openstreetmap.org' || hostname.endsWith('.openstreetmap.org');
+  const isOpenStreetMap =
+    hostname === 'openstreetmap.org' || hostname.endsWith('.openstreetmap.org');
   return {
     url,
-    attribution: attribution ?? (isOpenStreetMap ? '© OpenStreetMap contributors' : `Map: ${hostname}`),
+    attribution:
+      attribution ?? (isOpenStreetMap ? '© OpenStreetMap contributors' : `Map: ${hostname}`),
   };
 }

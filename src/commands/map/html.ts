@@ -30,7 +30,8 @@ export async function writePage(
     tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
     ...STILL,
   };
-  for (const piece of drawPage(await readTemplate(), payload, packDetails(bicycles))) await write(piece);
+  for (const piece of drawPage(await readTemplate(), payload, packDetails(bicycles)))
+    await write(piece);
 }
 
 /** Of a page on which nothing moves. */
@@ -52,12 +53,17 @@ export function drawPage(template: string, payload: Payload, details: Details): 
     details: () => inScript(details),
   };
   // The pieces between are ours; every second one is the name of what is put in.
-  return template.split(TOKEN).map((piece, index) => (index % 2 === 0 ? piece : (texts[piece]?.() ?? '')));
+  return template
+    .split(TOKEN)
+    .map((piece, index) => (index % 2 === 0 ? piece : (texts[piece]?.() ?? '')));
 }
 
 /** Which servers the page may contact: the tile server, and fleet where it serves the page. */
 function elsewhereOf({ tiles, link }: Payload): string {
-  return [...(link === null ? [] : ["'self'"]), ...(tiles === null ? [] : [new URL(tiles.url).origin])]
+  return [
+    ...(link === null ? [] : ["'self'"]),
+    ...(tiles === null ? [] : [new URL(tiles.url).origin]),
+  ]
     .map((origin) => ` ${origin}`)
     .join('');
 }

@@ -23,7 +23,10 @@ export function addMap(program: Command, run: Run): void {
     ['follow it on a full screen', 'fleet map --live'],
     ['a page that works from a disk, offline', 'fleet map -o html --file fleet.html'],
     ['the same page, moving as messages come', 'fleet map --serve'],
-    ['one city, as a picture for a report', 'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg'],
+    [
+      'one city, as a picture for a report',
+      'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg',
+    ],
   );
   addRoleFlag(addFleetFilters(map))
     .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)

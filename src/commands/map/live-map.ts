@@ -33,7 +33,8 @@ export function openLiveMap() {
       let drawn = drawMap({ ...input, view: state.view ?? fitted }, look);
       if (state.view === undefined && fitted !== undefined && drawn.layout.outside.length > 0)
         drawn = drawMap(input, look);
-      if (state.view === undefined && isWhole) kept = { view: drawn.view, width: look.width, height: look.height };
+      if (state.view === undefined && isWhole)
+        kept = { view: drawn.view, width: look.width, height: look.height };
       return { canvas: drawn.canvas, seen: seenOf(drawn, scene) };
     },
   };
@@ -52,7 +53,8 @@ function seenOf({ layout, view, extent }: DrawnMap, scene: Scene): MapSeen {
     view,
     extent,
     targets() {
-      if (layout.clusters.length > 0) return layout.clusters.map(({ members }) => targetOf(members));
+      if (layout.clusters.length > 0)
+        return layout.clusters.map(({ members }) => targetOf(members));
       const far = ({ x, y }: BicyclePoint) => Math.hypot(eastOf(view, x), y - view.y);
       // The nearest to the middle first.
       const places = layout.dots.map(({ place }) => place).sort((a, b) => far(a) - far(b));

@@ -16,7 +16,11 @@ import { runWatch } from '../watch/watch.js';
 import { describeFleet, type MapFilters } from './read.js';
 
 /** Draws the map on the whole terminal until it is left. Throws what a watch throws. */
-export async function followMap(context: Context, asked: MapFilters, role: TopicRole | undefined): Promise<void> {
+export async function followMap(
+  context: Context,
+  asked: MapFilters,
+  role: TopicRole | undefined,
+): Promise<void> {
   const { organization, title, keep } = await choosePart(context, asked, '--live');
   const plan = await makePlan(context, organization, {
     live: true,
@@ -48,7 +52,10 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
 }
 
 /** Whether a bicycle is in a box, also in one that lies across the antimeridian. */
-function isWithin({ latitude, longitude }: Bicycle, [boxEast, boxNorth, boxWest, boxSouth]: Box): boolean {
+function isWithin(
+  { latitude, longitude }: Bicycle,
+  [boxEast, boxNorth, boxWest, boxSouth]: Box,
+): boolean {
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   if (north === undefined || east === undefined) return false;
   if (north > boxNorth || north < boxSouth) return false;

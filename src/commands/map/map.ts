@@ -69,9 +69,15 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   const isPage = form === 'html' || serve !== undefined;
   const follower = live === true ? '--live' : serve === undefined ? undefined : '--serve';
   if (columns !== undefined || json === true || jq !== undefined || output !== 'table')
-    throw usageError('a map is text, -o svg or -o html: it has no other --output, --json, --jq or --columns', LISTS);
+    throw usageError(
+      'a map is text, -o svg or -o html: it has no other --output, --json, --jq or --columns',
+      LISTS,
+    );
   if (file !== undefined && picture === undefined && ending === undefined)
-    throw usageError(`--file "${file}" does not say what to draw`, 'name it .svg, .html or .txt, or give -o');
+    throw usageError(
+      `--file "${file}" does not say what to draw`,
+      'name it .svg, .html or .txt, or give -o',
+    );
   const others: Readonly<Record<string, boolean>> = {
     '--file': file !== undefined,
     '--size': size !== undefined,
@@ -83,19 +89,29 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   if (follower !== undefined && other !== undefined)
     throw usageError(`${follower} and ${other} cannot be used together`, 'leave one of them out');
   if (live === true && !io.stdout.isTerminal)
-    throw usageError('--live draws on a terminal, and stdout is not one', 'give --serve for a browser');
-  if (role !== undefined && follower === undefined) throw usageError('--role needs --live or --serve');
+    throw usageError(
+      '--live draws on a terminal, and stdout is not one',
+      'give --serve for a browser',
+    );
+  if (role !== undefined && follower === undefined)
+    throw usageError('--role needs --live or --serve');
   if (tiles !== undefined && !isPage) throw usageError('--tiles needs -o html or --serve');
-  if (attribution !== undefined && tiles === undefined) throw usageError('--attribution needs --tiles');
-  if (size !== undefined && isPage) throw usageError('--size is for the terminal and -o svg; a page fits its window');
+  if (attribution !== undefined && tiles === undefined)
+    throw usageError('--attribution needs --tiles');
+  if (size !== undefined && isPage)
+    throw usageError('--size is for the terminal and -o svg; a page fits its window');
   if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
     throw usageError(
       '--size is in columns and rows here, and that is too large',
       'give -o svg, or a size such as 300,100',
     );
   if (form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal)
-    throw usageError(`-o ${form} is not printed on a terminal`, `give --file fleet.${form}, or redirect it`);
+    throw usageError(
+      `-o ${form} is not printed on a terminal`,
+      `give --file fleet.${form}, or redirect it`,
+    );
   return form;
 }
 
-const LISTS = '"fleet bicycles list --all" has the bicycles and "fleet bicycles stats" the numbers, in every format';
+const LISTS =
+  '"fleet bicycles list --all" has the bicycles and "fleet bicycles stats" the numbers, in every format';

@@ -52,15 +52,29 @@ export async function openPageServer(options: PageServerOptions) {
     tab.write('retry: 1000\n\n');
     catchUp(tab);
   };
-  const answer = async ({ path, query }: { path: string; query: URLSearchParams }, response: ServerResponse) => {
-    if (path === '') return send(response, 200, page, { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' });
+  const answer = async (
+    { path, query }: { path: string; query: URLSearchParams },
+    response: ServerResponse,
+  ) => {
+    if (path === '')
+      return send(response, 200, page, {
+        ...PAGE_HEADERS,
+        'Content-Type': 'text/html; charset=utf-8',
+      });
     if (path === 'fleet')
-      return send(response, 200, await fleet.packed(), { ...JSON_HEADERS, 'Content-Encoding': 'gzip' });
+      return send(response, 200, await fleet.packed(), {
+        ...JSON_HEADERS,
+        'Content-Encoding': 'gzip',
+      });
     if (path === 'events') {
       // A browser that connects again by itself asks as it did at first, and names the last update that it received.
-      const after = Number(response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN);
+      const after = Number(
+        response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN,
+      );
       if (!Number.isSafeInteger(after)) return refuse(response, 400, 'which update?');
-      return tabs.size < MOST_TABS ? openTab(response, after) : refuse(response, 503, 'too many tabs');
+      return tabs.size < MOST_TABS
+        ? openTab(response, after)
+        : refuse(response, 503, 'too many tabs');
     }
     const atMs = Number(query.get('at') ?? Number.NaN);
     if (path === 'past' && past !== undefined && Number.isSafeInteger(atMs))
@@ -73,13 +87,16 @@ export async function openPageServer(options: PageServerOptions) {
   };
 
   // Slow tabs are closed: nothing is kept forever.
-  const server = await openHttpServer({ host: HOST, port, flag: '--serve', idleMs }, (request, response) => {
-    const refusal = refusalOf(request);
-    const target = targetOf(request, key);
-    if (refusal !== undefined) return refuse(response, refusal.status, refusal.reason);
-    if (target === undefined) return refuse(response, 404, 'not found');
-    answer(target, response).catch(() => refuse(response, 500, 'the page could not be made'));
-  });
+  const server = await openHttpServer(
+    { host: HOST, port, flag: '--serve', idleMs },
+    (request, response) => {
+      const refusal = refusalOf(request);
+      const target = targetOf(request, key);
+      if (refusal !== undefined) return refuse(response, refusal.status, refusal.reason);
+      if (target === undefined) return refuse(response, 404, 'not found');
+      answer(target, response).catch(() => refuse(response, 500, 'the page could not be made'));
+    },
+  );
   return {
     url: `${server.origin}/${key}/`,
     /** Sends an update to every tab. */
@@ -107,10 +124,12 @@ function openFleetCopy(payload: () => Payload) {
   const log: { sequence: number; event: Buffer }[] = [];
   let logBytes = 0;
   /** Whether the log has all that came after an update. */
-  const isLogged = (known: number) => known <= sequence && known + 1 >= (log[0]?.sequence ?? sequence + 1);
+  const isLogged = (known: number) =>
+    known <= sequence && known + 1 >= (log[0]?.sequence ?? sequence + 1);
   return {
     packed(): Promise<Buffer> {
-      if (copy === undefined || !isLogged(copy.sequence)) copy = { sequence, bytes: packPayload(payload()) };
+      if (copy === undefined || !isLogged(copy.sequence))
+        copy = { sequence, bytes: packPayload(payload()) };
       return copy.bytes;
     },
     add(update: Update) {
@@ -151,19 +170,31 @@ function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }):
 function targetOf({ url = '' }: IncomingMessage, key: string) {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   const own = `/${key}/`;
-  return path.startsWith(own) ? { path: path.slice(own.length), query: new URLSearchParams(query) } : undefined;
+  return path.startsWith(own)
+    ? { path: path.slice(own.length), query: new URLSearchParams(query) }
+    : undefined;
 }
 
-function send(response: ServerResponse, status: number, body: string | Buffer, headers: Record<string, string>): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  body: string | Buffer,
+  headers: Record<string, string>,
+): void {
   response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) }).end(body);
 }
 
 function refuse(response: ServerResponse, status: number, reason: string): void {
-  if (!response.headersSent) send(response, status, `${reason}\n`, { ...HEADERS, 'Content-Type': 'text/plain' });
+  if (!response.headersSent)
+    send(response, status, `${reason}\n`, { ...HEADERS, 'Content-Type': 'text/plain' });
 }
 
 /** Who is not this page in a browser on this machine: another site by its own name, or by one that resolves to loopback. */
-function refusalOf({ headers, method, socket }: IncomingMessage): { status: number; reason: string } | undefined {
+function refusalOf({
+  headers,
+  method,
+  socket,
+}: IncomingMessage): { status: number; reason: string } | undefined {
   const port = socket.localPort ?? 0;
   const host = (headers.host ?? '').toLowerCase();
   const own = [`${HOST}:${port}`, `localhost:${port}`, ...(port === 80 ? [HOST, 'localhost'] : [])];
@@ -183,5 +214,8 @@ const PAGE_HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
-const HEADERS = { ...PAGE_HEADERS, 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'" };
+const HEADERS = {
+  ...PAGE_HEADERS,
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+};
 const JSON_HEADERS = { ...HEADERS, 'Content-Type': 'application/json' };

@@ -35,7 +35,9 @@ export async function readFleet(context: Context, asked: MapFilters) {
   const takenAtMs = context.clock.wallMs();
   const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;
   const age =
-    ageMs === undefined ? '' : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
+    ageMs === undefined
+      ? ''
+      : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
   return {
     /** Whose fleet it is and what was left of it, in the words of the command line; not cleaned yet. */
     title: `${await describeFleet(context, filters)}${age}`,
@@ -62,7 +64,9 @@ export async function describeFleet(context: Context, filters: MapFilters): Prom
     ...(state === undefined ? [] : [state.join(' or ')]),
     ...(name === undefined ? [] : [`called "${name}"`]),
     ...(model === undefined ? [] : [`model ${model}`]),
-    ...(near === undefined ? [] : [`within ${showDistance(radius ?? 0)} of ${near.latitude}, ${near.longitude}`]),
+    ...(near === undefined
+      ? []
+      : [`within ${showDistance(radius ?? 0)} of ${near.latitude}, ${near.longitude}`]),
     ...(bbox === undefined ? [] : ['inside a box']),
     ...(zone === undefined ? [] : [`zone ${zone.slice(0, ID_DIGITS)}`]),
     ...(where ?? []).map(({ text }) => text),

@@ -35,7 +35,11 @@ const BEAT_PAUSE_MS = 15_000;
 export async function servePage(context: Context, options: ServeOptions): Promise<void> {
   const { filters, role, port, tiles, attribution } = options;
   const part = await choosePart(context, filters, '--serve');
-  const watched = await makePlan(context, part.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES, role });
+  const watched = await makePlan(context, part.organization, {
+    idle: IDLE_MS,
+    resyncPages: RESYNC_PAGES,
+    role,
+  });
   const [organization] = watched.organizations;
   const template = await readTemplate();
   const key = await keptKey(context, 'page.key', 'the address is');

@@ -29,7 +29,9 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
       if (message !== lastFailure) report.print(true, 'alerts-unread', line, { kind });
       lastFailure = message;
     }
-    await sleep(context.clock, ALERTS_MS * (0.9 + context.clock.random() / 5), signal).catch(() => {});
+    await sleep(context.clock, ALERTS_MS * (0.9 + context.clock.random() / 5), signal).catch(
+      () => {},
+    );
   }
 }
 

@@ -31,7 +31,10 @@ export function addMirror(program: Command, run: Run): void {
     ['mirror', summary, DESCRIPTION],
     ['keep it current', 'fleet mirror run'],
     ['how old and how complete it is', 'fleet mirror status'],
-    ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state'"],
+    [
+      'the fleet by state',
+      "fleet mirror query 'select state, count(*) from latest group by state'",
+    ],
   );
   addRun(mirror, run);
   addWriter(
@@ -44,13 +47,22 @@ export function addMirror(program: Command, run: Run): void {
     mirror,
     ['status', 'show how old and how complete the mirror is', STATUS],
     ['how old, how complete, which gaps', 'fleet mirror status'],
-    ['only when it is current', 'fleet mirror status > /dev/null && fleet bicycles list --offline --all -o csv'],
+    [
+      'only when it is current',
+      'fleet mirror status > /dev/null && fleet bicycles list --offline --all -o csv',
+    ],
   ).action(run(async () => (await import('./status.js')).showMirrorStatus));
   addMirrorVerb(
     mirror,
     ['query', 'query the mirror in SQL', QUERY],
-    ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
-    ['as CSV, for a spreadsheet', "fleet mirror query 'select * from rentals where start_known limit 1000' -o csv"],
+    [
+      'the fleet by state',
+      "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'",
+    ],
+    [
+      'as CSV, for a spreadsheet',
+      "fleet mirror query 'select * from rentals where start_known limit 1000' -o csv",
+    ],
   )
     .argument('<sql>', 'the statement, or - for stdin')
     .action(run(async () => (await import('./query.js')).runQuery));
@@ -70,7 +82,8 @@ function addMirrorVerb(...verb: Parameters<typeof addVerb>) {
 
 /** What run and once share. */
 function addWriter(...verb: Parameters<typeof addVerb>) {
-  const organization = 'mirror this organization (repeatable; default: from the settings, else all in the token)';
+  const organization =
+    'mirror this organization (repeatable; default: from the settings, else all in the token)';
   const keep = 'forget history older than this, such as 90d (default: keep all)';
   return addMirrorVerb(...verb)
     .option('--organization <uuid|name>', organization, collect)
@@ -86,12 +99,20 @@ function addRun(mirror: Command, run: Run): void {
     mirror,
     ['run', 'keep the mirror current until Ctrl-C', RUN],
     ['keep a mirror of the profile in use', 'fleet mirror run'],
-    ['take over when the writer on another host ends', 'fleet mirror run --to postgres://db.example/fleet --standby'],
-    ['90 days in PostgreSQL, with metrics', 'fleet mirror run --to postgres://db/fleet --keep 90d --metrics 9464'],
+    [
+      'take over when the writer on another host ends',
+      'fleet mirror run --to postgres://db.example/fleet --standby',
+    ],
+    [
+      '90 days in PostgreSQL, with metrics',
+      'fleet mirror run --to postgres://db/fleet --keep 90d --metrics 9464',
+    ],
   );
   const metrics = 'serve /metrics (Prometheus) and /healthz on this port, on loopback only';
   const standby = 'where another writer keeps the organization: wait, and take over when it ends';
-  const flagged = writer.option('--metrics <port>', metrics, portNumber('--metrics')).option('--standby', standby);
+  const flagged = writer
+    .option('--metrics <port>', metrics, portNumber('--metrics'))
+    .option('--standby', standby);
   addRoleFlag(addIdleFlag(flagged)).action(run(async () => (await import('./run.js')).runMirror));
 }
 
@@ -107,12 +128,22 @@ function addReplay(mirror: Command, run: Run): void {
     mirror,
     ['replay', 'play what was recorded, at any speed', REPLAY],
     ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],
-    ['what was lost yesterday, as JSON lines', 'fleet mirror replay --since 1d --where state=lost --speed max --json'],
+    [
+      'what was lost yesterday, as JSON lines',
+      'fleet mirror replay --since 1d --where state=lost --speed max --json',
+    ],
   )
-    .option('--since <time>', 'start at this time, or an age such as 2h (default: at the beginning)')
+    .option(
+      '--since <time>',
+      'start at this time, or an age such as 2h (default: at the beginning)',
+    )
     .option('--until <time>', 'stop at this time, or an age such as 1h (default: at the end)')
     .option('--speed <factor>', speed, readSpeed, DEFAULT_SPEED)
-    .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE))
+    .option(
+      '--where <condition>',
+      'show only what matches FIELD=VALUE (repeatable)',
+      readCondition(BICYCLE),
+    )
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines')
     .action(run(async () => (await import('./replay.js')).replayMirror));

@@ -15,7 +15,10 @@ export async function serveCounters(port: number, session: MirrorSession): Promi
   });
 }
 
-function metricsOf({ counters, ledger, follower, written }: MirrorSession, isCurrent: boolean): Metric[] {
+function metricsOf(
+  { counters, ledger, follower, written }: MirrorSession,
+  isCurrent: boolean,
+): Metric[] {
   const metrics: [name: string, help: string, value: number][] = [
     ['messages_total', 'Messages received from the push channel.', counters.messages],
     ['unreadable_messages_total', 'Messages that could not be read.', counters.unreadable],
@@ -30,8 +33,16 @@ function metricsOf({ counters, ledger, follower, written }: MirrorSession, isCur
     ['database_errors_total', 'Failed calls of the database.', counters.databaseErrors],
     ['rows', 'Bicycles in the mirror that are not gone.', ledger.size()],
     ['lag_seconds', 'How far the mirror is behind the service.', counters.lagMs / 1000],
-    ['last_commit_timestamp_seconds', 'When the last transaction was committed.', written.at.wallMs / 1000],
-    ['last_heard_timestamp_seconds', 'Time up to which every update was received.', written.heardMs / 1000],
+    [
+      'last_commit_timestamp_seconds',
+      'When the last transaction was committed.',
+      written.at.wallMs / 1000,
+    ],
+    [
+      'last_heard_timestamp_seconds',
+      'Time up to which every update was received.',
+      written.heardMs / 1000,
+    ],
     ['stream_up', 'Whether every topic is connected.', Number(follower.isConnected)],
     ['gap_open', 'Whether changes remain to be looked up.', Number(follower.gap !== undefined)],
     ['snapshot_whole', 'Whether the whole list was read once.', Number(follower.known.isWhole)],
@@ -44,12 +55,20 @@ function metricsOf({ counters, ledger, follower, written }: MirrorSession, isCur
 }
 
 /** Why the mirror is not current; undefined when it is. */
-function problemOf({ follower, counters, context, written, found }: MirrorSession): string | undefined {
+function problemOf({
+  follower,
+  counters,
+  context,
+  written,
+  found,
+}: MirrorSession): string | undefined {
   if (found === undefined) return 'waiting for the writer before it to end';
   if (!follower.known.isWhole) return 'the first reading of the list is not done';
   if (counters.lagMs > MOST_BEHIND_MS) return `behind by ${showDuration(counters.lagMs)}`;
   if (!follower.isConnected) return 'the push channel is down';
   if (!follower.isCurrent) return 'a gap is still open';
   // One whose database is away says so by its heartbeat.
-  return context.clock.monotonicMs() - written.at.monotonicMs < LEASE_MS ? undefined : 'the writer is not writing';
+  return context.clock.monotonicMs() - written.at.monotonicMs < LEASE_MS
+    ? undefined
+    : 'the writer is not writing';
 }

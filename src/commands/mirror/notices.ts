@@ -27,7 +27,12 @@ export type MirrorReport = ReturnType<typeof openMirrorReport>;
 const PROGRESS_LINE_MS = 10_000;
 
 /** What does not follow reads nothing again. */
-export function openMirrorReport(context: Context, stderr: Stderr, counters: Counters, follows: boolean) {
+export function openMirrorReport(
+  context: Context,
+  stderr: Stderr,
+  counters: Counters,
+  follows: boolean,
+) {
   let state: Follower | undefined;
   const draw = () => (state === undefined ? 'starting' : statusLine(state, counters));
   const status = openProgress(context, { draw });
@@ -42,10 +47,17 @@ export function openMirrorReport(context: Context, stderr: Stderr, counters: Cou
     effect(effect: FollowerOutput) {
       if (effect.type === 'notice') print(effect.event !== 'whole', effect.event, effect.message);
       if (effect.type === 'gap-close')
-        print(false, 'caught-up', `caught up: ${effect.found} changes found in the list`, { found: effect.found });
+        print(false, 'caught-up', `caught up: ${effect.found} changes found in the list`, {
+          found: effect.found,
+        });
       if (effect.type === 'unread') {
         const later = follows ? `; trying again in ${showDuration(effect.retryInMs)}` : '';
-        print(true, 'unread', `the list cannot be read: ${effect.error.message}${later}`, errorFields(effect.error));
+        print(
+          true,
+          'unread',
+          `the list cannot be read: ${effect.error.message}${later}`,
+          errorFields(effect.error),
+        );
       }
     },
     retry: (reason: string, pauseMs: number) =>
@@ -54,7 +66,12 @@ export function openMirrorReport(context: Context, stderr: Stderr, counters: Cou
     show(next: Follower) {
       state = next;
       const nowMs = context.clock.monotonicMs();
-      if (!next.whole.isReading || context.io.stderr.isTerminal || nowMs < lineAtMs + PROGRESS_LINE_MS) return;
+      if (
+        !next.whole.isReading ||
+        context.io.stderr.isTerminal ||
+        nowMs < lineAtMs + PROGRESS_LINE_MS
+      )
+        return;
       // A service's log gets a line now and then while the list is read, and none afterwards.
       lineAtMs = nowMs;
       print(false, 'progress', draw());
@@ -68,10 +85,15 @@ function statusLine(follower: Follower, counters: Counters): string {
   const traffic = count(counters.messages, 'message');
   if (isReading && progress !== undefined) {
     const total = progress.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
-    const share = total > 0 ? `, ${Math.min(100, Math.floor((progress.read / total) * 100))} %` : '';
+    const share =
+      total > 0 ? `, ${Math.min(100, Math.floor((progress.read / total) * 100))} %` : '';
     const of = total > 0 ? ` of ${total}` : '';
     return `reading the list: ${progress.read}${of} bicycles${share} · ${traffic}`;
   }
-  const condition = follower.isCurrent ? 'current' : follower.isConnected ? 'catching up' : 'not connected';
+  const condition = follower.isCurrent
+    ? 'current'
+    : follower.isConnected
+      ? 'catching up'
+      : 'not connected';
   return `${condition} · ${follower.known.store.size()} bicycles · ${traffic} · ${count(counters.changes, 'change')} · ${count(counters.gaps, 'gap')}`;
 }

@@ -33,24 +33,42 @@ const LONGEST_CHARACTERS = 100_000;
 
 /** The one statement of a query, without the semicolon at its end. Throws a usage error for none, several, or one that writes. */
 export function readStatement(text: string): string {
-  if (text.length > LONGEST_CHARACTERS) throw usageError(`the query is longer than ${LONGEST_CHARACTERS} characters`);
+  if (text.length > LONGEST_CHARACTERS)
+    throw usageError(`the query is longer than ${LONGEST_CHARACTERS} characters`);
   const bare = text.replace(SKIPPED, (skipped) => ' '.repeat(skipped.length));
   const [statement = '', first = ''] = STATEMENT.exec(bare) ?? [];
   if (first === '')
-    throw usageError('the query is empty', 'write one such as "select state, count(*) from bicycles group by state"');
+    throw usageError(
+      'the query is empty',
+      'write one such as "select state, count(*) from bicycles group by state"',
+    );
   if (/[^\s;]/.test(bare.slice(statement.length)))
-    throw usageError('a query is one statement, and this text has several', 'run them one after another');
+    throw usageError(
+      'a query is one statement, and this text has several',
+      'run them one after another',
+    );
   if (!READING.includes(first.toUpperCase()))
-    throw usageError(`a query only reads: "${first}" is refused`, `a query begins with one of: ${READING.join(', ')}`);
+    throw usageError(
+      `a query only reads: "${first}" is refused`,
+      `a query begins with one of: ${READING.join(', ')}`,
+    );
   if (first.toUpperCase() === 'PRAGMA' && text.includes('='))
-    throw usageError('a query only reads: a PRAGMA that sets a value is refused', 'leave the value out to read it');
+    throw usageError(
+      'a query only reads: a PRAGMA that sets a value is refused',
+      'leave the value out to read it',
+    );
   const [beyond] = BEYOND.exec(text) ?? [];
-  if (beyond !== undefined) throw usageError(`a query only reads the mirror: "${beyond}" is refused`);
+  if (beyond !== undefined)
+    throw usageError(`a query only reads the mirror: "${beyond}" is refused`);
   return text.slice(0, statement.length).trim();
 }
 
 /** Runs the statement and prints its rows. Throws a usage error for one that writes, several, and what the database refuses. */
-export async function runQuery(context: Context, text: string, { to }: { to?: MirrorAddress }): Promise<void> {
+export async function runQuery(
+  context: Context,
+  text: string,
+  { to }: { to?: MirrorAddress },
+): Promise<void> {
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
   await withMirror(openChosen(context, to), async ({ database }) => {
     // SQLite works in this thread: nothing here could end it.
@@ -103,8 +121,14 @@ function shapeOf(names: readonly string[]): Shape<Record> {
 }
 
 /** The row as JSON, numbers with all their digits; its value is read when a table or a file of columns asks for it. */
-function rowOf(names: readonly string[], columns: readonly TableColumn[], cells: readonly Value[]): ListedItem<Record> {
-  const fields = columns.map((column, at) => `${JSON.stringify(names[at])}:${cellJson(cells[at] ?? null, column)}`);
+function rowOf(
+  names: readonly string[],
+  columns: readonly TableColumn[],
+  cells: readonly Value[],
+): ListedItem<Record> {
+  const fields = columns.map(
+    (column, at) => `${JSON.stringify(names[at])}:${cellJson(cells[at] ?? null, column)}`,
+  );
   return lateItem(`{${fields.join(',')}}`, readExact);
 }
 

@@ -6,7 +6,13 @@ import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
-import { type Happening, playHappenings, type Range, rangeOf, readPast } from '../../mirror/past.js';
+import {
+  type Happening,
+  playHappenings,
+  type Range,
+  rangeOf,
+  readPast,
+} from '../../mirror/past.js';
 import { readGaps } from '../../mirror/status.js';
 import { readSince } from '../../terminal/time.js';
 import { IDLE_MS } from '../shared/follow/flags.js';
@@ -48,7 +54,12 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     const topics = mirror.organizations.map((each) => organizationTopic(each));
     const { where, maxEvents, speed } = options;
     const shown = { form, where, maxEvents, topics, idle: IDLE_MS, resyncPages: 0 };
-    const plan: WatchPlan = { ...shown, organizations: [], bicycles: undefined, sseUrl: new URL('http://localhost/') };
+    const plan: WatchPlan = {
+      ...shown,
+      organizations: [],
+      bicycles: undefined,
+      sseUrl: new URL('http://localhost/'),
+    };
     const source = async (sink: EventSink<WatchEvent>) => {
       await play({ ...context, speed }, mirror, topics, range, sink);
       // The board stays until somebody leaves it.
@@ -72,20 +83,39 @@ async function play(
   const past = await readPast(database, range);
   const bicycles = [...past.values()].flatMap(({ bicycle, isGone }) => (isGone ? [] : [bicycle]));
   emit({ type: 'remembered', bicycles, fromMs: clock.monotonicMs() });
-  const gaps = await readGaps(database, 'WHERE ended >= ? ORDER BY ended LIMIT ?', range.since, MOST_GAPS);
+  const gaps = await readGaps(
+    database,
+    'WHERE ended >= ? ORDER BY ended LIMIT ?',
+    range.since,
+    MOST_GAPS,
+  );
   const [first = ''] = topics;
   let isFirst = true;
   for await (const happening of playHappenings(database, range, { clock, signal, speed })) {
     const atMs = Date.parse(happening.received);
     const monotonicMs = clock.monotonicMs();
     if (isFirst)
-      for (const topic of topics) emit({ type: 'open', topic, atMs, monotonicMs, isReturn: false, trace: {} });
+      for (const topic of topics)
+        emit({ type: 'open', topic, atMs, monotonicMs, isReturn: false, trace: {} });
     isFirst = false;
     while (Date.parse(gaps[0]?.ended ?? '') <= atMs) {
       const { started = '', ended = '', reason: message = '' } = gaps.shift() ?? {};
-      const gap = { fromWallMs: Date.parse(started), atMs: Date.parse(ended ?? ''), monotonicMs, message };
+      const gap = {
+        fromWallMs: Date.parse(started),
+        atMs: Date.parse(ended ?? ''),
+        monotonicMs,
+        message,
+      };
       const durationMs = Math.max(0, gap.atMs - gap.fromWallMs);
-      emit({ type: 'gap', topic: first, cause: 'ended', replayed: false, droppedEvents: 0, durationMs, ...gap });
+      emit({
+        type: 'gap',
+        topic: first,
+        cause: 'ended',
+        replayed: false,
+        droppedEvents: 0,
+        durationMs,
+        ...gap,
+      });
     }
     const organization = past.get(happening.bicycle)?.organization ?? organizations[0] ?? '';
     const data = envelopeOf(happening, organization);

@@ -6,7 +6,14 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import { resume } from '../../mirror/write.js';
-import { inUse, type Lease, Replaced, releaseLease, takeLease, writerName } from '../../mirror/writers.js';
+import {
+  inUse,
+  type Lease,
+  Replaced,
+  releaseLease,
+  takeLease,
+  writerName,
+} from '../../mirror/writers.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { momentOf, sleep } from '../../system/clock.js';
 import { count } from '../../terminal/count.js';
@@ -41,14 +48,26 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
   keepYoungGenerationSmall();
   await withMirrorSession(context, options, true, async (session, client) => {
     const { signal, log, room, life, queue } = session;
-    if (options.metrics !== undefined) session.atEnd((await serveCounters(options.metrics, session)).close);
+    if (options.metrics !== undefined)
+      session.atEnd((await serveCounters(options.metrics, session)).close);
     const { idle, role } = options;
     const topics = [...session.topics.keys()];
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
     const onToken = (token: string) => learnRights(session, token);
     await becomeWriter(session);
     announce(session);
-    const plan = { topics, sseUrl, idle, role, signal, log, emit: queue.push, room, onLife, onToken };
+    const plan = {
+      topics,
+      sseUrl,
+      idle,
+      role,
+      signal,
+      log,
+      emit: queue.push,
+      room,
+      onLife,
+      onToken,
+    };
     session.runBeside(followTopics(context, plan));
     session.runBeside(mirrorAlerts(session, client));
     await runSession(session, client, () => {}).finally(() => sumUp(session));
@@ -70,7 +89,8 @@ async function becomeWriter(session: MirrorSession): Promise<void> {
   for (;;) {
     const other = await keeper.run((database) => takeLease(database, writer));
     if (other === undefined) break;
-    if (!standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
+    if (!standby && before !== undefined && other.heartbeat !== before.heartbeat)
+      throw inUse(other);
     if (before?.owner !== other.owner) {
       const { organization, pid, host } = other;
       const line = `${writerName(other)} keeps ${organization}; waiting ${standby ? 'for its end' : 'to see whether it still runs'}`;
@@ -98,7 +118,15 @@ function sumUp({ report, counters, startedAt, context }: MirrorSession): void {
   const facts = `${count(messages, 'message')}, ${count(changes, 'field change')}, ${count(gaps, 'gap')}`;
   const line = `mirrored for ${showDuration(ranMs)}: ${facts}; run it again to resume`;
   const seconds = Math.round(ranMs) / 1000;
-  report.print(false, 'closed', line, { seconds, messages, changes, gone, gaps, alerts, reconnects });
+  report.print(false, 'closed', line, {
+    seconds,
+    messages,
+    changes,
+    gone,
+    gaps,
+    alerts,
+    reconnects,
+  });
 }
 
 /** Brings the mirror up to date and ends. Throws a FleetError of kind `partial` where something could not be read. */
@@ -143,9 +171,12 @@ function keepYoungGenerationSmall(): void {
 function announce({ report, found, writer: { organizations } }: MirrorSession): void {
   if (found === undefined) return;
   const { rows, heardMs, gap, isWhole } = found;
-  const until = wholeSeconds(utcOfMs(Math.min(heardMs ?? 0, gap?.startedMs ?? Number.POSITIVE_INFINITY)));
+  const until = wholeSeconds(
+    utcOfMs(Math.min(heardMs ?? 0, gap?.startedMs ?? Number.POSITIVE_INFINITY)),
+  );
   const condition = isWhole ? `up to date until ${until}` : 'not read to the end yet';
   const before = heardMs === undefined ? 'a new mirror' : `${rows} bicycles, ${condition}`;
-  const what = organizations.length === 1 ? organizations[0] : `${organizations.length} organizations`;
+  const what =
+    organizations.length === 1 ? organizations[0] : `${organizations.length} organizations`;
   report.print(false, 'start', `mirroring ${what}: ${before}`, { organizations, bicycles: rows });
 }

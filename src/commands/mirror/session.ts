@@ -24,7 +24,12 @@ import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';
 import { readTime } from '../../terminal/time.js';
 import type { Stop } from '../shared/follow/ending.js';
-import type { BatchHooks, CommonEffect, CommonEvent, Session as Following } from '../shared/follow/loop.js';
+import type {
+  BatchHooks,
+  CommonEffect,
+  CommonEvent,
+  Session as Following,
+} from '../shared/follow/loop.js';
 import { runLoop, withSession } from '../shared/follow/loop.js';
 import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
 import type { Form } from '../shared/follow/stderr.js';
@@ -98,8 +103,12 @@ export async function withMirrorSession(
   const baseUrl = requireBaseUrl(settings);
   const address = await chosenDatabase(context, options.to);
   const patient = follows ? await beginFollowing(context) : context;
-  const organizations = [...new Set(await requireOrganizations(patient, options.organization ?? []))].sort();
-  const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
+  const organizations = [
+    ...new Set(await requireOrganizations(patient, options.organization ?? [])),
+  ].sort();
+  const topics = new Map(
+    follows ? organizations.map((each) => [organizationTopic(each), each]) : [],
+  );
   const form: Form = ['json', 'jsonl'].includes(settings.output.value) ? 'json' : 'lines';
   const follow = { form, topics: [...topics.keys()], limitCharacters: QUEUE_LIMIT_CHARACTERS };
   await withSession(context, follow, async (following: Following<SessionEvent>) => {
@@ -119,7 +128,11 @@ export async function withMirrorSession(
 }
 
 /** What the writer knows; changes in place. */
-function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizations: readonly string[]) {
+function openState(
+  clock: Clock,
+  topics: ReadonlyMap<string, string>,
+  organizations: readonly string[],
+) {
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
   const ledger = new Ledger();
   /** What the follower put out since it was looked at last. */
@@ -127,17 +140,36 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
   const startedAt = momentOf(clock);
   /** What the token is shown of the lists, as its claims say. */
   const shown = { seesAll: true };
-  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
+  const followed = {
+    topics,
+    organizations,
+    bicycles: undefined,
+    mostPages: MOST_PAGES,
+    isWhole: true,
+  };
   const openFollower = (start: Moment) =>
-    new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, start, (output) => outputs.push(output));
+    new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, start, (output) =>
+      outputs.push(output),
+    );
   return {
-    ...{ topics, ledger, writer, follower: openFollower(startedAt), openFollower, startedAt, outputs, shown },
+    ...{
+      topics,
+      ledger,
+      writer,
+      follower: openFollower(startedAt),
+      openFollower,
+      startedAt,
+      outputs,
+      shown,
+    },
     /** What was found once this became the writer; the one before has written what it had received. */
     found: undefined as Found | undefined,
     /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
     /** A moment of the service's own clock, as its last answer on the push channel gave it. */
-    serviceAt: undefined as { readonly serviceMs: number; readonly monotonicMs: number } | undefined,
+    serviceAt: undefined as
+      | { readonly serviceMs: number; readonly monotonicMs: number }
+      | undefined,
     /** How far the database is. */
     written: {
       /** The gap that the last batch left open. */
@@ -155,7 +187,11 @@ function openState(clock: Clock, topics: ReadonlyMap<string, string>, organizati
 }
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
-export async function runSession(session: MirrorSession, client: Client, onSettled: () => void): Promise<void> {
+export async function runSession(
+  session: MirrorSession,
+  client: Client,
+  onSettled: () => void,
+): Promise<void> {
   const { context, queue, signal, follower, report, outputs } = session;
   queue.push({ type: 'tick' });
   every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
@@ -202,7 +238,8 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
       if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
       lifeMs = undefined;
       // Lists alone were read: they show what was before the first of them was asked for.
-      if (written.isSettled && follower.known.isWhole && follower.gap === undefined) heardMs = session.startedAt.wallMs;
+      if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
+        heardMs = session.startedAt.wallMs;
       written.isSettled = false;
       counters.lagMs = behindOf(session, batch);
       await write(session, heardMs, isEnd);
@@ -229,7 +266,8 @@ function readMessage(event: Message): ParsedMessage {
 function uuidsOf(events: readonly ReadEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'parsed') return event.uuid ?? [];
-    const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
+    const items =
+      event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
     return items.flatMap(({ value }) => bicycleUuid(value) ?? []);
   });
 }
@@ -241,14 +279,18 @@ const MANY_MESSAGES = 50;
  * How far what is written is behind the service: back-pressure keeps what is late in the socket, so the messages' own times are held
  * against the service's clock. From the arrival of the oldest message on it is waiting here at least.
  */
-function behindOf({ context, follower, serviceAt }: MirrorSession, batch: readonly { type: string }[]): number {
+function behindOf(
+  { context, follower, serviceAt }: MirrorSession,
+  batch: readonly { type: string }[],
+): number {
   const { clock } = context;
   const messages = batch.filter((event): event is Message => event.type === 'message');
   const [first] = messages;
   if (first === undefined) return 0;
   const waitedMs = Math.max(0, clock.monotonicMs() - first.monotonicMs);
   const newestMs = follower.known.time.newestAt(clock.monotonicMs());
-  if (messages.length < MANY_MESSAGES || serviceAt === undefined || newestMs === undefined) return waitedMs;
+  if (messages.length < MANY_MESSAGES || serviceAt === undefined || newestMs === undefined)
+    return waitedMs;
   const nowMs = serviceAt.serviceMs + clock.monotonicMs() - serviceAt.monotonicMs;
   return Math.max(waitedMs, nowMs - newestMs);
 }
@@ -266,11 +308,17 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
   if (gap === undefined && follower.gap !== undefined) counters.gaps++;
   if (!('topic' in event)) return [];
   const shown: CommonEffect = { type: 'stream', event };
-  return event.type === 'closed' ? [shown, { type: 'end', end: 'failed', error: event.error }] : [shown];
+  return event.type === 'closed'
+    ? [shown, { type: 'end', end: 'failed', error: event.error }]
+    : [shown];
 }
 
 /** Merges a message. */
-function mergeMessage(session: MirrorSession, { event, envelope, uuid, reason }: ParsedMessage, now: Moment): void {
+function mergeMessage(
+  session: MirrorSession,
+  { event, envelope, uuid, reason }: ParsedMessage,
+  now: Moment,
+): void {
   const { follower, ledger, counters } = session;
   const { sender, message } = envelope;
   if (reason !== undefined) {
@@ -291,7 +339,13 @@ function mergeMessage(session: MirrorSession, { event, envelope, uuid, reason }:
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
-  ledger.add({ type: 'gap-moment', startedMs, endedMs: Math.max(startedMs, untilMs), reason: LATE, found: 0 });
+  ledger.add({
+    type: 'gap-moment',
+    startedMs,
+    endedMs: Math.max(startedMs, untilMs),
+    reason: LATE,
+    found: 0,
+  });
 }
 
 async function write(session: MirrorSession, heardMs: number, isEnd: boolean): Promise<void> {
@@ -301,7 +355,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const { gap, proven, known, comparedToMs } = follower;
   const [isSameGap, writes] = [gap === written.gap, ledger.take()];
   const isDue = clock.monotonicMs() - written.at.monotonicMs >= HEARTBEAT_MS;
-  const isNews = writes.bicycles.length + writes.changes.length + writes.steps.length > 0 || !isSameGap;
+  const isNews =
+    writes.bicycles.length + writes.changes.length + writes.steps.length > 0 || !isSameGap;
   if (!isNews && !isDue && !isEnd) return;
   const { owner, organizations } = writer;
   const position = { heardMs, checkedMs: comparedToMs, behindMs: Math.round(counters.lagMs) };
@@ -316,7 +371,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   counters.changes += writes.changes.length + gone;
   counters.gone += gone;
   for (const step of writes.steps) {
-    if (step.type === 'mark-gone') session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
+    if (step.type === 'mark-gone')
+      session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
     // Another writer may have taken over those that moved to its organizations, or this one some of its.
@@ -326,20 +382,28 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
 }
 
 /** Does what the follower asked for, once the batch is written. */
-function perform(session: MirrorSession, client: Client, onSettled: () => void, output: FollowerOutput): undefined {
+function perform(
+  session: MirrorSession,
+  client: Client,
+  onSettled: () => void,
+  output: FollowerOutput,
+): undefined {
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
   // Before the first reading is whole no step is recorded that a list could overtake.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
-    void (waits ? clock.after(OVERTAKING_MS, () => queue.push(event, size)) : queue.push(event, size));
+    void (waits
+      ? clock.after(OVERTAKING_MS, () => queue.push(event, size))
+      : queue.push(event, size));
   report.effect(output);
   if (isRequest(output))
     void answer(client, output, { emit, room: queue.room, signal, follower, admit: storableItems });
   else if (output.type === 'settled') onSettled();
   // `mirror once` leaves another try to the next time.
-  else if (output.type === 'unread' && session.topics.size === 0) ending.stop('failed', output.error);
+  else if (output.type === 'unread' && session.topics.size === 0)
+    ending.stop('failed', output.error);
 }
 
 /** Forgets a part of the history that is older than it is kept. */
@@ -350,6 +414,7 @@ async function pruneSome(session: MirrorSession): Promise<void> {
   if (nowMs < written.pruneDueMs) return;
   const beforeMs = keepMs === undefined ? undefined : wallMs - keepMs;
   await keeper.run((database) => turnPartitions(database, wallMs, beforeMs));
-  const hasMore = beforeMs !== undefined && (await keeper.run((database) => prune(database, writer, beforeMs)));
+  const hasMore =
+    beforeMs !== undefined && (await keeper.run((database) => prune(database, writer, beforeMs)));
   written.pruneDueMs = nowMs + (hasMore ? TICK_MS : PRUNE_MS);
 }

@@ -21,7 +21,10 @@ const MOST_COUNTED = 1_000_000;
 type Report = Awaited<ReturnType<typeof reportOf>>;
 
 /** Prints the status. Throws a FleetError of kind `partial` when the mirror cannot be taken for the service. */
-export async function showMirrorStatus(context: Context, { to }: { to?: MirrorAddress }): Promise<void> {
+export async function showMirrorStatus(
+  context: Context,
+  { to }: { to?: MirrorAddress },
+): Promise<void> {
   const format = chooseReportFormat((await context.settings()).output);
   const look = async (mirror: Mirror) => {
     const status = await mirror.status();
@@ -32,7 +35,13 @@ export async function showMirrorStatus(context: Context, { to }: { to?: MirrorAd
   if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
     const width = isScreen(context) ? io.stdout.width() : undefined;
     await writeResult(context, drawList(linesOf(report, status, clock.wallMs()), width));
-  } else await printReport(context, { noun: NOUN, columns: [], fields: [], single: true }, [report], format);
+  } else
+    await printReport(
+      context,
+      { noun: NOUN, columns: [], fields: [], single: true },
+      [report],
+      format,
+    );
   if (status.isCurrent) return;
   const { isWhole, openGaps, asOfMs } = status;
   const isOnlyOld = isWhole && openGaps.length === 0 && asOfMs !== undefined && !status.isWritten;
@@ -51,16 +60,24 @@ function reasonOf(status: MirrorStatus): string {
 const NOUN = { one: 'mirror', many: 'mirrors' };
 
 /** What programs get. */
-async function reportOf({ address, database, baseUrl, organizations }: Mirror, status: MirrorStatus) {
+async function reportOf(
+  { address, database, baseUrl, organizations }: Mirror,
+  status: MirrorStatus,
+) {
   const estimate = database.dialect.changes;
   const [row = {}] = await database.all(
     `SELECT (SELECT count(*) FROM bicycles WHERE gone IS NULL) AS bicycles, (SELECT count(*) FROM bicycles WHERE gone IS NOT NULL) AS gone,
       (SELECT count(*) FROM alerts) AS alerts, (SELECT count(*) FROM gaps) AS gaps, ${estimate} AS about,
       CASE WHEN ${estimate} > ${MOST_COUNTED} THEN 0 ELSE (SELECT count(*) FROM changes) END AS changes`,
   );
-  const [bicycles = 0, gone = 0, alerts = 0, gaps = 0, about = 0, counted = 0] = Object.values(row).map(Number);
+  const [bicycles = 0, gone = 0, alerts = 0, gaps = 0, about = 0, counted = 0] =
+    Object.values(row).map(Number);
   const isAbout = about > MOST_COUNTED;
-  const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?', GAPS_SHOWN);
+  const over = await readGaps(
+    database,
+    'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?',
+    GAPS_SHOWN,
+  );
   const { asOfMs, ageMs, proven, writers } = status;
   return {
     database: showMirrorAddress(address),
@@ -70,7 +87,8 @@ async function reportOf({ address, database, baseUrl, organizations }: Mirror, s
     whole: status.isWhole,
     as_of: asOfMs === undefined ? null : utcOfMs(asOfMs),
     behind_seconds: status.behindMs / 1000,
-    list_read: proven === undefined ? null : { at: utcOfMs(proven.atMs), count: proven.total ?? null },
+    list_read:
+      proven === undefined ? null : { at: utcOfMs(proven.atMs), count: proven.total ?? null },
     age_seconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
     /** One an organization. */
     writers: writers.map(({ organization, host, pid, isWritten, heartbeat }) => ({
@@ -98,7 +116,10 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
     ['list', listRead(report, now)],
     ['bicycles', `${bicycles}${gone === 0 ? '' : `, and ${gone} that are gone`}`],
     ['alerts', status.hasAlerts ? String(alerts) : `${alerts}, not read to the end yet`],
-    ['changes', `${recorded}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
+    [
+      'changes',
+      `${recorded}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`,
+    ],
     ['gaps', gaps === 0 ? 'none' : `${gaps}, ${status.openGaps.length || 'none'} open`],
     ...report.gaps.map((gap) => ['', describeGap(gap)]),
   ];
@@ -108,14 +129,17 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
 function writersOf({ writers }: MirrorStatus, now: number): string[] {
   if (writers.length === 0) return ['none'];
   return writers.map(({ isWritten, pid, host, heartbeat, organization }) => {
-    const line = isWritten ? `process ${pid} on ${host}, last heartbeat ${age(heartbeat ?? '', now)}` : 'none';
+    const line = isWritten
+      ? `process ${pid} on ${host}, last heartbeat ${age(heartbeat ?? '', now)}`
+      : 'none';
     return writers.length === 1 ? line : `${line}: ${organization}`;
   });
 }
 
 /** When the whole list was last read, and how many bicycles the service counted then. */
 function listRead({ list_read: read, whole }: Report, now: number): string {
-  if (read === null) return whole ? 'its organizations were read apart' : 'first reading not complete';
+  if (read === null)
+    return whole ? 'its organizations were read apart' : 'first reading not complete';
   const counted = read.count === null ? '' : `, ${read.count} bicycles counted by the service`;
   return `last complete reading ${timeAndAge(read.at, now)}${counted}`;
 }
@@ -131,6 +155,7 @@ export function wholeSeconds(utc: string): string {
 
 /** `2026-… for 4 min: the stream was cut; 12 changes found`. */
 function describeGap({ started, ended, reason, found }: RecordedGap): string {
-  const length = ended === null ? 'still open' : `for ${showDuration(Date.parse(ended) - Date.parse(started))}`;
+  const length =
+    ended === null ? 'still open' : `for ${showDuration(Date.parse(ended) - Date.parse(started))}`;
   return `${wholeSeconds(started)} ${length}: ${reason}${found === 0 ? '' : `; ${found} ${found === 1 ? 'change' : 'changes'} found`}`;
 }

@@ -8,14 +8,20 @@ import { requireBaseUrl } from '../../settings/resolve.js';
 import { chosenDatabase } from '../shared/offline.js';
 
 /** Throws a FleetError of kind `config` where there is no mirror. */
-export async function upgradeMirror(context: Context, { to }: { to?: MirrorAddress }): Promise<void> {
+export async function upgradeMirror(
+  context: Context,
+  { to }: { to?: MirrorAddress },
+): Promise<void> {
   const address = await chosenDatabase(context, to);
   const baseUrl = requireBaseUrl(await context.settings());
   const options = { signal: context.signal, env: context.io.env };
   const database = await openOwn(address, baseUrl, options, false);
   try {
     const before = await migrate(database);
-    const done = before === SCHEMA_NUMBER ? 'is up to date' : `is upgraded from schema ${before} to ${SCHEMA_NUMBER}`;
+    const done =
+      before === SCHEMA_NUMBER
+        ? 'is up to date'
+        : `is upgraded from schema ${before} to ${SCHEMA_NUMBER}`;
     await context.notice(`the mirror in ${showMirrorAddress(address)} ${done}`);
   } finally {
     await database.close();

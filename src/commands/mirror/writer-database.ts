@@ -44,7 +44,9 @@ export async function openKeeper(
         const result = await work(database);
         const downMs = clock.monotonicMs() - (failedAtMs ?? 0);
         if (failedAtMs !== undefined)
-          report.print(true, 'database-back', 'the database is back', { down_s: Math.round(downMs / 1000) });
+          report.print(true, 'database-back', 'the database is back', {
+            down_s: Math.round(downMs / 1000),
+          });
         return result;
       } catch (thrown) {
         counters.databaseErrors++;
@@ -53,13 +55,15 @@ export async function openKeeper(
         const leftMs = patienceMs(error) - (nowMs - (failedAtMs ?? nowMs));
         if (leftMs <= 0 || over.aborted) throw error;
         const line = `${error.message}; trying again for ${showDuration(leftMs)}`;
-        if (failedAtMs === undefined) report.print(true, 'database-lost', line, { kind: error.kind });
+        if (failedAtMs === undefined)
+          report.print(true, 'database-lost', line, { kind: error.kind });
         failedAtMs ??= nowMs;
         if (error.kind === 'network') {
           await database?.close().catch(() => {});
           database = undefined;
         }
-        const pauseMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS) * (0.5 + clock.random() / 2);
+        const pauseMs =
+          doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS) * (0.5 + clock.random() / 2);
         await sleep(clock, pauseMs, over).catch(() => Promise.reject(error));
       }
     }

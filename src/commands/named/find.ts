@@ -28,7 +28,9 @@ export async function readNames(
     for await (const { items } of client.pages<Named>(request, { ahead: 1 })) {
       for (const { value } of items) {
         const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
-        const own = nameFields.map((field) => value[field]).filter((name) => typeof name === 'string' && name !== '');
+        const own = nameFields
+          .map((field) => value[field])
+          .filter((name) => typeof name === 'string' && name !== '');
         if (uuid !== undefined) names.set(uuid, own as string[]);
       }
       if (isEnough(names)) break;
@@ -46,7 +48,10 @@ const NAME_LIMIT_MS = 1_000;
  * Organizations for a heading: the name of each, else `organization` and the beginning of its UUID where that is not had at once.
  * Never throws.
  */
-export async function showOrganizations(context: Context, uuids: readonly string[]): Promise<Map<string, string>> {
+export async function showOrganizations(
+  context: Context,
+  uuids: readonly string[],
+): Promise<Map<string, string>> {
   if (uuids.length === 0) return new Map();
   const read = async (signal: AbortSignal) => {
     const client = await context.client({ retries: 0, signal });
@@ -54,11 +59,20 @@ export async function showOrganizations(context: Context, uuids: readonly string
     return mirrorOf(client) === undefined ? readNames(client, NAMED.organization) : undefined;
   };
   const names = await within(context, NAME_LIMIT_MS, read).catch(() => undefined);
-  return new Map(uuids.map((uuid) => [uuid, names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`]));
+  return new Map(
+    uuids.map((uuid) => [
+      uuid,
+      names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`,
+    ]),
+  );
 }
 
 /** The UUID of the one that is meant by a UUID, a URL that ends in one, or an exact name, which is looked up before anything else is sent. */
-export async function uuidOfNamed(context: Context, kind: NamedKind, text: string): Promise<string> {
+export async function uuidOfNamed(
+  context: Context,
+  kind: NamedKind,
+  text: string,
+): Promise<string> {
   return wholeUuid(text) ?? findByName(context, kind, text);
 }
 
@@ -79,18 +93,25 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
 }
 
 /** The one of that name, whatever the case where only one has it so. Throws a FleetError that lists what else there is. */
-export function pickByName({ one, many }: NamedKind, text: string, names: Names | undefined): string {
+export function pickByName(
+  { one, many }: NamedKind,
+  text: string,
+  names: Names | undefined,
+): string {
   const wanted = text.trim();
   if (names === undefined)
     throw usageError(
       `this service lists no ${many} by name, so "${shorten(text)}" cannot be found`,
       'give its UUID, and see whether the address of the service is right',
     );
-  const called = (isIt: (name: string) => boolean) => [...names].filter(([, own]) => own.some(isIt));
+  const called = (isIt: (name: string) => boolean) =>
+    [...names].filter(([, own]) => own.some(isIt));
   const exact = called((name) => name === wanted);
-  const found = exact.length > 0 ? exact : called((name) => name.toLowerCase() === wanted.toLowerCase());
+  const found =
+    exact.length > 0 ? exact : called((name) => name.toLowerCase() === wanted.toLowerCase());
   const [first, ...others] = found;
-  const show = (some: readonly [string, string[]][]) => listSome(some.map(([uuid, [name]]) => [uuid, name]));
+  const show = (some: readonly [string, string[]][]) =>
+    listSome(some.map(([uuid, [name]]) => [uuid, name]));
   const near = nearest(wanted, [...names.values()].flat());
   if (first === undefined)
     throw new FleetError('not-found', `no ${one} is named "${shorten(text)}"`, {

@@ -38,7 +38,11 @@ export const addNamed = (kind: keyof typeof LISTED) => (program: Command, run: R
     `whether there is a ${one} of this name`,
     `fleet ${many} list --where 'name~Berlin' --count`,
   ])
-    .option('--where <condition>', `only the ${many} that match FIELD=VALUE (repeatable)`, readCondition(NAMED_FIELDS))
+    .option(
+      '--where <condition>',
+      `only the ${many} that match FIELD=VALUE (repeatable)`,
+      readCondition(NAMED_FIELDS),
+    )
     .option('--limit <n>', 'show at most this many', wholeNumber('--limit', 1))
     .option('--count', 'print only the number of matches')
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter)

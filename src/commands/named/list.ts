@@ -27,6 +27,10 @@ export async function listNamed(
     await printList<Named>(context, plan, isAll ? { ...options, all: true } : options);
   } catch (thrown) {
     if (!(thrown instanceof FleetError) || thrown.kind !== 'not-found') throw thrown;
-    throw withHint(thrown, 'they are optional; everything else works by UUID', `this service lists no ${many}`);
+    throw withHint(
+      thrown,
+      'they are optional; everything else works by UUID',
+      `this service lists no ${many}`,
+    );
   }
 }

@@ -3,7 +3,13 @@
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { hintProfiles } from '../../settings/resolve.js';
-import { DEFAULT_PROFILE, deleteProfile, loadStored, loadTokens, useProfile } from '../../settings/store.js';
+import {
+  DEFAULT_PROFILE,
+  deleteProfile,
+  loadStored,
+  loadTokens,
+  useProfile,
+} from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
@@ -23,7 +29,11 @@ export async function chooseActive({ io, flags, notice }: Context, name: string)
  * Deletes a profile and its token, after a question. Throws a FleetError of kind `usage` when there is no such profile, or without a
  * terminal `--yes` is missing.
  */
-export async function removeProfile(context: Context, name: string, options: { yes?: boolean }): Promise<void> {
+export async function removeProfile(
+  context: Context,
+  name: string,
+  options: { yes?: boolean },
+): Promise<void> {
   const { io, notice } = context;
   const stored = await loadStored(io.env);
   const hasToken = (await loadTokens(stored)).has(name);

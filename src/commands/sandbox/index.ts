@@ -44,7 +44,12 @@ throttle: 429 for a second action within a time. expire ends tokens.
     ],
   )
     .option('--port <n>', 'port of the API, 0 for any free one', portNumber('--port'), 4010)
-    .option('--sse-port <n>', 'port of the push channel, 0 for any free one', portNumber('--sse-port'), 4011)
+    .option(
+      '--sse-port <n>',
+      'port of the push channel, 0 for any free one',
+      portNumber('--sse-port'),
+      4011,
+    )
     .option('--bicycles <n>', 'how many bicycles', wholeNumber('--bicycles', 0), 500)
     .option('--seed <n>', 'the same seed gives the same fleet', wholeNumber('--seed', 0), 1)
     .option('--rate <events_per_second>', 'events that happen by themselves; 0: none', readRate, 2)
@@ -60,11 +65,25 @@ throttle: 429 for a second action within a time. expire ends tokens.
       oneOf('service', SERVICES),
       'observed' as ServiceKind,
     )
-    .option('--replay <database>', 'serve what a mirror recorded: sqlite:PATH or postgres://…', readReplay)
-    .option('--since <time>', 'start the replay at this time, or an age such as 2h (default: at the beginning)')
-    .option('--speed <factor>', 'replay so many times as fast; max: without pauses (default: 1)', readSpeed)
+    .option(
+      '--replay <database>',
+      'serve what a mirror recorded: sqlite:PATH or postgres://…',
+      readReplay,
+    )
+    .option(
+      '--since <time>',
+      'start the replay at this time, or an age such as 2h (default: at the beginning)',
+    )
+    .option(
+      '--speed <factor>',
+      'replay so many times as fast; max: without pauses (default: 1)',
+      readSpeed,
+    )
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
-    .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
+    .option(
+      '--webhook-secret <secret>',
+      'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body',
+    )
     .action(run(async () => (await import('./sandbox.js')).runSandbox));
 }
 

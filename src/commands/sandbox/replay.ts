@@ -28,7 +28,8 @@ export async function withPast(
   const mirror = await openMirror(to, { signal: context.signal, env: context.io.env });
   try {
     const { database, organizations, baseUrl = '' } = mirror;
-    if (organizations.length === 0) throw configError(`${showMirrorAddress(to)} holds no fleet yet`);
+    if (organizations.length === 0)
+      throw configError(`${showMirrorAddress(to)} holds no fleet yet`);
     const range = rangeOf(sinceMs);
     const past = await readPast(database, range);
     const departed = new Map(
@@ -67,5 +68,6 @@ function take(
     if (bicycle !== undefined) departed.set(uuid, bicycle);
     sandbox.playDeparture(uuid);
   } else if (arrival === undefined) sandbox.playChanges(uuid, Object.fromEntries(values));
-  else sandbox.playArrival({ bicycle: { ...arrival, ...Object.fromEntries(values) }, organization });
+  else
+    sandbox.playArrival({ bicycle: { ...arrival, ...Object.fromEntries(values) }, organization });
 }

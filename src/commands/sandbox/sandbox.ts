@@ -6,7 +6,11 @@ import type { MirrorAddress } from '../../mirror/address.js';
 import type { Recorded, Sandbox, SandboxOptions } from '../../sandbox/index.js';
 import { parseFault, parseWebhookUrl, startSandbox } from '../../sandbox/index.js';
 import { findPlace, type SettingsFolder } from '../../settings/config-folder.js';
-import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
+import {
+  renewSandboxToken,
+  SANDBOX_PROFILE,
+  saveSandboxProfile,
+} from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';
 import { sleep } from '../../system/clock.js';
 import { setVariables } from '../../system/shell-words.js';
@@ -29,7 +33,8 @@ export async function runSandbox(context: Context, flags: SandboxFlags): Promise
   const { replay, since, speed, ...others } = flags;
   if (replay === undefined) {
     if (since !== undefined) throw usageError('--since needs --replay');
-    if (speed !== undefined) throw usageError('--speed needs --replay', 'events a second without it: --rate 20');
+    if (speed !== undefined)
+      throw usageError('--speed needs --replay', 'events a second without it: --rate 20');
     return serve(context, others);
   }
   const { withPast } = await import('./replay.js');
@@ -50,7 +55,11 @@ async function serve(
 ): Promise<void> {
   const options = replay === undefined ? given : { ...given, rate: 0, recorded: replay.recorded };
   const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));
-  const sandbox = await start(context, { ...options, ...readWebhook(webhook, webhookSecret), faults });
+  const sandbox = await start(context, {
+    ...options,
+    ...readWebhook(webhook, webhookSecret),
+    faults,
+  });
   try {
     const token = await sandbox.token();
     const place = findPlace(context.io.env);
@@ -62,7 +71,10 @@ async function serve(
   }
 }
 
-function readWebhook(url: string | undefined, secret: string | undefined): Pick<SandboxOptions, 'webhook'> {
+function readWebhook(
+  url: string | undefined,
+  secret: string | undefined,
+): Pick<SandboxOptions, 'webhook'> {
   if (url === undefined) {
     if (secret === undefined) return {};
     throw usageError('--webhook-secret needs --webhook, the address to send to');
@@ -79,7 +91,10 @@ function orUsageError<Value>(read: () => Value): Value {
   }
 }
 
-async function start(context: Context, options: Parameters<typeof startSandbox>[0]): Promise<Sandbox> {
+async function start(
+  context: Context,
+  options: Parameters<typeof startSandbox>[0],
+): Promise<Sandbox> {
   try {
     return await startSandbox({
       ...options,
@@ -98,7 +113,12 @@ async function start(context: Context, options: Parameters<typeof startSandbox>[
   }
 }
 
-async function announce({ io, flags }: Context, sandbox: Sandbox, token: string, isSaved: boolean): Promise<void> {
+async function announce(
+  { io, flags }: Context,
+  sandbox: Sandbox,
+  token: string,
+  isSaved: boolean,
+): Promise<void> {
   const profile = isSaved ? SANDBOX_PROFILE : null;
   const result = {
     base_url: sandbox.baseUrl,
@@ -107,16 +127,26 @@ async function announce({ io, flags }: Context, sandbox: Sandbox, token: string,
     token,
     profile,
   };
-  if (flags.json === true || flags.output === 'json') return io.stdout.write(`${JSON.stringify(result)}\n`);
+  if (flags.json === true || flags.output === 'json')
+    return io.stdout.write(`${JSON.stringify(result)}\n`);
   const rows = Object.entries(result).map(([name, value]) => [name, value ?? '-']);
   await io.stdout.write(drawList(rows));
 }
 
 /** Saves addresses, organization and token as the profile, and says how to use them elsewhere. Says whether it could. */
-async function saveAsProfile(context: Context, place: SettingsFolder, sandbox: Sandbox, token: string) {
+async function saveAsProfile(
+  context: Context,
+  place: SettingsFolder,
+  sandbox: Sandbox,
+  token: string,
+) {
   const { baseUrl, sseUrl } = sandbox;
   try {
-    const values = { base_url: baseUrl, sse_url: sseUrl, organization: sandbox.organizations[0]?.uuid ?? '' };
+    const values = {
+      base_url: baseUrl,
+      sse_url: sseUrl,
+      organization: sandbox.organizations[0]?.uuid ?? '',
+    };
     await saveSandboxProfile(place, values, token);
     await context.notice(`saved as the profile "${SANDBOX_PROFILE}"; in another terminal:`);
     await context.notice(`  fleet --profile ${SANDBOX_PROFILE} bicycles list`);

@@ -20,6 +20,7 @@ export async function readBicycleNames(context: Context): Promise<NameOf> {
       if (typeof name === 'string' && name !== '') names.set(String(uuid), name);
   };
   const look = (signal: AbortSignal) => withMirror(openChosen({ ...context, signal }), read);
-  if (context.flags.mirror !== false) await within(context, WAIT_LIMIT_MS, look).catch(() => undefined);
+  if (context.flags.mirror !== false)
+    await within(context, WAIT_LIMIT_MS, look).catch(() => undefined);
   return (link) => (typeof link === 'string' ? names.get(wholeUuid(link) ?? '') : undefined);
 }

@@ -13,7 +13,8 @@ import { chosenDatabase, type MirrorContext, openChosen, withMirror } from './of
 /** A database that does not answer at once is not waited for. */
 const PATIENCE_MS = 2_000;
 
-type Opener = MirrorContext & Pick<Context, 'clock' | 'signal'> & { readonly flags: { readonly mirror?: boolean } };
+type Opener = MirrorContext &
+  Pick<Context, 'clock' | 'signal'> & { readonly flags: { readonly mirror?: boolean } };
 
 /**
  * Opens the mirror of this run, for the caller to close; undefined where there is none that is current, it cannot be read, or
@@ -38,7 +39,10 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
 }
 
 /** Hands a current mirror to `use`, and resolves with what that gives; undefined where there is none, or it failed. */
-export async function withCurrentMirror<T>(context: Opener, use: (mirror: Mirror) => Promise<T | undefined>) {
+export async function withCurrentMirror<T>(
+  context: Opener,
+  use: (mirror: Mirror) => Promise<T | undefined>,
+) {
   const mirror = await openCurrentMirror(context);
   if (mirror === undefined) return undefined;
   return withMirror(Promise.resolve(mirror), use).catch(() => {
@@ -48,7 +52,11 @@ export async function withCurrentMirror<T>(context: Opener, use: (mirror: Mirror
 }
 
 /** Whether a mirror holds every bicycle that the service would look among: those of one organization, or of all that the token names. */
-export async function holdsAll({ organizations }: Mirror, one: string | undefined, token: () => Promise<string>) {
+export async function holdsAll(
+  { organizations }: Mirror,
+  one: string | undefined,
+  token: () => Promise<string>,
+) {
   const wanted = one === undefined ? organizationsOf(await token()) : [one];
   return wanted.length > 0 && wanted.every((each) => organizations.includes(each));
 }
@@ -64,7 +72,10 @@ export function mirrorOf(client: Client): Mirror | undefined {
  */
 export function rememberFleet(context: Context, organizations: readonly string[], most: number) {
   return withCurrentMirror(context, async ({ database, ...mirror }) => {
-    if (organizations.length === 0 || !organizations.every((each) => mirror.organizations.includes(each)))
+    if (
+      organizations.length === 0 ||
+      !organizations.every((each) => mirror.organizations.includes(each))
+    )
       return undefined;
     const fromMs = context.clock.monotonicMs();
     const { parseJson } = await import('../../json/parse.js');
@@ -90,7 +101,10 @@ export function openStates(context: Context) {
       try {
         const mirror = await opening;
         if (mirror === undefined || !(await mirror.status()).isCurrent) return undefined;
-        const [row] = await mirror.database.all('SELECT raw FROM bicycles WHERE uuid = ? AND gone IS NULL', [uuid]);
+        const [row] = await mirror.database.all(
+          'SELECT raw FROM bicycles WHERE uuid = ? AND gone IS NULL',
+          [uuid],
+        );
         return row && String(row['raw']);
       } catch {
         return undefined;

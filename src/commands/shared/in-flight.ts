@@ -17,7 +17,9 @@ export function waitingFor(count: number): string {
 
 /** Whether a run was stopped by Ctrl-C, SIGTERM or SIGHUP. */
 export function isSignal(reason: unknown): reason is FleetError {
-  return reason instanceof FleetError && ['interrupted', 'terminated', 'hangup'].includes(reason.kind);
+  return (
+    reason instanceof FleetError && ['interrupted', 'terminated', 'hangup'].includes(reason.kind)
+  );
 }
 
 /** Lets what is in flight finish for a moment after the first signal, and gives it up then, or at the second signal. */
@@ -49,7 +51,10 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
  * Sends one change with a client that goes on for one second after Ctrl-C; a change that has no answer by then is reported as unknown.
  * Throws what sending throws, and the signal's reason when it came before.
  */
-export async function sendChange<Answer>(context: Context, send: (client: Client) => Promise<Answer>): Promise<Answer> {
+export async function sendChange<Answer>(
+  context: Context,
+  send: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
   context.signal.throwIfAborted();
   const { givenUp, close } = openPatience(context, () => void context.notice(waitingFor(1)));
   try {

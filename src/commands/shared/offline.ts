@@ -20,7 +20,10 @@ export interface OfflineFlags {
 export type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
 /** The database of this run's mirror: `--to`, else that of the profile, else the default file. */
-export async function chosenDatabase({ settings, io }: MirrorContext, to?: MirrorAddress): Promise<MirrorAddress> {
+export async function chosenDatabase(
+  { settings, io }: MirrorContext,
+  to?: MirrorAddress,
+): Promise<MirrorAddress> {
   const { mirror, profile } = await settings();
   return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
 }
@@ -37,13 +40,20 @@ export async function openChosen(
 }
 
 /** Hands over an opened mirror, and closes it afterwards. */
-export async function withMirror<T>(opening: Promise<Mirror>, use: (mirror: Mirror) => Promise<T>): Promise<T> {
+export async function withMirror<T>(
+  opening: Promise<Mirror>,
+  use: (mirror: Mirror) => Promise<T>,
+): Promise<T> {
   const mirror = await opening;
   return use(mirror).finally(() => mirror.close().catch(() => undefined));
 }
 
 /** Runs the action with a context whose client is the mirror in the database `to`, else in that of the profile. */
-export async function runOffline(context: Context, action: (context: Context) => Promise<void>, to?: MirrorAddress) {
+export async function runOffline(
+  context: Context,
+  action: (context: Context) => Promise<void>,
+  to?: MirrorAddress,
+) {
   if (context.flags.mirror === false)
     throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
   await withMirror(openChosen(context, to), async (mirror) => {
@@ -52,35 +62,61 @@ export async function runOffline(context: Context, action: (context: Context) =>
     await context.notice(describeAge(status));
     const client = openMirrorClient(mirror);
     const refuse = async (): Promise<never> => {
-      throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
+      throw usageError(
+        'this needs the service, and --offline asks the mirror alone',
+        'leave --offline out',
+      );
     };
     let missing: unknown;
-    await action({ ...context, client: async () => client, token: refuse, network: refuse }).catch((thrown) => {
-      if (asFleetError(thrown).kind !== 'not-found') throw thrown;
-      missing = thrown;
-    });
+    await action({ ...context, client: async () => client, token: refuse, network: refuse }).catch(
+      (thrown) => {
+        if (asFleetError(thrown).kind !== 'not-found') throw thrown;
+        missing = thrown;
+      },
+    );
     const { isWhole, hasAlerts } = status;
     const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
     // Counts and cards of bicycles have alerts beside them, which a token may not see.
-    const isOfAlerts = client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
+    const isOfAlerts =
+      client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
     const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;
     if (what === undefined && missing === undefined) return;
     if (what === undefined) throw missing;
     const hint = 'complete it: fleet mirror once';
-    throw new FleetError('partial', `the mirror does not hold all ${what}: they were never read to the end`, { hint });
+    throw new FleetError(
+      'partial',
+      `the mirror does not hold all ${what}: they were never read to the end`,
+      { hint },
+    );
   });
 }
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */
 export function describeAge(status: MirrorStatus): string {
-  const { ageMs, behindMs, isBehind, isCurrent, isWhole, hasAlerts, isStarting, isWritten, openGaps } = status;
+  const {
+    ageMs,
+    behindMs,
+    isBehind,
+    isCurrent,
+    isWhole,
+    hasAlerts,
+    isStarting,
+    isWritten,
+    openGaps,
+  } = status;
   const age =
-    ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
+    ageMs === undefined
+      ? 'of unknown age'
+      : ageMs < 1000
+        ? 'less than 1 s old'
+        : `${showDuration(ageMs)} old`;
   if (isCurrent) return `from the mirror, current, ${age}`;
   const reasons = [
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(hasAlerts ? [] : ['its alerts were not read to the end yet']),
-    ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
+    ...(openGaps.length === 0
+      ? []
+      : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
     ...(isBehind ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
     ...(isStarting ? ['its writer has just started'] : []),
     ...(isWritten ? [] : [`no writer is running${unwritten(status)} (start fleet mirror run)`]),
@@ -90,6 +126,8 @@ export function describeAge(status: MirrorStatus): string {
 
 /** The organizations whose writers are gone, where others run. */
 function unwritten({ writers }: MirrorStatus): string {
-  const silent = writers.flatMap(({ isWritten, organization }) => (isWritten ? [] : [organization]));
+  const silent = writers.flatMap(({ isWritten, organization }) =>
+    isWritten ? [] : [organization],
+  );
   return silent.length === writers.length ? '' : ` for ${silent.join(', ')}`;
 }

@@ -11,19 +11,28 @@ import { readNames, uuidOfNamed } from '../named/find.js';
 import { listSome } from './list/pick-one.js';
 
 /** The UUID of the organization that was named, else that of the settings; undefined where neither says. A name is looked up. */
-export async function chosenOrganization(context: Context, text?: string): Promise<string | undefined> {
+export async function chosenOrganization(
+  context: Context,
+  text?: string,
+): Promise<string | undefined> {
   const chosen = text ?? (await context.settings()).organization.value;
   return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
 }
 
 /** The same as a part of the query of a list. */
-export async function scopeOf(context: Context, text?: string): Promise<[name: string, value: string][]> {
+export async function scopeOf(
+  context: Context,
+  text?: string,
+): Promise<[name: string, value: string][]> {
   const organization = await chosenOrganization(context, text);
   return organization === undefined ? [] : [['organization', organization]];
 }
 
 /** The only one of requireOrganizations. Throws a FleetError of kind `usage` that lists several. */
-export async function requireOrganization(context: Context, text: string | undefined): Promise<string> {
+export async function requireOrganization(
+  context: Context,
+  text: string | undefined,
+): Promise<string> {
   const found = await requireOrganizations(context, text === undefined ? [] : [text]);
   const [only = ''] = found;
   if (found.length > 1) throw await notChosen(context, found);
@@ -35,16 +44,21 @@ export async function requireOrganization(context: Context, text: string | undef
  * list name; each once, in lower case. One that was found is reported. Throws a FleetError of kind `usage` where there is none, or several that
  * only the bicycles name.
  */
-export async function requireOrganizations(context: Context, texts: readonly string[]): Promise<string[]> {
+export async function requireOrganizations(
+  context: Context,
+  texts: readonly string[],
+): Promise<string[]> {
   const asked = texts.length > 0 ? texts : [undefined];
   const chosen = await Promise.all(asked.map((text) => chosenOrganization(context, text)));
   const known = chosen.filter((one) => one !== undefined).map((one) => one.toLowerCase());
   if (known.length > 0) return [...new Set(known)];
   const ofToken = organizationsOf(await (await context.token()).get());
   const found = ofToken.length > 0 ? ofToken : await readOwners(context);
-  if (found.length === 0 || (found.length > 1 && ofToken.length === 0)) throw await notChosen(context, found);
+  if (found.length === 0 || (found.length > 1 && ofToken.length === 0))
+    throw await notChosen(context, found);
   const source = ofToken.length > 0 ? 'in the token' : 'on the first page of bicycles';
-  if (found.length === 1) await context.notice(`using the organization ${found[0]}, the only one ${source}`);
+  if (found.length === 1)
+    await context.notice(`using the organization ${found[0]}, the only one ${source}`);
   return [...found];
 }
 

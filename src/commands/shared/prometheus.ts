@@ -32,17 +32,22 @@ function metricsText(metrics: readonly Metric[]): string {
     .join('');
 }
 
-const HEADERS = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' };
+const HEADERS = {
+  'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+  'cache-control': 'no-store',
+};
 
 /** Serves `/metrics` and `/healthz` on loopback. Rejects with a FleetError of kind `usage` when the port is taken. */
 export async function serveMetrics(port: number, look: () => Health): Promise<OwnServer> {
   return openHttpServer({ host: '127.0.0.1', port, flag: '--metrics' }, (request, response) => {
     const [pathname] = (request.url ?? '').split('?', 1);
-    const send = (status: number, text: string) => void response.writeHead(status, HEADERS).end(text);
+    const send = (status: number, text: string) =>
+      void response.writeHead(status, HEADERS).end(text);
     if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, 'GET alone\n');
     const { metrics, problem, fine } = look();
     if (pathname === '/metrics') return send(200, metricsText(metrics));
-    if (pathname === '/healthz') return send(problem === undefined ? 200 : 503, `${problem ?? fine}\n`);
+    if (pathname === '/healthz')
+      return send(problem === undefined ? 200 : 503, `${problem ?? fine}\n`);
     send(404, 'here are /metrics and /healthz\n');
   });
 }

@@ -8,7 +8,11 @@ import { usageError } from '../../errors.js';
  * FleetError of kind `usage` when it was not confirmed, or nobody can be asked: then nothing has been sent.
  * @param what the change as an infinitive, cleaned: `POST /bicycles/`
  */
-export async function askIfProtected(context: Context, what: string, isSure: boolean | undefined): Promise<void> {
+export async function askIfProtected(
+  context: Context,
+  what: string,
+  isSure: boolean | undefined,
+): Promise<void> {
   const { protected: isProtected, profile } = await context.settings();
   if (!isProtected.value || isSure === true) return;
   const { askYesNo } = await import('../../terminal/prompt.js');

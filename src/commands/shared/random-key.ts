@@ -12,16 +12,23 @@ const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;
 
 /** The key of that name in this user's state folder, made where there is none; where it cannot be kept, one for this run alone, which is said. */
-export async function keptKey({ io, notice }: Context, name: string, what: string): Promise<string> {
+export async function keptKey(
+  { io, notice }: Context,
+  name: string,
+  what: string,
+): Promise<string> {
   const fresh = randomBytes(KEY_BYTES).toString('base64url');
   const folder = findStateFolder(io.env);
   try {
     if (folder === undefined) throw new Error('no folder of this user is known');
     const path = join(folder, name);
-    const write = (flag: 'wx' | 'w') => writeFile(path, `${fresh}\n`, { flag, mode: OWN_FILE_MODE });
+    const write = (flag: 'wx' | 'w') =>
+      writeFile(path, `${fresh}\n`, { flag, mode: OWN_FILE_MODE });
     await makeFolder(folder, OWN_FOLDER_MODE);
     // Of two runs that start at once, both take the key of the one that was faster.
-    await write('wx').catch((error) => (hasCode(error, 'EEXIST') ? undefined : Promise.reject(error)));
+    await write('wx').catch((error) =>
+      hasCode(error, 'EEXIST') ? undefined : Promise.reject(error),
+    );
     await chmod(path, OWN_FILE_MODE);
     const kept = await readFile(path, 'utf8');
     if (KEY.test(kept)) return kept.trim();

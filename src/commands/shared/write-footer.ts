@@ -22,7 +22,9 @@ export async function writeFooter(
   if (isScreen && isBelow) await stderr.write('\n');
   for (const line of lines) {
     if (isScreen && splitMark(line).mark === undefined) {
-      const drawn = wrap(forScreen(clean(line), stderr), stderr.width()).map((part) => `${paint.dim(part)}\n`);
+      const drawn = wrap(forScreen(clean(line), stderr), stderr.width()).map(
+        (part) => `${paint.dim(part)}\n`,
+      );
       await stderr.write(drawn.join(''));
     } else await notice(line);
   }

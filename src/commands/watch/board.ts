@@ -31,7 +31,15 @@ export class Board {
   isOver = false;
 
   constructor(home: BoardView['home'] = 'fleet') {
-    this.view = { panel: { type: home }, home, sort: 'charge', filter: '', isTyping: false, selected: 0, scroll: 0 };
+    this.view = {
+      panel: { type: home },
+      home,
+      sort: 'charge',
+      filter: '',
+      isTyping: false,
+      selected: 0,
+      scroll: 0,
+    };
   }
 
   take(effect: WatchEffect) {
@@ -53,7 +61,9 @@ export class Board {
     else if (panel.type === 'fleet') this.#pressOnFleet(key, seen);
     else if (key === 'escape' || key === 'enter') this.#change({ panel: { type: home } });
     else if (panel.type === 'card')
-      this.#change({ panel: { ...panel, scroll: Math.max(0, panel.scroll + stepOf(key, seen.rows)) } });
+      this.#change({
+        panel: { ...panel, scroll: Math.max(0, panel.scroll + stepOf(key, seen.rows)) },
+      });
   }
 
   #change(changes: Partial<BoardView>) {
@@ -76,11 +86,18 @@ export class Board {
     const top = { selected: 0, scroll: 0 };
     if (key === '/') return this.#change({ isTyping: true, filter: '', ...top });
     if (key === 'escape') return this.#change({ filter: '', ...top });
-    if (key === 's') return this.#change({ sort: SORTS[(SORTS.indexOf(sort) + 1) % SORTS.length] ?? 'charge', ...top });
+    if (key === 's')
+      return this.#change({
+        sort: SORTS[(SORTS.indexOf(sort) + 1) % SORTS.length] ?? 'charge',
+        ...top,
+      });
     const uuid = uuids[selected - first];
     if (key !== 'enter') {
       const next = Math.max(0, Math.min(matching - 1, selected + stepOf(key, rows)));
-      this.#change({ selected: next, scroll: Math.max(next - rows + 1, 0, Math.min(scroll, next)) });
+      this.#change({
+        selected: next,
+        scroll: Math.max(next - rows + 1, 0, Math.min(scroll, next)),
+      });
     } else if (uuid !== undefined) this.#open(uuid);
   }
 
@@ -101,6 +118,11 @@ function added<Row>(rows: readonly Row[], row: Row): Row[] {
 
 function stepOf(key: Key, rows: number): number {
   const page = Math.max(1, rows - 1);
-  const steps: { readonly [name in Key]?: number } = { up: -1, down: 1, 'page-up': -page, 'page-down': page };
+  const steps: { readonly [name in Key]?: number } = {
+    up: -1,
+    down: 1,
+    'page-up': -page,
+    'page-down': page,
+  };
   return steps[key] ?? 0;
 }

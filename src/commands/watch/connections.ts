@@ -20,8 +20,14 @@ export class ConnectionLog {
   readonly #gaps: Gap[] = [];
 
   constructor(topics: readonly string[], { monotonicMs: sinceMs }: Moment) {
-    const outage = { fromMs: sinceMs, cause: 'timeout', message: 'no connection was made' } as const;
-    this.topics = new Map(topics.map((topic) => [topic, { state: 'connecting', sinceMs, hasStood: false, outage }]));
+    const outage = {
+      fromMs: sinceMs,
+      cause: 'timeout',
+      message: 'no connection was made',
+    } as const;
+    this.topics = new Map(
+      topics.map((topic) => [topic, { state: 'connecting', sinceMs, hasStood: false, outage }]),
+    );
   }
 
   take(event: StreamEvent) {
@@ -39,7 +45,14 @@ export class ConnectionLog {
     // Keep the first cause; of a topic that was never connected, the latest error.
     const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
-    this.topics.set(topic, { state: 'lost', sinceMs: fromMs, message, retryAtMs, hasStood, outage });
+    this.topics.set(topic, {
+      state: 'lost',
+      sinceMs: fromMs,
+      message,
+      retryAtMs,
+      hasStood,
+      outage,
+    });
   }
 
   add(gap: Gap) {
@@ -52,7 +65,8 @@ export class ConnectionLog {
   /** Why there never was a connection, to any of the topics; undefined where there was one. */
   get never(): string | undefined {
     const [first, ...others] = this.topics.values();
-    if (first === undefined || [first, ...others].some(({ hasStood }) => hasStood)) return undefined;
+    if (first === undefined || [first, ...others].some(({ hasStood }) => hasStood))
+      return undefined;
     return `never connected: ${first.outage?.message}`;
   }
 
@@ -66,7 +80,17 @@ export class ConnectionLog {
       const at = { atMs: wallMs, monotonicMs, fromWallMs: wallMs - durationMs };
       // What never stood has missed nothing: it is said in words of its own.
       if (!hasStood) neverConnected.push({ topic, message });
-      else this.add({ type: 'gap', topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 });
+      else
+        this.add({
+          type: 'gap',
+          topic,
+          ...at,
+          cause,
+          message,
+          durationMs,
+          replayed: false,
+          droppedEvents: 0,
+        });
     }
     return { gaps: this.#gaps, neverConnected };
   }

@@ -34,5 +34,7 @@ export function readFilter(text: string, nowMs: number) {
 }
 
 function containsText({ name, state, uuid }: Bicycle, wanted: string): boolean {
-  return [name, state, uuid, ''].some((field) => typeof field === 'string' && field.toLowerCase().includes(wanted));
+  return [name, state, uuid, ''].some(
+    (field) => typeof field === 'string' && field.toLowerCase().includes(wanted),
+  );
 }

@@ -25,14 +25,19 @@ lists the keys.`;
 
 const BICYCLE_HELP = 'follow only this bicycle, named as in "bicycles get" (repeatable)';
 const SENDER_HELP = `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`;
-const WHERE_HELP = 'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)';
+const WHERE_HELP =
+  'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)';
 
 /** Messages are of bicycles and of alerts; both have a `state`. */
 const MESSAGES: Vocabulary = {
   ...BICYCLE,
   fields: [...new Set([...BICYCLE.fields, ...ALERT.fields, 'sender', 'topic'])],
   times: [...new Set([...BICYCLE.times, ...ALERT.times])],
-  words: { ...ALERT.words, sender: SENDERS, state: [BICYCLE, ALERT].flatMap(({ words }) => words['state'] ?? []) },
+  words: {
+    ...ALERT.words,
+    sender: SENDERS,
+    state: [BICYCLE, ALERT].flatMap(({ words }) => words['state'] ?? []),
+  },
 };
 
 export function addWatch(program: Command, run: Run): void {
@@ -47,7 +52,11 @@ export function addWatch(program: Command, run: Run): void {
       'fleet watch --bicycle 14c6d2ad-7236-46f1-b76f-6d356b2105d2 --until state=available --for 60s',
     ],
   )
-    .argument('[organization]', 'its UUID or name (default: from the settings)', readNamed('organization'))
+    .argument(
+      '[organization]',
+      'its UUID or name (default: from the settings)',
+      readNamed('organization'),
+    )
     .option('--bicycle <bicycle>', BICYCLE_HELP, collectWith(BICYCLES))
     .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
     .option('--sender <name>', SENDER_HELP, someOf('sender', SENDERS))

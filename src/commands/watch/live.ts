@@ -54,7 +54,10 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const { stop } = session.ending;
   const board = new Board(plan.map === undefined ? 'fleet' : 'map');
   const draw = openDrawing(options, board, await loadPaint(io.stdout.colorLevel));
-  const sizeOf = () => ({ width: io.streams.stdout.columns ?? io.stdout.width() ?? 80, height: io.stdout.height() });
+  const sizeOf = () => ({
+    width: io.streams.stdout.columns ?? io.stdout.width() ?? 80,
+    height: io.stdout.height(),
+  });
   /** What the last frame showed: keys are about that. */
   let seen: BoardSeen = { uuids: [], first: 0, rows: 1, matching: 0 };
   let isWriting = false;
@@ -80,7 +83,10 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       // Leaving a board is what was asked for; what was waited for did not come.
       const isEarly = plan.until !== undefined;
       if (board.isOver)
-        stop('quit', isEarly ? new FleetError('interrupted', 'quit before --until was met') : undefined);
+        stop(
+          'quit',
+          isEarly ? new FleetError('interrupted', 'quit before --until was met') : undefined,
+        );
       frames.want(0, board.view.home === 'map' ? MAP_FRAME_MS : undefined);
     },
   });
@@ -116,7 +122,15 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
     const picked = pickRows(store.bicycles(), { sort: view.sort, keep }, view.scroll, rows);
     const { counts, lastMessageMs } = watched;
     const input: BoardInput = {
-      ...{ view, title, nowMs, monotonicMs, offsetMinutes, alerts, connections: connections.topics },
+      ...{
+        view,
+        title,
+        nowMs,
+        monotonicMs,
+        offsetMinutes,
+        alerts,
+        connections: connections.topics,
+      },
       traffic: { ...counts, perSecond: rateOf(counts.messages, monotonicMs), lastMessageMs },
       fleet: {
         ...{ ...picked, ...extentOf(watched), counts: countStates(store.bicycles()) },
@@ -133,7 +147,9 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
     const { wallMs, monotonicMs } = momentOf(context.clock);
     const look = { ...size, hasColor: stdout.colorLevel > 0, hasUnicode: stdout.hasUnicode };
     const { keep } = readFilter(board.view.filter, wallMs);
-    const bicycles = [...store.bicycles()].filter((each) => (plan.map?.keep(each) ?? true) && keep(each));
+    const bicycles = [...store.bicycles()].filter(
+      (each) => (plan.map?.keep(each) ?? true) && keep(each),
+    );
     const { isWhole, known, total = '?' } = extentOf(watched);
     const soFar = isWhole ? '' : ` so far, ${known} of ${total} read`;
     const connection = connectionText(connections.topics, monotonicMs);
@@ -192,7 +208,15 @@ function extentOf({ plan: { bicycles }, known: { isWhole, store }, total }: Watc
   return { known, total: bicycles.size, isWhole: known >= bicycles.size };
 }
 
-const MAP_HINTS = ['q quit', '? help', 'm board', '+ - 0 zoom', 'arrows move', 'Enter open', 'Tab next'];
+const MAP_HINTS = [
+  'q quit',
+  '? help',
+  'm board',
+  '+ - 0 zoom',
+  'arrows move',
+  'Enter open',
+  'Tab next',
+];
 
 function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boolean {
   if (entry.type === 'bicycle') return keep(entry.after);
@@ -211,7 +235,8 @@ function pollAlerts(
   // The board shows the connection's troubles; alerts that are a little old are no other trouble.
   const poll = async () => {
     const page = await firstPage<Alert>(client, request).catch(() => undefined);
-    if (page !== undefined && !session.signal.aborted) onAlerts(page.items.map(({ value }) => value));
+    if (page !== undefined && !session.signal.aborted)
+      onAlerts(page.items.map(({ value }) => value));
   };
   void poll().then(() => every(context.clock, ALERTS_PAUSE_MS, session.signal, poll));
 }

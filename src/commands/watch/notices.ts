@@ -3,24 +3,42 @@
 import type { Report } from '../../follower/events.js';
 import { showDuration } from '../../terminal/time.js';
 import type { WatchSummary } from '../../views/connection.js';
-import { describeFound, errorFields, iso, summaryLines, summaryRecord } from '../../views/connection.js';
+import {
+  describeFound,
+  errorFields,
+  iso,
+  summaryLines,
+  summaryRecord,
+} from '../../views/connection.js';
 import type { ShownEntry } from '../../views/watch.js';
 import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { WatchPlan } from './plan.js';
 import type { WatchEffect } from './state.js';
 
-export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, plan: WatchPlan) {
+export function openWatchReport(
+  { print, atNow, offsetMinutes, ...stderr }: Stderr,
+  plan: WatchPlan,
+) {
   return {
     /** What was found and read; what has its place on stdout is printed there. */
     effect(effect: WatchEffect): void {
       if (effect.type === 'show') print(true, foundRecord(effect.entry), undefined);
       else if (effect.type === 'read') {
         const { report } = effect;
-        print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
+        print(
+          report.sinceWallMs !== undefined && !report.isComplete,
+          readRecord(report),
+          readLine(report, atNow),
+        );
       } else if (effect.type === 'unread') {
         const { error, sinceWallMs, retryInMs } = effect;
         const after = sinceWallMs === undefined ? 'at the start' : 'after the gap';
-        const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
+        const fields = {
+          event: 'resync',
+          since: iso(sinceWallMs),
+          complete: false,
+          ...errorFields(error),
+        };
         const line = `the list could not be read ${after}: ${error.message}; reading it again in ${showDuration(retryInMs)}`;
         print(true, fields, atNow(line));
       } else if (effect.type === 'notice') {
@@ -32,7 +50,12 @@ export function openWatchReport({ print, atNow, offsetMinutes, ...stderr }: Stde
     },
     /** A request that is tried again. */
     retry(message: string, pauseMs: number) {
-      const fields = { event: 'resync', complete: false, message, retry_in_seconds: pauseMs / 1000 };
+      const fields = {
+        event: 'resync',
+        complete: false,
+        message,
+        retry_in_seconds: pauseMs / 1000,
+      };
       print(false, fields, atNow(`${message}; reading the list again in ${showDuration(pauseMs)}`));
     },
     summary(summary: WatchSummary) {
@@ -50,17 +73,35 @@ function foundRecord(entry: ShownEntry): LogFields | undefined {
   return { event: 'resync', uuid: entry.uuid, changed: entry.fields, bicycle: entry.after };
 }
 
-function readRecord({ sinceWallMs, pages, changes, unknown, gone, isComplete, reason, missing }: Report): LogFields {
+function readRecord({
+  sinceWallMs,
+  pages,
+  changes,
+  unknown,
+  gone,
+  isComplete,
+  reason,
+  missing,
+}: Report): LogFields {
   const found = { pages, changes, unknown, gone, complete: isComplete, reason };
-  return { event: 'resync', since: iso(sinceWallMs), ...found, missing: missing.length === 0 ? undefined : missing };
+  return {
+    event: 'resync',
+    since: iso(sinceWallMs),
+    ...found,
+    missing: missing.length === 0 ? undefined : missing,
+  };
 }
 
 /** A reading for people; the start is worth a line only where a bicycle that was named is not there. */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;
   if (sinceWallMs === undefined)
-    return missing.length === 0 ? undefined : `waiting for the first update of ${missing.join(', ')}: ${reason}`;
+    return missing.length === 0
+      ? undefined
+      : `waiting for the first update of ${missing.join(', ')}: ${reason}`;
   const found = describeFound(changes, unknown, gone).join(', ');
   if (isComplete) return atNow(`checked the list: ${found === '' ? 'nothing was missed' : found}`);
-  return atNow(`checked the list: ${found === '' ? 'no change found' : found}, but it is not complete: ${reason}`);
+  return atNow(
+    `checked the list: ${found === '' ? 'no change found' : found}, but it is not complete: ${reason}`,
+  );
 }

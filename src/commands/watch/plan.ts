@@ -58,7 +58,9 @@ export async function makePlan(
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
   const bicycles = known.map(({ bicycle }) => bicycle);
   const organizations = [...new Set(known.map(({ organization: owner }) => owner))];
-  const named = bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined));
+  const named = bicycles.includes(undefined)
+    ? undefined
+    : new Set(bicycles.filter((uuid) => uuid !== undefined));
   return { ...options, form, sseUrl, topics, organizations, bicycles: named };
 }
 
@@ -68,25 +70,40 @@ async function chooseTopics(
   { bicycle: texts = [], topic: topics = [] }: WatchOptions,
 ): Promise<string[]> {
   if (topics.includes('')) throw usageError('--topic takes a topic, not nothing');
-  if (organization === undefined && texts.length === 0 && topics.length > 0) return [...new Set(topics)];
+  if (organization === undefined && texts.length === 0 && topics.length > 0)
+    return [...new Set(topics)];
   const scope = await chosenOrganization(context, organization);
   const bicycles: Meant<Bicycle>[] = [];
   for (const text of texts) bicycles.push(await findBicycle(context, text, scope));
   const owner = await requireOrganization(context, scope);
   const followed =
-    bicycles.length === 0 ? [organizationTopic(owner)] : bicycles.map(({ uuid }) => bicycleTopic(owner, uuid));
+    bicycles.length === 0
+      ? [organizationTopic(owner)]
+      : bicycles.map(({ uuid }) => bicycleTopic(owner, uuid));
   return [...new Set([...topics, ...followed])];
 }
 
 /** Lines, JSON lines or the board; what contradicts it is refused (kind `usage`). */
-export async function chooseForm(context: Context, options: Pick<WatchOptions, 'live'>, verb = 'watch'): Promise<Form> {
+export async function chooseForm(
+  context: Context,
+  options: Pick<WatchOptions, 'live'>,
+  verb = 'watch',
+): Promise<Form> {
   const form = await chooseLines(context, verb);
   if (options.live !== true) return form;
   const { output } = await context.settings();
   const other =
-    context.flags.jq !== undefined ? '--jq' : form === 'json' && output.origin === 'flag' ? '--json' : undefined;
-  if (other !== undefined) throw usageError(`--live and ${other} cannot be used together`, 'leave one of them out');
+    context.flags.jq !== undefined
+      ? '--jq'
+      : form === 'json' && output.origin === 'flag'
+        ? '--json'
+        : undefined;
+  if (other !== undefined)
+    throw usageError(`--live and ${other} cannot be used together`, 'leave one of them out');
   if (!context.io.stdout.isTerminal)
-    throw usageError('--live draws on a terminal, and stdout is not one', 'leave it out for lines, or give --json');
+    throw usageError(
+      '--live draws on a terminal, and stdout is not one',
+      'leave it out for lines, or give --json',
+    );
   return 'board';
 }

@@ -71,7 +71,10 @@ export class Watch {
   /** The bicycle that was seen last. */
   #lastSeen: Bicycle | undefined;
   /** What was said to leave a state, by UUID: shown with the state that it comes to, or alone when none is told. */
-  readonly #leaving = new Map<string, { readonly entry: ShownEntry & { type: 'leaving' }; readonly event: Message }>();
+  readonly #leaving = new Map<
+    string,
+    { readonly entry: ShownEntry & { type: 'leaving' }; readonly event: Message }
+  >();
   #effects: WatchEffect[] = [];
   #now: Moment;
 
@@ -82,7 +85,13 @@ export class Watch {
     this.connections = new ConnectionLog(plan.topics, now);
     const isWhole = (plan.form === 'board' || plan.form === 'page') && wantsFleet(plan);
     const topics = new Map(plan.topics.map((topic) => [topic, '']));
-    const options = { ...plan, topics, isWhole, mostPages: plan.resyncPages, seesAll: () => this.seesAll };
+    const options = {
+      ...plan,
+      topics,
+      isWhole,
+      mostPages: plan.resyncPages,
+      seesAll: () => this.seesAll,
+    };
     this.follower = new Follower(options, this.store, now, (output) => this.#takeOutput(output));
   }
 
@@ -141,7 +150,8 @@ export class Watch {
     if (shown.type === 'leaving' && shown.uuid !== undefined && isSender(plan, 'bicycle'))
       return void this.#leaving.set(shown.uuid, { entry: shown, event });
     // A line says something.
-    const isSilent = kind === 'repeat' || (kind === 'update' && shown.type === 'bicycle' && !namesChange(shown));
+    const isSilent =
+      kind === 'repeat' || (kind === 'update' && shown.type === 'bicycle' && !namesChange(shown));
     if (!isSilent) this.#show(shown, event, false);
   }
 
@@ -202,7 +212,8 @@ export class Watch {
       // The state that is left is not the one the bicycle is in.
       return { entry, fields: { ...bicycle, state: undefined } };
     }
-    if (envelope.sender === 'alert') return { entry: { type: 'alert', alert: message as Alert }, fields: message };
+    if (envelope.sender === 'alert')
+      return { entry: { type: 'alert', alert: message as Alert }, fields: message };
     return { entry: { type: 'other', envelope, text: JSON.stringify(message) }, fields: message };
   }
 
@@ -222,7 +233,8 @@ export class Watch {
 
   #takeOutput(output: FollowerOutput) {
     if (output.type === 'learned') this.#takeLearned(output.bicycle);
-    else if (output.type === 'caught-up') this.#takeFound(entryOf(output.change), output.change.after);
+    else if (output.type === 'caught-up')
+      this.#takeFound(entryOf(output.change), output.change.after);
     else if (output.type === 'gone') this.#takeGone(output.uuid, output.bicycle);
     else if (output.type === 'counted') this.total = output.total ?? this.total;
     else {
@@ -236,7 +248,13 @@ export class Watch {
     const { bicycles, until } = this.plan;
     if (bicycles === undefined || until === undefined) return;
     this.#lastSeen = after;
-    const entry = entryOf({ kind: 'update', uuid: String(after.uuid), before: undefined, after, fields: [] });
+    const entry = entryOf({
+      kind: 'update',
+      uuid: String(after.uuid),
+      before: undefined,
+      after,
+      fields: [],
+    });
     if (this.#judge(FROM_LIST, after).isMet) this.#takeFound(entry, after);
   }
 
@@ -253,12 +271,21 @@ export class Watch {
     const { bicycles, until } = this.plan;
     this.#counts.gone++;
     if (this.#judge(FROM_LIST, bicycle).isWanted)
-      this.#add({ type: 'show', entry: { type: 'gone', uuid, bicycle }, atMs: this.#now.wallMs, data: undefined });
+      this.#add({
+        type: 'show',
+        entry: { type: 'gone', uuid, bicycle },
+        atMs: this.#now.wallMs,
+        data: undefined,
+      });
     if (bicycles === undefined || until === undefined) return;
     if ([...bicycles].some((each) => this.known.get(each) !== undefined)) return;
-    const which = bicycles.size === 1 ? `the bicycle ${uuid} is` : 'all the bicycles that are followed are';
+    const which =
+      bicycles.size === 1 ? `the bicycle ${uuid} is` : 'all the bicycles that are followed are';
     const hint = 'it was deleted, moved to another organization, or hidden from this role';
-    this.#end('failed', new FleetError('not-found', `${which} gone: not in the list any more`, { hint }));
+    this.#end(
+      'failed',
+      new FleetError('not-found', `${which} gone: not in the list any more`, { hint }),
+    );
   }
 
   // The end
@@ -267,15 +294,21 @@ export class Watch {
   #errorOf({ end, error }: Stop): FleetError | undefined {
     const { never } = this.connections;
     if (error?.kind === 'timeout')
-      return new FleetError('timeout', `${error.message}; ${never ?? this.#lastState()}`, { cause: error });
-    return end !== 'for' || error !== undefined || never === undefined ? error : new FleetError('network', never);
+      return new FleetError('timeout', `${error.message}; ${never ?? this.#lastState()}`, {
+        cause: error,
+      });
+    return end !== 'for' || error !== undefined || never === undefined
+      ? error
+      : new FleetError('network', never);
   }
 
   /** What the fields of --until were when they were seen last. */
   #lastState(): string {
     const bicycle = this.#lastSeen;
     if (bicycle === undefined) return 'no bicycle was seen';
-    const fields = (this.plan.until ?? []).map(({ field }) => field).filter((field) => bicycle[field] !== undefined);
+    const fields = (this.plan.until ?? [])
+      .map(({ field }) => field)
+      .filter((field) => bicycle[field] !== undefined);
     const seen = fields.length > 0 ? [...new Set(fields)] : ['state'];
     return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
@@ -295,7 +328,10 @@ export class Watch {
       end: reason,
       endedAtMs: now.wallMs,
       // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
-      durationMs: Math.max(now.monotonicMs - this.#startedAt.monotonicMs, now.wallMs - this.#startedAt.wallMs),
+      durationMs: Math.max(
+        now.monotonicMs - this.#startedAt.monotonicMs,
+        now.wallMs - this.#startedAt.wallMs,
+      ),
       isUnread: this.plan.resyncPages > 0 && this.counts.gapCount > 0 && this.follower.isBehind,
       undelivered: 0,
     };
@@ -328,5 +364,12 @@ function asItCame(envelope: PushEnvelope | undefined, text: string): Content {
 }
 
 function entryOf({ kind, uuid, before, after, fields }: Change): BicycleEntry {
-  return { type: 'bicycle', kind: kind === 'repeat' ? 'update' : kind, uuid, before, after, fields };
+  return {
+    type: 'bicycle',
+    kind: kind === 'repeat' ? 'update' : kind,
+    uuid,
+    before,
+    after,
+    fields,
+  };
 }

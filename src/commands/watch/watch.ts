@@ -4,7 +4,13 @@ import type { Context } from '../../context.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { every, momentOf } from '../../system/clock.js';
-import { type CommonEffect, type EventSink, follow, type Machine, type Session } from '../shared/follow/loop.js';
+import {
+  type CommonEffect,
+  type EventSink,
+  follow,
+  type Machine,
+  type Session,
+} from '../shared/follow/loop.js';
 import { openPrinter, type Printable } from '../shared/follow/print.js';
 import { answer, isRequest } from '../shared/follow/requests.js';
 import { followTopics, seesAllOf } from '../shared/follow/subscribe.js';
@@ -17,10 +23,16 @@ import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js
 const TICK_MS = 1_000;
 
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
-export async function watch(context: Context, organization: string | undefined, options: WatchOptions): Promise<void> {
+export async function watch(
+  context: Context,
+  organization: string | undefined,
+  options: WatchOptions,
+): Promise<void> {
   const { timeout } = context.flags;
   if (timeout !== undefined && options.for === undefined && options.until === undefined)
-    await context.notice(`--timeout is for each request; to end the watch after ${timeout} s: --for ${timeout}s`);
+    await context.notice(
+      `--timeout is for each request; to end the watch after ${timeout} s: --for ${timeout}s`,
+    );
   await runWatch(context, await makePlan(context, organization, options));
 }
 
@@ -32,48 +44,68 @@ export interface WatchParts {
 }
 
 /** Runs a plan to its end. */
-export async function runWatch(context: Context, plan: WatchPlan, parts: WatchParts = {}): Promise<void> {
-  await follow(context, plan, (session: Session<WatchEvent>) => openWatch(context, plan, parts, session));
+export async function runWatch(
+  context: Context,
+  plan: WatchPlan,
+  parts: WatchParts = {},
+): Promise<void> {
+  await follow(context, plan, (session: Session<WatchEvent>) =>
+    openWatch(context, plan, parts, session),
+  );
 }
 
 async function openWatch(
   context: Context,
   plan: WatchPlan,
-  { openDisplay = async (options) => (await import('./live.js')).openLive(options), source }: WatchParts,
+  {
+    openDisplay = async (options) => (await import('./live.js')).openLive(options),
+    source,
+  }: WatchParts,
   session: Session<WatchEvent>,
 ): Promise<Machine<WatchEvent, OwnEffect, Printable>> {
   const { clock } = context;
   const { stderr, signal, emit, room, log } = session;
   const report = openWatchReport(stderr, plan);
   const print = await openPrinter(context, plan.form, stderr, signal);
-  const baseUrl = plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(await context.settings());
+  const baseUrl =
+    plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(await context.settings());
   const client = await session.client(baseUrl, report.retry);
   const watched = new Watch(plan, momentOf(clock));
   const draws = plan.form === 'board' || plan.form === 'page';
-  const display = draws ? await openDisplay({ context, plan, client, session, watched }) : undefined;
+  const display = draws
+    ? await openDisplay({ context, plan, client, session, watched })
+    : undefined;
   await remember(context, plan, session);
   const onToken = (token: string) => {
     watched.seesAll = seesAllOf(token, plan.organizations);
   };
   every(clock, TICK_MS, signal, () => emit({ type: 'tick' }));
-  session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }));
+  session.runBeside(
+    source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }),
+  );
   return {
     step: (event, now) => watched.take(event, now),
     perform(effect) {
       // What was in flight at the end is neither asked for nor missed.
       if (signal.aborted && effect.type !== 'show' && effect.type !== 'read') return undefined;
-      if (isRequest(effect)) void answer(client, effect, { ...session, follower: watched.follower });
+      if (isRequest(effect))
+        void answer(client, effect, { ...session, follower: watched.follower });
       else report.effect(effect);
       return effect.type === 'show' && display === undefined ? effect : undefined;
     },
     look: (effects) => display?.(effects),
     deliver: print,
-    summarize: ({ end, undelivered }) => report.summary({ ...watched.summary(end, momentOf(clock)), undelivered }),
+    summarize: ({ end, undelivered }) =>
+      report.summary({ ...watched.summary(end, momentOf(clock)), undelivered }),
   };
 }
 
 /** The whole fleet is known from the start where a mirror has it. */
-async function remember(context: Context, plan: WatchPlan, { emit, stderr }: Session<WatchEvent>): Promise<void> {
+async function remember(
+  context: Context,
+  plan: WatchPlan,
+  { emit, stderr }: Session<WatchEvent>,
+): Promise<void> {
   if (!wantsFleet(plan)) return;
   const { rememberFleet } = await import('../shared/current-mirror.js');
   const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);

@@ -9,7 +9,14 @@ import type { Clock } from '../../system/clock.js';
 import type { Secrets } from '../../system/secrets.js';
 import { codingOf, ERROR_BODY_LIMIT_BYTES, readBeginning, unpack } from '../body.js';
 import type { HttpLog } from '../client.js';
-import { ExchangeError, type Head, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
+import {
+  ExchangeError,
+  type Head,
+  type Headers,
+  type OpenAnswer,
+  openExchange,
+  redirectTarget,
+} from '../exchange.js';
 import { answerFailure, networkFailure, withHint } from '../failure.js';
 import { hideInHeaders } from '../headers.js';
 import type { Network } from '../network.js';
@@ -109,9 +116,15 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       end({ cause, error: new FleetError('network', message, { hint }) });
     const onAbort = () => end(endingOf(signal.reason, url));
     const cancelTimeout = clock.after(timeoutMs, () =>
-      fail('timeout', `no answer from ${url.origin} within ${timeoutMs / 1000} s`, 'give more time with --timeout'),
+      fail(
+        'timeout',
+        `no answer from ${url.origin} within ${timeoutMs / 1000} s`,
+        'give more time with --timeout',
+      ),
     );
-    const silence = openSilence(clock, idleMs, () => fail('idle', `nothing came for ${Math.round(idleMs / 1000)} s`));
+    const silence = openSilence(clock, idleMs, () =>
+      fail('idle', `nothing came for ${Math.round(idleMs / 1000)} s`),
+    );
     const noteFailure = (thrown: unknown): never => {
       failure = thrown;
       throw thrown;
@@ -120,11 +133,18 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
     const source = new EventSource(url, {
       async fetch(_url, { signal: closed }) {
         answer = await openStream(options, closed, cancelTimeout).catch(noteFailure);
-        const events = readEvents(answer.body, closed, { ...options, silence }, () => messages.splice(0));
+        const events = readEvents(answer.body, closed, { ...options, silence }, () =>
+          messages.splice(0),
+        );
         const read = () => events.next().catch(noteFailure);
         const cancel = async () => void (await events.return());
         // The library compares the content type as it stands; which one it is was looked at above.
-        const head = { status: 200, url: url.href, redirected: false, headers: { get: () => 'text/event-stream' } };
+        const head = {
+          status: 200,
+          url: url.href,
+          redirected: false,
+          headers: { get: () => 'text/event-stream' },
+        };
         return { ...head, body: { getReader: () => ({ read, cancel }) } };
       },
     });
@@ -139,7 +159,12 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 async function* readEvents(
   body: Readable,
   closed: AbortSignal,
-  { lastEventId, room, silence, onReceived }: ConnectionOptions & { silence: ReturnType<typeof openSilence> },
+  {
+    lastEventId,
+    room,
+    silence,
+    onReceived,
+  }: ConnectionOptions & { silence: ReturnType<typeof openSilence> },
   takeMessages: () => Received['messages'],
 ): AsyncGenerator<Uint8Array, void> {
   const tooBigBytes: number[] = [];
@@ -170,7 +195,11 @@ function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
 }
 
 /** Sends the request, follows redirects within the origin, and judges the answer; throws a RefusedError where it is no stream. */
-async function openStream(options: ConnectionOptions, signal: AbortSignal, onHead: () => void): Promise<OpenAnswer> {
+async function openStream(
+  options: ConnectionOptions,
+  signal: AbortSignal,
+  onHead: () => void,
+): Promise<OpenAnswer> {
   const { network, secrets, clock, log, lastEventId: id } = options;
   const headers: Headers = {
     ...options.headers,
@@ -181,7 +210,13 @@ async function openStream(options: ConnectionOptions, signal: AbortSignal, onHea
     const startedMs = clock.monotonicMs();
     log.request('GET', url, headers, undefined);
     // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
-    const answer = await openExchange(network.dispatcherTo(url), { method: 'GET', url, headers, timeoutMs: 0, signal });
+    const answer = await openExchange(network.dispatcherTo(url), {
+      method: 'GET',
+      url,
+      headers,
+      timeoutMs: 0,
+      signal,
+    });
     const { status } = answer;
     log.response('GET', url, status, answer.headers, Math.round(clock.monotonicMs() - startedMs));
     const target = redirectTarget(answer, url, hop);
@@ -202,10 +237,16 @@ const TOPIC_HINT =
 const MOVED_HINT =
   'the token goes to no other address; if the push channel moved, set the new one with "fleet config set sse_url URL"';
 
-function statusFailure({ status, headers }: Head, text: string, { subject, tokens }: ConnectionOptions): FleetError {
+function statusFailure(
+  { status, headers }: Head,
+  text: string,
+  { subject, tokens }: ConnectionOptions,
+): FleetError {
   if (status === 204) {
     // HTML standard 9.2.3: "a client can be told to stop reconnecting using the HTTP 204 No Content response code".
-    return new FleetError('service', `the service closed ${subject} and asks not to reconnect`, { status });
+    return new FleetError('service', `the service closed ${subject} and asks not to reconnect`, {
+      status,
+    });
   }
   const failure = answerFailure(status, headers, text, subject, tokens);
   if (failure.kind === 'not-found') return withHint(failure, TOPIC_HINT);
@@ -213,12 +254,17 @@ function statusFailure({ status, headers }: Head, text: string, { subject, token
 }
 
 /** The body as bytes of an event stream, unpacked; throws a RefusedError where it is something else. */
-async function eventStreamOf(head: Head, body: Readable, options: ConnectionOptions): Promise<Readable> {
+async function eventStreamOf(
+  head: Head,
+  body: Readable,
+  options: ConnectionOptions,
+): Promise<Readable> {
   const { headers } = head;
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const coding = codingOf(headers['content-encoding']);
   const isStream = type === 'text/event-stream';
-  if (isStream && ['identity', 'gzip', 'x-gzip', 'deflate'].includes(coding)) return unpack(body, coding);
+  if (isStream && ['identity', 'gzip', 'x-gzip', 'deflate'].includes(coding))
+    return unpack(body, coding);
   const text = coding === 'identity' ? await readText(body, options) : '';
   body.destroy();
   const title = htmlTitle(text);
@@ -227,8 +273,13 @@ async function eventStreamOf(head: Head, body: Readable, options: ConnectionOpti
     : `${type === '' ? 'no content type' : type}${title === undefined ? '' : ` "${title}"`}`;
   const { detail, trace } = answerFailure(200, headers, text, 'the subscription');
   const message = `the push channel did not answer with an event stream: ${what}`;
-  const hint = 'check sse_url; a proxy, or the login page of a Wi-Fi, may have answered in its place';
-  throw new RefusedError('no-stream', new FleetError('service', message, { status: 200, detail, trace, hint }), head);
+  const hint =
+    'check sse_url; a proxy, or the login page of a Wi-Fi, may have answered in its place';
+  throw new RefusedError(
+    'no-stream',
+    new FleetError('service', message, { status: 200, detail, trace, hint }),
+    head,
+  );
 }
 
 /** The first bytes of a body as text, as far as they come in time; the rest is let go. */
@@ -242,7 +293,10 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
 /** What something thrown says of the end of a connection; nothing: the service ended it. */
 function endingOf(thrown: unknown, url: URL): ConnectionEnd {
   if (thrown === undefined)
-    return { cause: 'ended', error: new FleetError('network', 'the service closed the connection') };
+    return {
+      cause: 'ended',
+      error: new FleetError('network', 'the service closed the connection'),
+    };
   if (thrown instanceof RefusedError) return thrown.ending;
   if (thrown instanceof FleetError) return { cause: 'network', error: thrown };
   if (thrown instanceof ExchangeError && thrown.head === undefined)

@@ -26,8 +26,16 @@ const BYTE_ORDER_MARK = '\xef\xbb\xbf';
  * Makes a filter for one connection; an event of more than the limit is not kept, and `onTooBig` is called with its size. Comments count for
  * nothing, however long they are.
  */
-export function filterEvents(lastEventId: string, limitBytes: number, onTooBig: (bytes: number) => void) {
-  const known = { lastEventId, firstId: undefined as string | undefined, retryMs: undefined as number | undefined };
+export function filterEvents(
+  lastEventId: string,
+  limitBytes: number,
+  onTooBig: (bytes: number) => void,
+) {
+  const known = {
+    lastEventId,
+    firstId: undefined as string | undefined,
+    retryMs: undefined as number | undefined,
+  };
   const read = openReader();
   let event = newEvent();
   /** The line that has not ended; nothing of it once it is too big, or a comment. */
@@ -50,7 +58,8 @@ export function filterEvents(lastEventId: string, limitBytes: number, onTooBig: 
     if (text === '\n') return endEvent();
     const { name, value } = readField(text.slice(0, -1));
     // "If the field value consists of only ASCII digits …"
-    if (name === 'retry' && /^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
+    if (name === 'retry' && /^\d+$/.test(value))
+      known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
     if (name === 'retry' || name === '') return '';
     // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
     if (name === 'id' && !value.includes('\0')) event.id = value;
@@ -68,20 +77,28 @@ export function filterEvents(lastEventId: string, limitBytes: number, onTooBig: 
     line = isComment || lineBytes > limitBytes ? '' : line + piece;
     if (!piece.endsWith('\n')) return '';
     const whole = line;
-    if (!isComment && lineBytes > limitBytes) event = { ...event, text: '', bytes: event.bytes + lineBytes };
+    if (!isComment && lineBytes > limitBytes)
+      event = { ...event, text: '', bytes: event.bytes + lineBytes };
     line = '';
     lineBytes = 0;
     return whole === '' ? '' : endLine(whole);
   };
 
   return {
-    known: (): StreamPosition => ({ ...known, partialBytes: event.bytes + (isComment ? 0 : lineBytes) }),
+    known: (): StreamPosition => ({
+      ...known,
+      partialBytes: event.bytes + (isComment ? 0 : lineBytes),
+    }),
     /** Takes bytes as they came; returns the events that are whole now, with LF line ends and known fields alone. */
     take(chunk: Buffer): string {
       const text = read(chunk);
       let events = '';
       let start = 0;
-      for (let end = text.indexOf('\n') + 1; end !== 0; start = end, end = text.indexOf('\n', start) + 1) {
+      for (
+        let end = text.indexOf('\n') + 1;
+        end !== 0;
+        start = end, end = text.indexOf('\n', start) + 1
+      ) {
         const piece = text.slice(start, end);
         events += lineBytes === 0 ? endLine(piece) : hold(piece);
       }
@@ -101,7 +118,10 @@ function readField(text: string): { name: string; value: string } {
   const colon = text.indexOf(':');
   if (colon === -1) return { name: text, value: '' };
   // "If the value starts with a U+0020 SPACE character, remove it".
-  return { name: text.slice(0, colon), value: text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1) };
+  return {
+    name: text.slice(0, colon),
+    value: text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1),
+  };
 }
 
 /** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */

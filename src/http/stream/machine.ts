@@ -73,7 +73,11 @@ export class TopicMachine {
   opened(lastEventId: string, headers: Headers, as?: string) {
     const isReturn = this.#life !== undefined;
     const since = this.#stamp();
-    const answer = { serviceMs: answeredAtMs(headers), trace: traceOf(headers), ...(as === undefined ? {} : { as }) };
+    const answer = {
+      serviceMs: answeredAtMs(headers),
+      trace: traceOf(headers),
+      ...(as === undefined ? {} : { as }),
+    };
     this.#emit({ type: 'open', ...since, isReturn, ...answer });
     this.#open = { since, lastEventId };
     this.#said = { ...this.#said, lastEventId, partialBytes: 0 };
@@ -119,7 +123,11 @@ export class TopicMachine {
     this.#cancelResync = this.#clock.after(REPLAY_CHANCE_MS, () => {
       this.#settleGap(false);
       const at = this.#stamp();
-      this.#emit({ type: 'resync', ...at, sinceWallMs: at.atMs - elapsedMs(this.#resyncSince ?? at, at) });
+      this.#emit({
+        type: 'resync',
+        ...at,
+        sinceWallMs: at.atMs - elapsedMs(this.#resyncSince ?? at, at),
+      });
       this.#resyncSince = undefined;
     });
   }
@@ -129,9 +137,11 @@ export class TopicMachine {
   /** The connection ended, or was not made: when to try again; undefined: never. */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
     // A 4xx is tried without the last id before it counts.
-    const isRefused = this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
+    const isRefused =
+      this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
-    const { cause, error } = this.#open === undefined ? ending : this.#lose(this.#open.since, ending);
+    const { cause, error } =
+      this.#open === undefined ? ending : this.#lose(this.#open.since, ending);
     const at = this.#stamp();
     if (this.#isFinal(cause, ending, at.monotonicMs - this.#downSinceMs)) {
       this.#emit({ type: 'closed', ...at, error });
@@ -139,7 +149,12 @@ export class TopicMachine {
     }
     const attempt = ++this.#failures;
     const now = { wallMs: at.atMs, random: this.#clock.random() };
-    const { pauseMs, ...capped } = pauseBeforeReturn(attempt, this.#said.retryMs, ending.answer?.headers, now);
+    const { pauseMs, ...capped } = pauseBeforeReturn(
+      attempt,
+      this.#said.retryMs,
+      ending.answer?.headers,
+      now,
+    );
     const from = this.#outage?.from ?? this.#life;
     const downMs = elapsedMs(from ?? at, at);
     const lastLifeWallMs = from === undefined ? undefined : at.atMs - downMs;
@@ -161,7 +176,9 @@ export class TopicMachine {
     const isCutOff = partialBytes > 0;
     const message = `the connection ended in the middle of an event, after ${partialBytes} bytes of it`;
     const isCut = isCutOff && (ending.cause === 'ended' || ending.cause === 'network');
-    const { cause, error } = isCut ? { cause: 'cut-off' as const, error: new FleetError('network', message) } : ending;
+    const { cause, error } = isCut
+      ? { cause: 'cut-off' as const, error: new FleetError('network', message) }
+      : ending;
     this.#outage = { from: this.#life ?? since, cause, message: error.message, isCutOff };
     return { cause, error };
   }
@@ -169,7 +186,8 @@ export class TopicMachine {
   /** Nothing that happens later can change the answer. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
     // A file that is not there at the start is a wrong setting; later somebody is writing it anew.
-    if (cause === 'token') return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
+    if (cause === 'token')
+      return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;
     if (cause === 'status' && status === 204) return true;
     if (!isRefusal(ending)) return false;
@@ -178,7 +196,11 @@ export class TopicMachine {
   }
 
   #stamp(): Happened {
-    return { topic: this.#topic, atMs: this.#clock.wallMs(), monotonicMs: this.#clock.monotonicMs() };
+    return {
+      topic: this.#topic,
+      atMs: this.#clock.wallMs(),
+      monotonicMs: this.#clock.monotonicMs(),
+    };
   }
 }
 

@@ -21,7 +21,8 @@ function fieldColumn<T>(path: string, keep: number): Column<T> {
     keep,
     cell(value, at) {
       const inner = readPath(value, path);
-      if (isTime && at.terminal && readTime(inner) !== undefined) return { text: age(inner, at.now) };
+      if (isTime && at.terminal && readTime(inner) !== undefined)
+        return { text: age(inner, at.now) };
       return { text: clean(textOf(inner) ?? MISSING) };
     },
     ...(path === 'uuid' || path.endsWith('_uuid') ? { minimum: 36 } : {}),
@@ -32,7 +33,8 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
   const view = shape.columns.find((column) => column.field === path);
   if (view === undefined) return fieldColumn<T>(path, keep);
   const header = path.toUpperCase();
-  const maximum = view.maximum === undefined ? {} : { maximum: Math.max(view.maximum, header.length) };
+  const maximum =
+    view.maximum === undefined ? {} : { maximum: Math.max(view.maximum, header.length) };
   return { ...view, header, keep, ...maximum };
 }
 
@@ -69,15 +71,21 @@ export function firstSegment(path: string): string {
  * header of the table in any case, a field in another case, or else a field that only the service knows. Columns that come
  * first are left out last where a terminal is narrow.
  */
-function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: Column<T>[]; doubtful: string[] } {
+function pickColumns<T>(
+  words: readonly string[],
+  shape: Shape<T>,
+): { columns: Column<T>[]; doubtful: string[] } {
   const doubtful: string[] = [];
   const wanted = words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
-  if (wanted.length === 0) throw usageError('--columns names no column', `columns: ${shape.fields.join(', ')}`);
+  if (wanted.length === 0)
+    throw usageError('--columns names no column', `columns: ${shape.fields.join(', ')}`);
   const columns = wanted.map((word, index): Column<T> => {
     const keep = wanted.length - index;
     const lower = word.toLowerCase();
     const isKnown = shape.fields.includes(firstSegment(word));
-    const view = shape.columns.find((column) => column.header.toLowerCase() === lower || column.field === word);
+    const view = shape.columns.find(
+      (column) => column.header.toLowerCase() === lower || column.field === word,
+    );
     if (!isKnown && view !== undefined) return { ...view, keep, isAsked: true };
     const field = isKnown ? word : shape.fields.find((name) => name.toLowerCase() === lower);
     if (field === undefined) doubtful.push(word);
@@ -90,20 +98,26 @@ function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: C
 function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
   for (const word of doubtful) {
     if (hasField(values, word)) continue;
-    throw unknownWord('column', firstSegment(word), [...new Set([...shape.fields, ...fieldsOf(values).map(clean)])]);
+    throw unknownWord('column', firstSegment(word), [
+      ...new Set([...shape.fields, ...fieldsOf(values).map(clean)]),
+    ]);
   }
 }
 
 /** Whether one of the values has a field of that name, or one that a dotted path begins with. */
 export function hasField(values: readonly unknown[], path: string): boolean {
   return values.some(
-    (value) => isObject(value) && (Object.hasOwn(value, path) || Object.hasOwn(value, firstSegment(path))),
+    (value) =>
+      isObject(value) && (Object.hasOwn(value, path) || Object.hasOwn(value, firstSegment(path))),
   );
 }
 
 /** Whether a column is a field of the resource, as it is; one of a view can be made from several. */
 function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
-  return shape.fields.includes(firstSegment(field)) || shape.columns.every((column) => column.field !== field);
+  return (
+    shape.fields.includes(firstSegment(field)) ||
+    shape.columns.every((column) => column.field !== field)
+  );
 }
 
 /** Every field of the values, in the order of their first coming. */
@@ -148,7 +162,10 @@ export function openFileCells<T>(shape: Shape<T>, tools: RendererTools) {
     if (found !== undefined) return found;
     const columns = columnsOf(values);
     const readers = columns.map(readerOf);
-    found = { names: columns.map(({ field }) => clean(field)), read: (value) => readers.map((read) => read(value)) };
+    found = {
+      names: columns.map(({ field }) => clean(field)),
+      read: (value) => readers.map((read) => read(value)),
+    };
     return found;
   };
 }

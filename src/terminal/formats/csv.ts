@@ -23,19 +23,23 @@ export function openCsv<T>(
 
   // An empty line is no record: a single empty cell needs its quotes. Line breaks need none, for cleaned text has none.
   const quote = (text: string, isAlone: boolean) =>
-    text.includes('"') || text.includes(delimiter) || (text === '' && isAlone) ? `"${text.replace(/"/g, '""')}"` : text;
+    text.includes('"') || text.includes(delimiter) || (text === '' && isAlone)
+      ? `"${text.replace(/"/g, '""')}"`
+      : text;
   const write = (cells: readonly string[]) =>
     `${cells.map((text) => quote(text, cells.length === 1)).join(delimiter)}\n`;
 
   /** A spreadsheet calculates what begins like a formula, and reads numbers as its locale writes them. */
-  const guard = (text: string) => (excel !== undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+  const guard = (text: string) =>
+    excel !== undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   function showField(inner: unknown): string {
     const text = clean(textOf(inner) ?? '');
     if (excel === undefined || typeof inner === 'string') return guard(text);
     return excel.separator === ';' && typeof inner === 'number' ? text.replace('.', ',') : text;
   }
 
-  const begin = (names: readonly string[]) => (isBegun || !hasHeader || names.length === 0 ? '' : write(names));
+  const begin = (names: readonly string[]) =>
+    isBegun || !hasHeader || names.length === 0 ? '' : write(names);
 
   return {
     begin: () => (excel === undefined ? '' : '\uFEFF'),

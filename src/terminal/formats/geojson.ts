@@ -23,7 +23,9 @@ export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
     const outline = geometry?.(value);
     if (outline !== undefined) return writeJson(outline);
     const coordinates = position?.(value);
-    return coordinates && `{"type":"Point","coordinates":[${coordinates.map(writeJson).join(',')}]}`;
+    return (
+      coordinates && `{"type":"Point","coordinates":[${coordinates.map(writeJson).join(',')}]}`
+    );
   }
 
   function feature(value: T): string | undefined {
@@ -51,6 +53,7 @@ export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
       return separator + features.join(',\n');
     },
     end: () => (count > 0 ? '\n]}\n' : ']}\n'),
-    notices: () => (without > 0 ? [`${countNoun(without, shape.noun)} without a position left out`] : []),
+    notices: () =>
+      without > 0 ? [`${countNoun(without, shape.noun)} without a position left out`] : [],
   };
 }

@@ -6,7 +6,15 @@
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf, wrap } from '../cells.js';
 import { paintIn } from '../colour.js';
-import { type Cell, type CellContext, cellOf, GAP_COLUMNS, headerOf, type Laid, layOut } from '../table.js';
+import {
+  type Cell,
+  type CellContext,
+  cellOf,
+  GAP_COLUMNS,
+  headerOf,
+  type Laid,
+  layOut,
+} from '../table.js';
 import { openTableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
@@ -41,7 +49,9 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
     const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
     const places = layOut(columns, cells, tools);
     laid = places;
-    hidden = columns.filter((column) => places.every((one) => one.column !== column)).map(({ header }) => header);
+    hidden = columns
+      .filter((column) => places.every((one) => one.column !== column))
+      .map(({ header }) => header);
     const headers = places.map(({ column }) => ({ text: headerOf(column, terminal) }));
     return hasHeader ? line(places, headers, true) : '';
   }
@@ -61,7 +71,10 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
     },
     // The header of a table that had no rows: programs get it, people get nothing.
     end: () => (laid !== undefined || terminal ? '' : begin([])),
-    notices: () => (hidden.length === 0 ? [] : [`Hidden at this width: ${hidden.join(', ')}. Every column: -o wide`]),
+    notices: () =>
+      hidden.length === 0
+        ? []
+        : [`Hidden at this width: ${hidden.join(', ')}. Every column: -o wide`],
   };
 }
 
@@ -71,5 +84,7 @@ function wrapCells<T>(cells: readonly Cell[], places: readonly Laid<T>[]): Cell[
     wrap(text, places[index]?.width).map((part) => ({ text: part, color })),
   );
   const height = Math.max(...wrapped.map(({ length }) => length));
-  return Array.from({ length: height }, (_, at) => wrapped.map((parts) => parts[at] ?? { text: '' }));
+  return Array.from({ length: height }, (_, at) =>
+    wrapped.map((parts) => parts[at] ?? { text: '' }),
+  );
 }

@@ -19,6 +19,7 @@ export function openUuids<T>(shape: Shape<T>): Renderer<T> {
       }
       return text;
     },
-    notices: () => (without > 0 ? [`${countNoun(without, shape.noun)} without a uuid left out`] : []),
+    notices: () =>
+      without > 0 ? [`${countNoun(without, shape.noun)} without a uuid left out`] : [],
   };
 }

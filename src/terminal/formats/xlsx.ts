@@ -26,7 +26,8 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       const values = batch.map(exactValue);
       const { read } = cellsOf(values);
       for (const value of values) rows.push(read(value).map(cellFor));
-      if (rows.length >= MOST_ROWS) throw usageError('a sheet holds 1,048,575 rows at most', 'use -o csv, or filter');
+      if (rows.length >= MOST_ROWS)
+        throw usageError('a sheet holds 1,048,575 rows at most', 'use -o csv, or filter');
       return '';
     },
     async finish() {
@@ -49,7 +50,10 @@ function cellFor(inner: unknown): Cell {
   if (typeof inner === 'number') return { value: inner, type: Number };
   const time = /^\d{4}-\d{2}-\d{2}T/.test(String(inner)) ? readTime(inner) : undefined;
   if (time !== undefined) return { value: new Date(time), type: Date, format: TIME_FORMAT };
-  return { value: escapeSheet(clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS)), type: String };
+  return {
+    value: escapeSheet(clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS)),
+    type: String,
+  };
 }
 
 /** A workbook takes `_x0041_` for an A (ECMA-376, ST_Xstring), unless its first sign is written so itself; the library leaves that to us. */

@@ -41,7 +41,8 @@ function load() {
           functions[key] = (/** @type {number[]} */ ...operands) => {
             const status = write(...operands);
             const [, , , countAt = 0] = operands;
-            if (memory !== undefined) writtenBytes += new DataView(memory.buffer).getUint32(countAt, true);
+            if (memory !== undefined)
+              writtenBytes += new DataView(memory.buffer).getUint32(countAt, true);
             if (writtenBytes > limitBytes) throw new Error('jq writes more than it may');
             return status;
           };

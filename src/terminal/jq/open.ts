@@ -61,7 +61,12 @@ export async function openJq(program: string, options: JqOptions): Promise<Jq> {
   }
 }
 
-type Ask = (source: string, input: string, limitBytes: number, signal?: AbortSignal) => Promise<Reply>;
+type Ask = (
+  source: string,
+  input: string,
+  limitBytes: number,
+  signal?: AbortSignal,
+) => Promise<Reply>;
 
 function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
   /** A line behind the results of each item. */
@@ -75,13 +80,24 @@ function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
   }
 
   /** The items in one run of jq, or one by one where that fails: an error, too much output, or a program that takes more than its item. */
-  async function runBatch(items: readonly string[], signal: AbortSignal | undefined): Promise<JqResult[]> {
+  async function runBatch(
+    items: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<JqResult[]> {
     if (items.length > 1) {
-      const reply = await ask(`(${program}\n), ${mark}`, items.join('\n'), BATCH_OUTPUT_LIMIT_BYTES, signal);
+      const reply = await ask(
+        `(${program}\n), ${mark}`,
+        items.join('\n'),
+        BATCH_OUTPUT_LIMIT_BYTES,
+        signal,
+      );
       const texts = 'stdout' in reply ? `${reply.stdout}\n`.split(`${mark}\n`).slice(0, -1) : [];
       if ('stdout' in reply && texts.length === items.length && errorOf(reply, '') === undefined) {
         sayAll(reply.stderr, options);
-        return texts.map((text) => ({ text: showAll(text.slice(0, -1), options), error: undefined }));
+        return texts.map((text) => ({
+          text: showAll(text.slice(0, -1), options),
+          error: undefined,
+        }));
       }
     }
     const singles: JqResult[] = [];
@@ -105,15 +121,20 @@ function sayAll(stderr: string, { say }: JqOptions): void {
   for (const line of linesOf(stderr)) if (!COMPLAINT.test(line)) say?.(line);
 }
 
-const LIMITS = { output: 'writes more than 64 MB for one input', memory: 'needs more than 256 MB' } as const;
-const LIMIT_HINT = 'filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
+const LIMITS = {
+  output: 'writes more than 64 MB for one input',
+  memory: 'needs more than 256 MB',
+} as const;
+const LIMIT_HINT =
+  'filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
 const MANUAL = 'jq manual: https://jqlang.org/manual/';
 /** What jq's `input` says where there is none. */
 const NO_INPUT = 'break';
 
 /** The failure of a run; undefined when there is none. jq's exit code is that of the last input alone, so a complaint counts as well. */
 function errorOf(reply: Reply, item: string): FleetError | undefined {
-  if ('failure' in reply) return usageError(`--jq: the program ${LIMITS[reply.failure]}`, LIMIT_HINT);
+  if ('failure' in reply)
+    return usageError(`--jq: the program ${LIMITS[reply.failure]}`, LIMIT_HINT);
   const lines = linesOf(reply.stderr);
   const complaints = lines.filter((line) => COMPLAINT.test(line));
   if (reply.exitCode === 0 && complaints.length === 0) return undefined;
@@ -121,10 +142,16 @@ function errorOf(reply: Reply, item: string): FleetError | undefined {
   const texts = (complaints.length > 0 ? complaints : lines).map((line) =>
     line.replace(COMPLAINT, '').trim().replace(/:$/, ''),
   );
-  const said = texts.filter((text) => text !== '').join('; ') || `the program ended with status ${reply.exitCode}`;
-  const message = said === NO_INPUT ? 'there is no further input: the program gets one JSON value per run' : said;
+  const said =
+    texts.filter((text) => text !== '').join('; ') ||
+    `the program ended with status ${reply.exitCode}`;
+  const message =
+    said === NO_INPUT ? 'there is no further input: the program gets one JSON value per run' : said;
   const quoted = item.length > QUOTED_CHARACTERS ? `${item.slice(0, QUOTED_CHARACTERS)}…` : item;
-  return usageError(`--jq: ${message}`, item === '' ? MANUAL : `the input was ${quoted}; ${MANUAL}`);
+  return usageError(
+    `--jq: ${message}`,
+    item === '' ? MANUAL : `the input was ${quoted}; ${MANUAL}`,
+  );
 }
 
 function showAll(stdout: string, options: JqOptions): string {

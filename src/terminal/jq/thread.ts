@@ -10,7 +10,9 @@ import { BUN_VERSION, distPath } from '../../system/program-files.js';
 const GRACE_MS = 500;
 
 /** What the thread answers: what jq wrote, or why it was stopped. Mirrors `jq-worker.cjs`. */
-export type Reply = { stdout: string; stderr: string; exitCode: number } | { failure: 'output' | 'memory' };
+export type Reply =
+  | { stdout: string; stderr: string; exitCode: number }
+  | { failure: 'output' | 'memory' };
 
 /** One question at a time; a thread that had to be stopped is started anew for the next one. */
 export function openThread(clock: Clock) {

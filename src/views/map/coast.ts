@@ -36,18 +36,29 @@ function isCut(x1: number, y1: number, x2: number, y2: number): boolean {
 }
 
 /** Calls for each dot of the coast in a drawing. */
-export function forCoast(coast: Coast, view: View, extent: Extent, call: (x: number, y: number) => void): void {
+export function forCoast(
+  coast: Coast,
+  view: View,
+  extent: Extent,
+  call: (x: number, y: number) => void,
+): void {
   for (const ring of coast) {
     for (let index = 0; index + 3 < ring.length; index += 2) {
       const [x1 = 0, y1 = 0, x2 = 0, y2 = 0] = ring.subarray(index, index + 4);
       if (isCut(x1, y1, x2, y2)) continue;
-      const [[left, top], to] = [toDots(view, extent, { x: x1, y: y1 }), toDots(view, extent, { x: x2, y: y2 })];
+      const [[left, top], to] = [
+        toDots(view, extent, { x: x1, y: y1 }),
+        toDots(view, extent, { x: x2, y: y2 }),
+      ];
       const [right, down] = [to[0] - left, to[1] - top];
       // One end on each side of the seam, where the world is wrapped.
       if (Math.abs(right) > view.worldDots / 2) continue;
       const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
       for (let step = 0; step <= steps; step++) {
-        const [x, y] = [Math.round(left + (right * step) / steps), Math.round(top + (down * step) / steps)];
+        const [x, y] = [
+          Math.round(left + (right * step) / steps),
+          Math.round(top + (down * step) / steps),
+        ];
         if (x >= 0 && y >= 0 && x < extent.width && y < extent.height) call(x, y);
       }
     }

@@ -50,7 +50,13 @@ export function isFree({ canvas, isBusy }: Frame, row: number, from: number, to:
 }
 
 /** Puts text over which nothing more is drawn. */
-export function occupy({ canvas, isBusy }: Frame, row: number, column: number, text: string, ink: Ink): void {
+export function occupy(
+  { canvas, isBusy }: Frame,
+  row: number,
+  column: number,
+  text: string,
+  ink: Ink,
+): void {
   put(canvas, column, row, text, ink);
   const start = row * canvas.width + column;
   isBusy.fill(1, start, start + widthOf(text));

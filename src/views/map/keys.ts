@@ -1,6 +1,13 @@
 // What the keys do on the map of `--live`: move, zoom, select, open. No I/O.
 
-import { boundView, type Extent, eastOf, fitView, type Point, type View } from '../../globe/projection.js';
+import {
+  boundView,
+  type Extent,
+  eastOf,
+  fitView,
+  type Point,
+  type View,
+} from '../../globe/projection.js';
 import type { Key } from '../../terminal/keys.js';
 
 export interface MapState {
@@ -44,7 +51,11 @@ const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new
 ]);
 
 /** The state after a key, and the bicycle whose card it opens. */
-export function mapKey(state: MapState, key: Key, seen: MapSeen): { state: MapState; open?: string } {
+export function mapKey(
+  state: MapState,
+  key: Key,
+  seen: MapSeen,
+): { state: MapState; open?: string } {
   const { view, extent } = seen;
   const direction = DIRECTIONS.get(key);
   if (direction !== undefined) {
@@ -73,26 +84,32 @@ function zoom({ chosen }: MapState, { view, extent, find }: MapSeen, factor: num
 function nextOf({ chosen }: MapState, seen: MapSeen, step: number): string | undefined {
   const targets = seen.targets();
   const at = chosen === undefined ? -1 : targets.findIndex(({ uuids }) => uuids.includes(chosen));
-  const next = at === -1 ? (step > 0 ? 0 : targets.length - 1) : (at + step + targets.length) % targets.length;
+  const next =
+    at === -1 ? (step > 0 ? 0 : targets.length - 1) : (at + step + targets.length) % targets.length;
   return targets[next]?.uuids[0];
 }
 
 /** Opens what is chosen, else what is nearest to the middle: a cluster by going nearer, a bicycle as its card. */
 function enter(state: MapState, seen: MapSeen): { state: MapState; open?: string } {
-  const target = (state.chosen === undefined ? undefined : seen.find(state.chosen)) ?? nearestToMiddle(seen);
+  const target =
+    (state.chosen === undefined ? undefined : seen.find(state.chosen)) ?? nearestToMiddle(seen);
   const [first] = target?.uuids ?? [];
   if (target === undefined || first === undefined) return { state };
-  const chosen = state.chosen !== undefined && target.uuids.includes(state.chosen) ? state.chosen : first;
+  const chosen =
+    state.chosen !== undefined && target.uuids.includes(state.chosen) ? state.chosen : first;
   if (target.uuids.length > 1) {
     const near = fitView(target.points, seen.extent);
-    if (near.worldDots > seen.view.worldDots * LEAST_SPREAD) return { state: { view: near, chosen: undefined } };
+    if (near.worldDots > seen.view.worldDots * LEAST_SPREAD)
+      return { state: { view: near, chosen: undefined } };
   }
   return { state: { ...state, chosen }, open: chosen };
 }
 
 function nearestToMiddle({ view, targets }: MapSeen): MapTarget | undefined {
-  const distance = ({ points: [{ x, y } = view] }: MapTarget) => Math.hypot(eastOf(view, x), y - view.y);
+  const distance = ({ points: [{ x, y } = view] }: MapTarget) =>
+    Math.hypot(eastOf(view, x), y - view.y);
   let nearest: MapTarget | undefined;
-  for (const target of targets()) if (nearest === undefined || distance(target) < distance(nearest)) nearest = target;
+  for (const target of targets())
+    if (nearest === undefined || distance(target) < distance(nearest)) nearest = target;
   return nearest;
 }

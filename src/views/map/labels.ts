@@ -34,7 +34,8 @@ export function drawNames(frame: Frame): void {
   for (const { place, x, y } of layout.dots) {
     const name = cut(clean(nameOf(place.bicycle).slice(0, 200)), NAME_COLUMNS);
     const [column, end] = [x + 2, x + 2 + widthOf(name)];
-    if (end > canvas.width || !isFree(frame, y, column - 1, Math.min(end + 1, canvas.width))) continue;
+    if (end > canvas.width || !isFree(frame, y, column - 1, Math.min(end + 1, canvas.width)))
+      continue;
     put(canvas, column - 1, y, ' ');
     occupy(frame, y, column, name, 'dim');
   }

@@ -69,7 +69,8 @@ export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Gri
     const { x, y } = dotOf(place);
     if (x < 0 || y < 0 || x >= columns * across || y >= rows * down) outside.push(place);
     else {
-      const index = toBottom.partOf(Math.floor(y / down)) * columns + toRight.partOf(Math.floor(x / across));
+      const index =
+        toBottom.partOf(Math.floor(y / down)) * columns + toRight.partOf(Math.floor(x / across));
       const found = bins.get(index);
       if (found === undefined) bins.set(index, [place]);
       else found.push(place);
@@ -93,7 +94,10 @@ export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Gri
 
 /** Finds the dot at which a bicycle is. */
 function dotsOf(view: View, { columns, rows, across, down, cell }: Grid) {
-  const [scaleX, scaleY] = [(view.worldDots * across) / cell.width, (view.worldDots * down) / cell.height];
+  const [scaleX, scaleY] = [
+    (view.worldDots * across) / cell.width,
+    (view.worldDots * down) / cell.height,
+  ];
   return (place: BicyclePoint): Dot => {
     const x = Math.floor(eastOf(view, place.x) * scaleX + (columns * across) / 2);
     const y = Math.floor((place.y - view.y) * scaleY + (rows * down) / 2);
@@ -107,7 +111,10 @@ function partsOf(length: number, least: number) {
   const start = (part: number) => Math.floor((part * length) / count);
   return {
     partOf: (position: number) => Math.ceil(((position + 1) * count) / length) - 1,
-    part: (part: number): [from: number, length: number] => [start(part), start(part + 1) - start(part)],
+    part: (part: number): [from: number, length: number] => [
+      start(part),
+      start(part + 1) - start(part),
+    ],
   };
 }
 
@@ -122,12 +129,18 @@ function stepsWithin(reach: number): Step[] {
 }
 
 /** Gives each bicycle of a block the nearest free dot; undefined where one finds none within reach, or a cell is crowded. */
-function placeDots(wanted: readonly Dot[], block: Block, grid: Grid, steps: readonly Step[]): Dot[] | undefined {
+function placeDots(
+  wanted: readonly Dot[],
+  block: Block,
+  grid: Grid,
+  steps: readonly Step[],
+): Dot[] | undefined {
   const { across, down } = grid;
   const [left, right] = [block.column * across, (block.column + block.columns) * across];
   const [top, bottom] = [block.row * down, (block.row + block.rows) * down];
   const crowd = Math.max(LEAST_CROWD, CROWD_FACTOR * across * down);
-  const cellOf = (x: number, y: number) => Math.floor(y / down) * grid.columns + Math.floor(x / across);
+  const cellOf = (x: number, y: number) =>
+    Math.floor(y / down) * grid.columns + Math.floor(x / across);
   const counts = new Map<number, number>();
   const states = new Map<number, number>();
   const taken = new Map<number, Dot>();
@@ -136,7 +149,11 @@ function placeDots(wanted: readonly Dot[], block: Block, grid: Grid, steps: read
     const step = steps.find(([toRight, toBottom]) => {
       const [toX, toY] = [x + toRight, y + toBottom];
       const isInside = toX >= left && toX < right && toY >= top && toY < bottom;
-      return isInside && !taken.has(toY * right + toX) && (states.get(cellOf(toX, toY)) ?? place.state) === place.state;
+      return (
+        isInside &&
+        !taken.has(toY * right + toX) &&
+        (states.get(cellOf(toX, toY)) ?? place.state) === place.state
+      );
     });
     if (step === undefined || count > crowd) return undefined;
     const dot = { place, x: x + step[0], y: y + step[1] };
@@ -152,7 +169,12 @@ function byPlace(a: Dot, b: Dot): number {
 }
 
 /** The bicycles of a block as one number, in the middle of where they are. */
-function clusterOf(members: readonly BicyclePoint[], block: Block, view: View, grid: Grid): Cluster {
+function clusterOf(
+  members: readonly BicyclePoint[],
+  block: Block,
+  view: View,
+  grid: Grid,
+): Cluster {
   const byState = new Array<number>(MOST_STATES).fill(0);
   const from = members[0]?.x ?? 0;
   let [east, south] = [0, 0];

@@ -51,7 +51,9 @@ export function flowStates(
       return { row, at, words, state: index < mostStates ? index : undefined };
     });
   };
-  const texts = counts.map(({ value, count }) => `${cut(clean(value), LONGEST_STATE_COLUMNS)} ${count}`);
+  const texts = counts.map(
+    ({ value, count }) => `${cut(clean(value), LONGEST_STATE_COLUMNS)} ${count}`,
+  );
   const all = place(texts, texts.length).filter(({ row }) => row < rows);
   if (all.length === texts.length) return all;
   for (let shown = all.length; ; shown--) {
@@ -76,13 +78,22 @@ function mostStateLines({ unplaced }: LegendInput, rows: number): number {
 
 /** How many lines the legend takes, `most` at most. */
 export function legendHeight(input: LegendInput, most: number): number {
-  return Math.min(most, stateLines(input, mostStateLines(input, most)).length + 1 + input.unplaced.length);
+  return Math.min(
+    most,
+    stateLines(input, mostStateLines(input, most)).length + 1 + input.unplaced.length,
+  );
 }
 
 /** The states, then what is not on the map, a line each; the last line has the scale, and what has no line of its own. */
-export function legendLines(input: LegendInput & { layout: Layout; view: View }, rows: number): Piece[][] {
+export function legendLines(
+  input: LegendInput & { layout: Layout; view: View },
+  rows: number,
+): Piece[][] {
   const { layout, unplaced } = input;
-  const outside = { label: 'outside the view', bicycles: layout.outside.map(({ bicycle }) => bicycle) };
+  const outside = {
+    label: 'outside the view',
+    bicycles: layout.outside.map(({ bicycle }) => bicycle),
+  };
   const states = stateLines(input, mostStateLines(input, rows));
   const absent = outside.bicycles.length === 0 ? unplaced : [outside, ...unplaced];
   const others = absent.map(({ label, bicycles }): Piece[] => [
@@ -92,20 +103,29 @@ export function legendLines(input: LegendInput & { layout: Layout; view: View },
   const room = Math.max(0, rows - states.length - 1);
   const rest = others
     .slice(room)
-    .flatMap((pieces, _index, all) => [{ text: '  ' }, ...(all.length === 1 ? pieces : pieces.slice(0, 1))]);
+    .flatMap((pieces, _index, all) => [
+      { text: '  ' },
+      ...(all.length === 1 ? pieces : pieces.slice(0, 1)),
+    ]);
   return [...states, ...others.slice(0, room), [...scalePieces(input), ...rest]].slice(0, rows);
 }
 
 function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: number): Piece[][] {
   const lines: Piece[][] = [];
   // Each has its mark before it, and two columns between it and the next.
-  const entries = flowStates(counts, { width: look.width + 2, rows, roomOf: (words) => widthOf(words) + 4 });
+  const entries = flowStates(counts, {
+    width: look.width + 2,
+    rows,
+    roomOf: (words) => widthOf(words) + 4,
+  });
   for (const { row, at, words, state } of entries) {
     const { color = '', sign, letter } = lookOf(states[Math.min(state ?? 0, MOST_STATES - 1)]);
     const mark = look.hasUnicode ? (hasSigns ? sign : '⣿') : letter;
     const marked: Piece[] = [{ text: mark, ink: look.hasColor ? color : '' }, { text: ' ' }];
     lines[row] ??= [];
-    lines[row].push({ text: at === 0 ? '' : '  ' }, ...(state === undefined ? [] : marked), { text: words });
+    lines[row].push({ text: at === 0 ? '' : '  ' }, ...(state === undefined ? [] : marked), {
+      text: words,
+    });
   }
   return lines;
 }
@@ -114,23 +134,36 @@ function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: numbe
 function scalePieces({ view, look }: LegendInput & { view: View }): Piece[] {
   const { dots, label } = scaleBar(view, 2 * Math.max(4, Math.min(20, Math.floor(look.width / 4))));
   const [start, line = '', end] = look.hasUnicode ? '├─┤' : '|-|';
-  return [{ text: `${start}${line.repeat(Math.max(0, Math.round(dots / 2) - 2))}${end} ${label}`, ink: 'dim' }];
+  return [
+    {
+      text: `${start}${line.repeat(Math.max(0, Math.round(dots / 2) - 2))}${end} ${label}`,
+      ink: 'dim',
+    },
+  ];
 }
 
 /** The first of their names. */
 export function firstNames(bicycles: readonly Bicycle[]): string {
-  const shown = bicycles.slice(0, MOST_NAMES).map((bicycle) => clean(nameOf(bicycle).slice(0, 100)));
+  const shown = bicycles
+    .slice(0, MOST_NAMES)
+    .map((bicycle) => clean(nameOf(bicycle).slice(0, 100)));
   return shown.join(', ') + (bicycles.length > MOST_NAMES ? ' …' : '');
 }
 
 /** What is chosen, in words: `90: 53 available, 14 rented`, or the name of a bicycle and its state. */
-export function chosenPieces(layout: Layout, names: readonly string[], place: BicyclePoint): Piece[] {
+export function chosenPieces(
+  layout: Layout,
+  names: readonly string[],
+  place: BicyclePoint,
+): Piece[] {
   const cluster = layout.clusters.find(({ members }) => members.includes(place));
   const stateName = (state: number) => clean((names[state] ?? '').slice(0, 100));
   if (cluster === undefined) {
     const name = clean(nameOf(place.bicycle).slice(0, 100));
     return [{ text: `${name} ${stateName(place.state)}  `, ink: 'bold' }];
   }
-  const states = cluster.byState.flatMap((count, state) => (count === 0 ? [] : [`${count} ${stateName(state)}`]));
+  const states = cluster.byState.flatMap((count, state) =>
+    count === 0 ? [] : [`${count} ${stateName(state)}`],
+  );
   return [{ text: `${cluster.count}: ${states.join(', ')}  `, ink: 'bold' }];
 }

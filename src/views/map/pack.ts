@@ -20,15 +20,22 @@ export function rowOf(bicycle: Bicycle): PageRow {
     percent: numberOf(bicycle.state_of_charge) ?? null,
     position: positionOf(bicycle),
     seenMs: readTime(bicycle.latest_gps_timestamp) ?? null,
-    codes: [bicycle.serial_number, bicycle.bleid].flatMap((code) => cutText(textOf(code)) ?? []).join(' '),
+    codes: [bicycle.serial_number, bicycle.bleid]
+      .flatMap((code) => cutText(textOf(code)) ?? [])
+      .join(' '),
   };
 }
 
 /** The open alerts, the newest first; undefined where they could not be read. */
 export function packAlerts(alerts: readonly Item<Alert>[] | undefined): Alerts {
   if (alerts === undefined) return { rows: [], byType: [], note: 'The alerts could not be read.' };
-  const rows = alerts.map(({ value }) => alertRow(value)).sort((a, b) => (b.createdMs ?? 0) - (a.createdMs ?? 0));
-  const byType = countAlerts(alerts.map(({ value }) => value)).map(({ value, count }) => ({ type: value, count }));
+  const rows = alerts
+    .map(({ value }) => alertRow(value))
+    .sort((a, b) => (b.createdMs ?? 0) - (a.createdMs ?? 0));
+  const byType = countAlerts(alerts.map(({ value }) => value)).map(({ value, count }) => ({
+    type: value,
+    count,
+  }));
   return { rows, byType, note: null };
 }
 
@@ -36,7 +43,10 @@ function alertRow(alert: Alert): PageAlert {
   const { bicycle } = alert;
   return {
     uuid: cutText(textOf(alert.uuid)) ?? '',
-    bicycle: typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? cutText(bicycle) ?? '').toLowerCase() : null,
+    bicycle:
+      typeof bicycle === 'string'
+        ? (wholeUuid(bicycle) ?? cutText(bicycle) ?? '').toLowerCase()
+        : null,
     bicycleName: cutText(textOf(readPath(alert.extra, 'bicycle_name'))) ?? null,
     type: cutText(textOf(alert.alert_type)) ?? '',
     state: cutText(textOf(alert.state)) ?? '',
@@ -65,7 +75,10 @@ export function packDetails(items: readonly Item<Bicycle>[]): Details {
       column[place] = text;
     }
   }
-  return Array.from(columns, ([field, texts]) => [field, gzipSync(JSON.stringify(texts)).toString('base64')]);
+  return Array.from(columns, ([field, texts]) => [
+    field,
+    gzipSync(JSON.stringify(texts)).toString('base64'),
+  ]);
 }
 
 /** Longer texts are for `--json`. */

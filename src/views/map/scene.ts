@@ -59,10 +59,18 @@ export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
   const counts = counter.rows();
   const names = counts.map(({ value }) => value);
   const indexes = new Map(names.map((name, index) => [name, Math.min(index, MOST_STATES - 1)]));
-  const unplaced = [MISSING, IMPOSSIBLE, POLAR].map((label) => ({ label, bicycles: [] as Bicycle[] }));
+  const unplaced = [MISSING, IMPOSSIBLE, POLAR].map((label) => ({
+    label,
+    bicycles: [] as Bicycle[],
+  }));
   const places = all.flatMap((bicycle): BicyclePoint[] => {
     const position = positionOf(bicycle);
-    const why = typeof position === 'string' ? position : Math.abs(position[1]) > LIMIT_DEGREES ? POLAR : undefined;
+    const why =
+      typeof position === 'string'
+        ? position
+        : Math.abs(position[1]) > LIMIT_DEGREES
+          ? POLAR
+          : undefined;
     if (typeof position === 'string' || why !== undefined) {
       unplaced.find(({ label }) => label === why)?.bicycles.push(bicycle);
       return [];
@@ -70,12 +78,21 @@ export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
     const state = indexes.get(valueIn('state', bicycle, 0)) ?? 0;
     return [{ bicycle, x: worldX(position[0]), y: worldY(position[1]), state }];
   });
-  const states = names.length > MOST_STATES ? [...names.slice(0, MOST_STATES - 1), OTHER_STATES] : names;
-  return { places, counts, states, unplaced: unplaced.filter(({ bicycles }) => bicycles.length > 0) };
+  const states =
+    names.length > MOST_STATES ? [...names.slice(0, MOST_STATES - 1), OTHER_STATES] : names;
+  return {
+    places,
+    counts,
+    states,
+    unplaced: unplaced.filter(({ bicycles }) => bicycles.length > 0),
+  };
 }
 
 /** Longitude and latitude in degrees, or why a bicycle is nowhere on the globe. */
-export function positionOf({ latitude, longitude }: Bicycle): readonly [longitude: number, latitude: number] | string {
+export function positionOf({
+  latitude,
+  longitude,
+}: Bicycle): readonly [longitude: number, latitude: number] | string {
   if (isNothing(latitude) || isNothing(longitude)) return MISSING;
   const [east = 181, north = 91] = [numberOf(longitude), numberOf(latitude)];
   return Math.abs(east) <= 180 && Math.abs(north) <= 90 ? [east, north] : IMPOSSIBLE;

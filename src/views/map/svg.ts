@@ -41,7 +41,10 @@ export function drawSvg(input: SvgInput): string {
   const notes = input.unplaced.map(({ bicycles, label }) =>
     text(`Not on the map: ${bicycles.length} ${label}: ${firstNames(bicycles)}`),
   );
-  const rows = Math.max(1, Math.floor((height - HEAD - LEAST_MAP_HEIGHT - MARGIN) / LINE) - notes.length);
+  const rows = Math.max(
+    1,
+    Math.floor((height - HEAD - LEAST_MAP_HEIGHT - MARGIN) / LINE) - notes.length,
+  );
   const legend = flowStates(input.counts, {
     width: width - 2 * MARGIN,
     rows,
@@ -129,7 +132,9 @@ function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
   // Numbers behind the first two are lines.
-  const path = coast.map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`).join('');
+  const path = coast
+    .map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`)
+    .join('');
   const uses = copies
     // Land across the antimeridian reaches into the next world.
     .filter((left) => left - view.worldDots < map.width && left + 2 * view.worldDots > 0)
@@ -157,18 +162,25 @@ function shape(state: string): string {
 }
 
 /** A cluster: its number in a ring of its states. */
-function badge({ column, row, columns, rows, count, byState }: Cluster, { states }: SvgInput): string {
+function badge(
+  { column, row, columns, rows, count, byState }: Cluster,
+  { states }: SvgInput,
+): string {
   const radius = radiusOf(count);
   const [middleX, middleY] = [(column + columns / 2) * CELL, (row + rows / 2) * CELL];
   const ring = `r="${at(radius - 2.5)}" fill="none" stroke-width="5" pathLength="${count}" transform="rotate(-90)"`;
-  const parts = byState.map((number, state) => ({ number, state })).filter(({ number }) => number > 0);
+  const parts = byState
+    .map((number, state) => ({ number, state }))
+    .filter(({ number }) => number > 0);
   let start = 0;
   const arcs = parts.map(({ number, state }) => {
     const dashes = `stroke-dasharray="${number} ${count}" stroke-dashoffset="${-start}"`;
     start += number;
     return `<circle ${ring} stroke="${lookOf(states[state]).hex}" ${dashes}/>`;
   });
-  const words = parts.map(({ number, state }) => `${number} ${text(states[state] ?? '')}`).join(', ');
+  const words = parts
+    .map(({ number, state }) => `${number} ${text(states[state] ?? '')}`)
+    .join(', ');
   return [
     `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${count} bicycles: ${words}</title>`,
     `<circle r="${at(radius)}" fill="#fff" stroke="#fff" stroke-width="2"/>`,
@@ -190,7 +202,11 @@ function scale(view: View, { width, height }: Extent): string {
 const CHARACTER = 7.6;
 
 /** An entry of the legend: the mark of a state, and its number. */
-function legendMark({ words, row, at: left, state }: LegendEntry, states: readonly string[], top: number): string {
+function legendMark(
+  { words, row, at: left, state }: LegendEntry,
+  states: readonly string[],
+  top: number,
+): string {
   const mark = state === undefined ? '' : shape(states[Math.min(state, MOST_STATES - 1)] ?? '');
   const place = `translate(${at(MARGIN + left + 6)} ${top + row * LINE - 4.5})`;
   return `<g transform="${place}">${mark}<text x="12" y="4.5">${text(words)}</text></g>`;

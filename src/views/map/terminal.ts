@@ -7,7 +7,15 @@ import { cut, pad, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf } from '../bicycle.js';
 import { forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
-import { BRAILLE, type DrawnMap, type Frame, isFree, occupy, SIGNS, type TerminalInput } from './frame.js';
+import {
+  BRAILLE,
+  type DrawnMap,
+  type Frame,
+  isFree,
+  occupy,
+  SIGNS,
+  type TerminalInput,
+} from './frame.js';
 import { drawDegrees, drawNames, drawTowns } from './labels.js';
 import { type Cluster, type Grid, layOutMap } from './layout.js';
 import { chosenPieces, type Look, legendHeight, legendLines, type Piece } from './legend.js';
@@ -61,8 +69,12 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   drawDegrees(frame);
   drawNames(frame);
   drawTowns(frame);
-  const legend = legendLines({ ...input, look, layout, view, hasSigns: layout.grid.across === 1 }, legendRows);
-  const chosen = input.selected === undefined ? [] : chosenPieces(layout, input.states, input.selected);
+  const legend = legendLines(
+    { ...input, look, layout, view, hasSigns: layout.grid.across === 1 },
+    legendRows,
+  );
+  const chosen =
+    input.selected === undefined ? [] : chosenPieces(layout, input.states, input.selected);
   const below = [...legend, ...footer.map((pieces) => [...chosen, ...pieces])];
   const whole = stack(look, [linesOf(title, width), canvas, linesOf(below, width)]);
   if (!look.hasUnicode) writeAscii(whole);
@@ -72,7 +84,12 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
 /** Canvases of one width, one below the other. */
 function stack({ width, height }: Look, parts: readonly Canvas[]): Canvas {
   const [texts, inks] = [parts.flatMap((part) => part.texts), parts.flatMap((part) => part.inks)];
-  return { width, height, texts: texts.slice(0, width * height), inks: inks.slice(0, width * height) };
+  return {
+    width,
+    height,
+    texts: texts.slice(0, width * height),
+    inks: inks.slice(0, width * height),
+  };
 }
 
 /** Lines of pieces, one behind the other; what has no room is cut. */
@@ -99,7 +116,8 @@ function titlePieces({ title, moment }: MapInput, width: number): Piece[] {
 
 /** Leaves nothing in the cells that is no ASCII: what is ours has letters already, but for the mark of what was cut. */
 function writeAscii({ texts }: Canvas): void {
-  for (const [cell, text] of texts.entries()) if (!/^[\x20-\x7E]$/.test(text)) texts[cell] = text === '…' ? '~' : '?';
+  for (const [cell, text] of texts.entries())
+    if (!/^[\x20-\x7E]$/.test(text)) texts[cell] = text === '…' ? '~' : '?';
 }
 
 /**
@@ -126,7 +144,9 @@ function layOutFor(
   if (!hasColor || !hasUnicode) return lay(signs);
   const [right, down] = [(width * BRAILLE.across) / 2, (height * BRAILLE.down) / 2];
   const inside = places.filter(
-    ({ x, y }) => Math.abs(eastOf(view, x)) * view.worldDots <= right && Math.abs(y - view.y) * view.worldDots <= down,
+    ({ x, y }) =>
+      Math.abs(eastOf(view, x)) * view.worldDots <= right &&
+      Math.abs(y - view.y) * view.worldDots <= down,
   );
   if (inside.length <= (width * height) / CELLS_A_SIGN) {
     const layout = lay(signs);
@@ -147,8 +167,10 @@ function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   const right = Math.ceil((extent.width / 2 + half) / BRAILLE.across);
   for (const { at } of ticks.parallels) {
     const row = Math.floor(at / BRAILLE.down);
-    for (let column = left; look.hasColor && column < right; column++) put(canvas, column, row, signs.horizontal, ink);
-    for (const column of columns) if (column >= left && column < right) put(canvas, column, row, signs.crossing, ink);
+    for (let column = left; look.hasColor && column < right; column++)
+      put(canvas, column, row, signs.horizontal, ink);
+    for (const column of columns)
+      if (column >= left && column < right) put(canvas, column, row, signs.crossing, ink);
   }
 }
 
@@ -202,7 +224,8 @@ function drawDots(frame: Frame): void {
   const [column, row] = [selected % canvas.width, Math.floor(selected / canvas.width)];
   // Around what is chosen, where no other bicycle is.
   if (isFree(frame, row, column - 1, column)) occupy(frame, row, column - 1, signs.left, 'bold');
-  if (isFree(frame, row, column + 1, column + 2)) occupy(frame, row, column + 1, signs.right, 'bold');
+  if (isFree(frame, row, column + 1, column + 2))
+    occupy(frame, row, column + 1, signs.right, 'bold');
 }
 
 function inkOf({ states }: Pick<MapInput, 'states'>, state: number): Ink {
@@ -214,12 +237,16 @@ function inverse(ink: Ink): Ink {
 }
 
 /** A cluster is its number on a bar of its states: so many cells of each colour as there is room for. */
-function drawCluster(frame: Frame, { column, row, columns, count, byState, members }: Cluster): void {
+function drawCluster(
+  frame: Frame,
+  { column, row, columns, count, byState, members }: Cluster,
+): void {
   const { input, look, signs } = frame;
   const isSelected = input.selected !== undefined && members.includes(input.selected);
   const plain = look.hasColor ? [' ', ' '] : ['(', ')'];
   const [left, right] = isSelected ? [signs.left, signs.right] : plain;
-  const text = columns < String(count).length + 2 ? cut(String(count), columns) : `${left}${count}${right}`;
+  const text =
+    columns < String(count).length + 2 ? cut(String(count), columns) : `${left}${count}${right}`;
   const shares = look.hasColor ? shareCells(byState, columns) : [];
   for (const [index, sign] of [...text].entries()) {
     const state = shares[index];

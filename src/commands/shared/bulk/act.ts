@@ -21,7 +21,8 @@ export interface ActOptions extends ChangeOptions {
 }
 
 /** What is to be done; `verb` is the `type` of the request. */
-export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'explain' | 'lookAt'> {
+export interface Action
+  extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'explain' | 'lookAt'> {
   /** The state that it leads to, where that is known before any answer has shown it. */
   target: string | undefined;
   /** Added to the body of the request. */
@@ -33,7 +34,11 @@ export interface Action extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave'
 }
 
 /** Runs the action on each. Throws what carryOut throws. */
-export async function runAction(context: Context, action: Action, options: ActOptions): Promise<void> {
+export async function runAction(
+  context: Context,
+  action: Action,
+  options: ActOptions,
+): Promise<void> {
   const { resource, verb, fields, texts } = action;
   const { one, many } = resource;
   const body = JSON.stringify({ type: verb, ...fields });
@@ -47,7 +52,8 @@ export async function runAction(context: Context, action: Action, options: ActOp
     if (tasks.has(uuid)) repeated += 1;
     else tasks.set(uuid, taskOf(uuid, fields));
   }
-  if (repeated > 0) await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
+  if (repeated > 0)
+    await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
   const isSingle = texts !== undefined && tasks.size === 1 && repeated === 0;
   const plan: BulkPlan = {
     change: {
@@ -71,11 +77,16 @@ export async function runAction(context: Context, action: Action, options: ActOp
 }
 
 /** Those that the texts name; what is no whole UUID is looked up, and reported. */
-async function* findTargets(context: Context, { resource, find }: Action, texts: readonly string[]) {
+async function* findTargets(
+  context: Context,
+  { resource, find }: Action,
+  texts: readonly string[],
+) {
   for (const text of texts) {
     const { uuid, item } = await find(text);
     const name = item?.value[resource.nameField];
-    if (item !== undefined) await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
+    if (item !== undefined)
+      await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
     yield { uuid, fields: item?.value ?? {} };
   }
 }
@@ -116,7 +127,10 @@ export function readWords(
   const isOther = !mayBeUnknown && !known.includes(name);
   const isAlone = isOther && texts.length === 0 && nearest(name, known) === undefined;
   if (name === STDIN || wholeUuid(name) !== undefined || isAlone)
-    throw usageError(`the ${kind} is missing: it goes last, after the ${many}`, `${kind}s: ${known.join(', ')}`);
+    throw usageError(
+      `the ${kind} is missing: it goes last, after the ${many}`,
+      `${kind}s: ${known.join(', ')}`,
+    );
   if (isOther) throw unknownWord(kind, name, known, grave);
   if (texts.length === 0) {
     throw usageError(
@@ -126,7 +140,10 @@ export function readWords(
   }
   if (!texts.includes(STDIN)) return { texts, name };
   if (texts.length === 1) return { texts: undefined, name };
-  throw usageError('- cannot be combined with other arguments', `name the ${many}, or pipe all of them in`);
+  throw usageError(
+    '- cannot be combined with other arguments',
+    `name the ${many}, or pipe all of them in`,
+  );
 }
 
 /** Reads `--field NAME=VALUE`s into fields of the body, all of them texts. Throws a FleetError of kind `usage`. */
@@ -136,11 +153,15 @@ export function readFields(texts: readonly string[] = []): Action['fields'] {
     const at = text.indexOf('=');
     const name = text.slice(0, at).trim();
     if (at === -1 || name === '') throw usageError(`--field takes NAME=VALUE, not "${text}"`);
-    if (name === 'type') throw usageError('--field type is the action itself', 'write it as the last word');
+    if (name === 'type')
+      throw usageError('--field type is the action itself', 'write it as the last word');
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
     // Its answer says "not carried out" with the words of "done", and who does not know it carries the action out.
     if (name === 'dry_run')
-      throw usageError('--field dry_run is not sent', '--dry-run prints the requests and sends nothing');
+      throw usageError(
+        '--field dry_run is not sent',
+        '--dry-run prints the requests and sends nothing',
+      );
     fields.set(name, text.slice(at + 1));
   }
   return Object.fromEntries(fields);

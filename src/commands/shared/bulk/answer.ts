@@ -15,7 +15,15 @@ import type { BulkChange, Task, TaskEnd } from './plan.js';
 
 /** A result of which no more is known than this. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
-  return { outcome, status: null, state: null, request_id: null, milliseconds: null, message: null, ...known };
+  return {
+    outcome,
+    status: null,
+    state: null,
+    request_id: null,
+    milliseconds: null,
+    message: null,
+    ...known,
+  };
 }
 
 /** The end of a task, as an answer or an error shows it; the error says why it is not done. */
@@ -41,7 +49,11 @@ type Reading = Record<'uuid' | 'name' | 'state', string | null>;
  * names no uuid and holds neither, is a success. Anything else may come from a proxy or be about something else: then what it is, as a text.
  * Assumed: the object is what was changed.
  */
-function readChange(text: string, { one, nameField }: Resource, isOwn: (body: Body) => boolean): Reading | string {
+function readChange(
+  text: string,
+  { one, nameField }: Resource,
+  isOwn: (body: Body) => boolean,
+): Reading | string {
   if (text === '') return { uuid: null, name: null, state: null };
   let body: unknown;
   try {
@@ -53,7 +65,8 @@ function readChange(text: string, { one, nameField }: Resource, isOwn: (body: Bo
   const { uuid = null, [nameField]: name, state } = body;
   if (uuid !== null && (typeof uuid !== 'string' || !isOwn(body)))
     return `another ${one} (${String(uuid).slice(0, 40)})`;
-  const isError = (field: string) => Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
+  const isError = (field: string) =>
+    Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
   if (isError('error') || isError('errors')) return `an error (${text.slice(0, 100)})`;
   return { uuid, name: textOrNull(name), state: textOrNull(state) };
 }
@@ -76,15 +89,22 @@ function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
 }
 
 /** What a 2xx answer to a change means. */
-export function judgeAnswer(answer: HttpAnswer, task: Task, { resource, verb, findIgnored }: BulkChange): TaskEnd {
+export function judgeAnswer(
+  answer: HttpAnswer,
+  task: Task,
+  { resource, verb, findIgnored }: BulkChange,
+): TaskEnd {
   const { uuid, creation } = task;
   const { one } = resource;
   const isOwn = (body: Body) =>
-    creation === undefined ? String(body['uuid']).toLowerCase() === uuid : isNewBicycle(creation.body, body);
+    creation === undefined
+      ? String(body['uuid']).toLowerCase() === uuid
+      : isNewBicycle(creation.body, body);
   const text = answer.text.trim();
   const reading = readChange(text, resource, isOwn);
   if (typeof reading === 'string') {
-    const what = creation === undefined ? `"${verb}" was carried out` : `"${creation.body.name}" was created`;
+    const what =
+      creation === undefined ? `"${verb}" was carried out` : `"${creation.body.name}" was created`;
     const error = unexpected(
       answer,
       `${reading} where the ${one} was expected; whether ${what} is unknown`,
@@ -104,7 +124,8 @@ export function judgeAnswer(answer: HttpAnswer, task: Task, { resource, verb, fi
 export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   const { status, kind, cause } = error;
   if (status === undefined) {
-    if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return endOf('unknown', { error });
+    if (kind === 'network' && cause instanceof ExchangeError && cause.sent)
+      return endOf('unknown', { error });
     // No connection after much patience, no token: the same will happen to the others.
     const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
     return endOf(outcome, { error, isFatal: true });
@@ -112,7 +133,9 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   // A success whose body breaks off says nothing that could be relied on.
   if (status >= 200 && status < 300) {
     const words = `${error.message}; whether it was carried out is unknown`;
-    return endOf('unknown', { error: withHint(error, error.hint ?? 'look at it before you try again', words) });
+    return endOf('unknown', {
+      error: withHint(error, error.hint ?? 'look at it before you try again', words),
+    });
   }
   // The others would get the same answer; 405: the service has no such action at all.
   if (status === 401 || status === 403 || status === 405)
@@ -135,5 +158,8 @@ const DETAIL_LENGTH_CHARACTERS = 2000;
  * may succeed. Assumed: 409 with a message or code about concurrency.
  */
 export function isConcurrentEdit({ status, detail }: FleetError): boolean {
-  return status === 409 && /concurren/i.test((JSON.stringify(detail) ?? '').slice(0, DETAIL_LENGTH_CHARACTERS));
+  return (
+    status === 409 &&
+    /concurren/i.test((JSON.stringify(detail) ?? '').slice(0, DETAIL_LENGTH_CHARACTERS))
+  );
 }

@@ -22,7 +22,11 @@ import { sortTasks } from './sort-tasks.js';
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
  * outage, signal), or a FleetError of kind `partial`, after everything was reported and summed up.
  */
-export async function carryOut(context: Context, plan: BulkPlan, options: ChangeOptions): Promise<void> {
+export async function carryOut(
+  context: Context,
+  plan: BulkPlan,
+  options: ChangeOptions,
+): Promise<void> {
   const { clock, signal, notice } = context;
   // Without an address no journal is begun.
   await context.client();
@@ -30,9 +34,15 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
   const { journal: path } = options;
   const isTrusted = options.unknown === 'resend';
   if (options.dryRun === true)
-    return showRequests(context, plan, path === undefined ? undefined : await peekEntries(path, binding, isTrusted));
+    return showRequests(
+      context,
+      plan,
+      path === undefined ? undefined : await peekEntries(path, binding, isTrusted),
+    );
   const journal =
-    path === undefined ? undefined : await openJournal(path, binding, { clock, signal, say: notice, isTrusted });
+    path === undefined
+      ? undefined
+      : await openJournal(path, binding, { clock, signal, say: notice, isTrusted });
   const startedMs = clock.monotonicMs();
   const states = openStates(context);
   let run: BulkRun | undefined;
@@ -40,7 +50,10 @@ export async function carryOut(context: Context, plan: BulkPlan, options: Change
     plan.checkKeys?.(journal?.before.keys() ?? []);
     const { turns, doubts } = sortTasks(plan, journal?.before);
     const reporter = await openReporter(context, plan);
-    const left = [...turns.filter(({ end }) => end === undefined), ...doubts.map(({ task }) => task)];
+    const left = [
+      ...turns.filter(({ end }) => end === undefined),
+      ...doubts.map(({ task }) => task),
+    ];
     if (options.yes !== true) await askBefore(context, plan, left);
     await journal?.begin(await readStart(context, plan.change));
     const beforeOf = (task: Task) => findBefore(plan, task, states);
@@ -68,14 +81,28 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
 }
 
 /** The bicycle as the input has it, else as a current mirror does. */
-async function findBefore({ change }: BulkPlan, { uuid, before }: Task, states: States): Promise<Before | null> {
+async function findBefore(
+  { change }: BulkPlan,
+  { uuid, before }: Task,
+  states: States,
+): Promise<Before | null> {
   if (before !== undefined || uuid === null || change.resource !== BICYCLE) return before ?? null;
   const found = await states.of(uuid);
-  return found === undefined ? null : describeBefore(parseJson(found) as { [field: string]: unknown });
+  return found === undefined
+    ? null
+    : describeBefore(parseJson(found) as { [field: string]: unknown });
 }
 
 /** Sums up, and throws what the exit code is to be. */
-async function conclude({ context, plan, options, reporter, over, lastError, isWhole }: BulkRun): Promise<void> {
+async function conclude({
+  context,
+  plan,
+  options,
+  reporter,
+  over,
+  lastError,
+  isWhole,
+}: BulkRun): Promise<void> {
   const stoppedBy: unknown = over.aborted ? over.reason : undefined;
   const badCount = reporter.badCount();
   if (plan.shape.single === true) {
@@ -97,9 +124,17 @@ async function conclude({ context, plan, options, reporter, over, lastError, isW
       : 'the same command resumes where this one stopped';
   const failure = stoppedBy instanceof FleetError ? stoppedBy : undefined;
   const hasLeft = stoppedBy instanceof ReaderLeft && badCount > 0;
-  if (stoppedBy === undefined || failure?.kind === 'partial' || hasLeft || (failure?.kind === 'usage' && wasSent)) {
+  if (
+    stoppedBy === undefined ||
+    failure?.kind === 'partial' ||
+    hasLeft ||
+    (failure?.kind === 'usage' && wasSent)
+  ) {
     const why = failure === undefined ? '' : `${failure.message}; `;
-    throw new FleetError('partial', `${why}${summary}`, { hint: failure?.hint ?? hint, cause: stoppedBy });
+    throw new FleetError('partial', `${why}${summary}`, {
+      hint: failure?.hint ?? hint,
+      cause: stoppedBy,
+    });
   }
   if (wasSent || reporter.count('not-sent') > 0)
     await context.notice(hint === undefined ? summary : `${summary}; ${hint}`);

@@ -1,6 +1,11 @@
 // Whether a creation whose answer nobody has was carried out: looked for among the bicycles that came since.
 
-import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../../api/bicycle.js';
+import {
+  BICYCLE,
+  type Bicycle,
+  NEW_BICYCLE_FIELDS,
+  type NewBicycle,
+} from '../../../api/bicycle.js';
 import { wholeUuid } from '../../../api/links.js';
 import type { Client } from '../../../http/client.js';
 import { textOf } from '../../../terminal/values.js';
@@ -10,7 +15,11 @@ import type { Start } from './journal-records.js';
 import type { DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
 
 /** Reads the newest bicycles, and looks for those in doubt among them. Assumed: what was created is in the list. */
-export async function lookUpCreations(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers) {
+export async function lookUpCreations(
+  client: Client,
+  doubts: readonly Doubt[],
+  shown: ShownByAnswers,
+) {
   const starts = doubts.map(({ entry }) => entry.sending.start);
   const bicycles: Bicycle[] = [];
   const isWhole =
@@ -48,7 +57,9 @@ export function decideCreations(
   const decide = ({ task, entry }: Doubt): TaskDecision => {
     const { start } = entry.sending;
     if (!isDatable(start)) return { kind: 'unknown', state: null, why: 'the service says no time' };
-    const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.creation?.body));
+    const fitting = left.filter(
+      (bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.creation?.body),
+    );
     const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
     if (found !== undefined) {
       left.splice(left.indexOf(found), 1);
@@ -71,6 +82,10 @@ function fits(bicycle: Bicycle, body: Partial<NewBicycle> = {}): boolean {
   return NEW_BICYCLE_FIELDS.every((field) => {
     const [asked, found] = [body[field], bicycle[field]];
     if (asked === undefined || found === undefined || asked === found) return true;
-    return typeof found === 'string' && wholeUuid(found) !== undefined && wholeUuid(found) === wholeUuid(asked);
+    return (
+      typeof found === 'string' &&
+      wholeUuid(found) !== undefined &&
+      wholeUuid(found) === wholeUuid(asked)
+    );
   });
 }

@@ -50,10 +50,15 @@ export function decideAction(
   return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
-function showsAction({ transition, timestamp, by }: HistoryEntry, { start, afterMs }: Sending, name: string): boolean {
+function showsAction(
+  { transition, timestamp, by }: HistoryEntry,
+  { start, afterMs }: Sending,
+  name: string,
+): boolean {
   const moment = spanOf(timestamp);
   const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
-  if (transition !== name || !isOneOf(by, start.user) || moment === undefined || began.length === 0) return false;
+  if (transition !== name || !isOneOf(by, start.user) || moment === undefined || began.length === 0)
+    return false;
   // By the later of the newest change and the service's own date.
   const beganMs = Math.max(...began);
   // Another one of ours may have come within the second in which the run began, before it.
@@ -70,7 +75,9 @@ function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sendi
 function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
   const fromMs = readTime(moment);
   if (fromMs === undefined) return undefined;
-  return /[.,]\d{3}/.test(String(moment)) ? { fromMs, toMs: fromMs } : { fromMs, toMs: fromMs + 999 };
+  return /[.,]\d{3}/.test(String(moment))
+    ? { fromMs, toMs: fromMs }
+    : { fromMs, toMs: fromMs + 999 };
 }
 
 /** Whether a moment is certainly not later than another; null is never certain. */
@@ -102,11 +109,15 @@ export function personOf(value: unknown): Person {
     return { ...named, ...identityIn(id), ...identityIn(url), ...identityIn(uuid) };
   }
   const name = nameIn(value);
-  return identityIn(value) ?? (name === undefined ? {} : { [name.includes('@') ? 'email' : 'username']: name });
+  return (
+    identityIn(value) ??
+    (name === undefined ? {} : { [name.includes('@') ? 'email' : 'username']: name })
+  );
 }
 
 function nameIn(value: unknown): string | undefined {
-  const isName = typeof value === 'string' && value.length <= NAME_CHARACTERS && /^[^\s/]+$/.test(value.trim());
+  const isName =
+    typeof value === 'string' && value.length <= NAME_CHARACTERS && /^[^\s/]+$/.test(value.trim());
   return isName ? value.trim().toLowerCase() : undefined;
 }
 

@@ -29,6 +29,9 @@ export async function showRequests(
         : `${JSON.stringify({ ...request, body: JSON.parse(request.body ?? 'null') })}\n`,
     );
   }
-  const aside = doubts.length === 0 ? '' : `; ${doubts.length} of an earlier run without an answer would be looked up`;
+  const aside =
+    doubts.length === 0
+      ? ''
+      : `; ${doubts.length} of an earlier run without an answer would be looked up`;
   await context.notice(`dry run: ${count(open.length, 'request')}, nothing was sent${aside}`);
 }

@@ -28,7 +28,10 @@ const LIST_PAGES = 500;
  * What the service says of itself as a run begins: the newest `modified` or `created` of its list and its own date; and who sends. Assumed:
  * bicycles carry `modified`, since section 4.1 orders by it.
  */
-export async function readStart(context: Context, { resource, command }: BulkChange): Promise<Start> {
+export async function readStart(
+  context: Context,
+  { resource, command }: BulkChange,
+): Promise<Start> {
   const field = command === 'create' ? 'created' : 'modified';
   const client = await context.client();
   const user = await readUser(context, client);
@@ -67,7 +70,11 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
 export async function lookUpActions(
   client: Client,
   doubts: readonly Doubt[],
-  { resource, verb, target }: Pick<BulkChange, 'resource' | 'verb'> & { target: string | undefined },
+  {
+    resource,
+    verb,
+    target,
+  }: Pick<BulkChange, 'resource' | 'verb'> & { target: string | undefined },
   { reached }: Pick<ShownByAnswers, 'reached'>,
 ): Promise<DecidedDoubt[]> {
   const evidence = new Map<string, Evidence>();
@@ -84,7 +91,11 @@ export async function lookUpActions(
 }
 
 /** Assumed: one bicycle can be asked for, since alerts link to it by its URL (section 2.2). */
-async function readNow(client: Client, { path, one }: Resource, uuid: string): Promise<Evidence['now']> {
+async function readNow(
+  client: Client,
+  { path, one }: Resource,
+  uuid: string,
+): Promise<Evidence['now']> {
   const answer = await ifOffered(client.send({ path: path(uuid), subject: `the ${one}` }));
   try {
     const body = parseJson(answer?.text ?? 'null');
@@ -95,18 +106,34 @@ async function readNow(client: Client, { path, one }: Resource, uuid: string): P
   }
 }
 
-async function readHistory(client: Client, resource: Resource, uuid: string): Promise<Evidence['history']> {
-  const steps = resource === BICYCLE ? await readTransitions(client, uuid, HISTORY_PAGES) : undefined;
-  return steps?.map(({ timestamp, transition, by }) => ({ timestamp, transition, by: personOf(by) }));
+async function readHistory(
+  client: Client,
+  resource: Resource,
+  uuid: string,
+): Promise<Evidence['history']> {
+  const steps =
+    resource === BICYCLE ? await readTransitions(client, uuid, HISTORY_PAGES) : undefined;
+  return steps?.map(({ timestamp, transition, by }) => ({
+    timestamp,
+    transition,
+    by: personOf(by),
+  }));
 }
 
 /** Looks in the list for those that the service did not show alone, those that changed last first. */
-async function findInList(client: Client, resource: Resource, evidence: Map<string, Evidence>): Promise<void> {
-  const missing = new Set([...evidence].filter(([, { now }]) => now === undefined).map(([uuid]) => uuid));
+async function findInList(
+  client: Client,
+  resource: Resource,
+  evidence: Map<string, Evidence>,
+): Promise<void> {
+  const missing = new Set(
+    [...evidence].filter(([, { now }]) => now === undefined).map(([uuid]) => uuid),
+  );
   if (missing.size === 0) return;
   await readNewest(client, resource, 'modified', (bicycle) => {
     const uuid = bicycleUuid(bicycle) ?? '';
-    if (missing.delete(uuid)) evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
+    if (missing.delete(uuid))
+      evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
     return missing.size === 0;
   });
 }
@@ -115,7 +142,11 @@ type Dated = 'modified' | 'created';
 
 /** The list, those changed or created last first (section 4.1: `-modified` is the interface's own example). */
 function newestFirst({ listPath, many }: Resource, field: Dated) {
-  return { path: listPath, query: [['ordering', `-${field}`]] as const, subject: `the list of ${many}` };
+  return {
+    path: listPath,
+    query: [['ordering', `-${field}`]] as const,
+    subject: `the list of ${many}`,
+  };
 }
 
 /** Hands out one after the other until `take` has enough or the list ends; resolves with false where it is too long for that. */

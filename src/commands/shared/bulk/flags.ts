@@ -8,7 +8,9 @@ import { oneOf, wholeNumber } from '../../../cli/options.js';
 const MOST_CONCURRENT = 64;
 
 /** Adds them to a command. */
-export function addBulkFlags<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+export function addBulkFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
   return command
     .option('--dry-run', 'print the requests; send nothing')
     .option(

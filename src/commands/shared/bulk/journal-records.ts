@@ -104,7 +104,8 @@ function sumOf(text: string): string {
 }
 
 /** What a run writes into a record about itself, the journal or a task. */
-interface JournalRecord extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
+interface JournalRecord
+  extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
   start?: Partial<Start>;
   at?: number;
   sending?: string;
@@ -127,7 +128,10 @@ function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | 
     if (!isObject(value)) return undefined;
     const text = line.trim();
     const found = SUM.exec(text);
-    return { record: value, isWhole: found !== null && sumOf(text.slice(0, found.index)) === found[1] };
+    return {
+      record: value,
+      isWhole: found !== null && sumOf(text.slice(0, found.index)) === found[1],
+    };
   } catch {
     return undefined;
   }
@@ -148,13 +152,15 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     // An editor may have made its line ends CR LF.
     if (line.trim() !== '') takeLine(journal, line, path);
   }
-  if (journal.binding === undefined && from < bytes.length) checkFirst(bytes.toString('utf8', from), path);
+  if (journal.binding === undefined && from < bytes.length)
+    checkFirst(bytes.toString('utf8', from), path);
 }
 
 /** Goes past whole records that the run itself has appended. */
 export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   let count = 0;
-  for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1)) count += 1;
+  for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1))
+    count += 1;
   journal.bytes += written.length;
   journal.lines += count;
   journal.records += count;
@@ -202,14 +208,20 @@ export const DAMAGE_HINT =
 /** Refuses a journal that does not show all that was done, with a FleetError of kind `usage` that says why. */
 export function checkDamage({ damage }: Journal, path: string): void {
   if (damage !== undefined)
-    throw usageError(`the journal ${path} cannot be trusted: ${damage}; nothing was sent`, DAMAGE_HINT);
+    throw usageError(
+      `the journal ${path} cannot be trusted: ${damage}; nothing was sent`,
+      DAMAGE_HINT,
+    );
 }
 
 /** Not even the first line is whole: no request can have left. But a file of something else is left alone. */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
   if (!FIRST_WORDS.startsWith(start))
-    throw usageError(`${path} is not a fleet journal, and was left unchanged`, 'use a new file for --journal');
+    throw usageError(
+      `${path} is not a fleet journal, and was left unchanged`,
+      'use a new file for --journal',
+    );
 }
 
 /** The first header counts: of two runs that begin a file at once, one wins the claim. */
@@ -226,7 +238,16 @@ function takeHeader(journal: Journal, record: JournalRecord, path: string): void
 
 function takeRecord(journal: Journal, record: JournalRecord): void {
   const { entries } = journal;
-  const { sending, answered, run = '', start, at = null, before = null, result, uuid = null } = record;
+  const {
+    sending,
+    answered,
+    run = '',
+    start,
+    at = null,
+    before = null,
+    result,
+    uuid = null,
+  } = record;
   const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
   // A run that lost the journal may have written on until it noticed, but it sent nothing then.
@@ -254,7 +275,10 @@ export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | '
   if (entry === undefined) return 'open';
   if (entry.result === undefined) return 'doubt';
   const { outcome, status } = entry.result;
-  if (outcome === 'not-sent' || (outcome !== 'done' && outcome !== 'unknown' && NOT_NOW.includes(status)))
+  if (
+    outcome === 'not-sent' ||
+    (outcome !== 'done' && outcome !== 'unknown' && NOT_NOW.includes(status))
+  )
     return 'open';
   if (outcome === 'done' || outcome === 'skipped') return 'done';
   return outcome === 'refused' ? 'refused' : 'doubt';
@@ -266,7 +290,9 @@ export function checkBinding({ binding: found }: Journal, wanted: Binding, path:
   const names = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
   const other = names.filter((name) => found[name] !== wanted[name]);
   if (other.length === 0) return;
-  const parts = other.map((name) => `${name} ${found[name] ?? 'none'}, not ${wanted[name] ?? 'none'}`);
+  const parts = other.map(
+    (name) => `${name} ${found[name] ?? 'none'}, not ${wanted[name] ?? 'none'}`,
+  );
   throw usageError(
     `the journal ${path} belongs to another run: ${parts.join('; ')}`,
     'use a new journal for each run, or repeat the command this one belongs to',

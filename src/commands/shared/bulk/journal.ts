@@ -52,15 +52,24 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
 const BLOCK_BYTES = 64 * 1024 * 1024;
 
 /** Takes in the whole lines that follow what was read, block by block. */
-async function readAppended(journal: records.Journal, handle: FileHandle, path: string): Promise<void> {
+async function readAppended(
+  journal: records.Journal,
+  handle: FileHandle,
+  path: string,
+): Promise<void> {
   for (let from = -1; journal.bytes !== from; ) {
     from = journal.bytes;
-    const block = Buffer.alloc(Math.min(Math.max(fstatSync(handle.fd).size - from, 0), BLOCK_BYTES));
-    const { bytesRead } = await handle.read(block, 0, block.length, from).catch((error: unknown) => {
-      throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
-    });
+    const block = Buffer.alloc(
+      Math.min(Math.max(fstatSync(handle.fd).size - from, 0), BLOCK_BYTES),
+    );
+    const { bytesRead } = await handle
+      .read(block, 0, block.length, from)
+      .catch((error: unknown) => {
+        throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
+      });
     records.readOn(journal, block.subarray(0, bytesRead), path);
-    if (bytesRead === BLOCK_BYTES && journal.bytes === from) throw unusable(path, 'has a line longer than any record');
+    if (bytesRead === BLOCK_BYTES && journal.bytes === from)
+      throw unusable(path, 'has a line longer than any record');
   }
 }
 
@@ -70,7 +79,8 @@ export async function readJournalFile(path: string, mustExist = true): Promise<r
     if (hasCode(error.cause, 'ENOENT')) return undefined;
     throw error;
   });
-  if (handle === undefined && mustExist) throw usageError(`there is no journal ${path}`, 'check the name of the file');
+  if (handle === undefined && mustExist)
+    throw usageError(`there is no journal ${path}`, 'check the name of the file');
   const journal = records.emptyJournal();
   if (handle !== undefined) await readAppended(journal, handle, path).finally(() => handle.close());
   return journal;
@@ -130,13 +140,15 @@ export async function openJournal(
     await appendTo(handle, written, path);
     const { size, dev, ino } = fstatSync(handle.fd);
     const named = statSync(path, { throwIfNoEntry: false });
-    if (named?.dev !== dev || named.ino !== ino) throw lost(path, 'was deleted or replaced while the run used it');
+    if (named?.dev !== dev || named.ino !== ino)
+      throw lost(path, 'was deleted or replaced while the run used it');
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
     // What this run wrote it knows; what others wrote may be a claim.
     if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
-    if (journal.damage !== undefined) throw lost(path, `was changed while the run used it (${journal.damage})`);
+    if (journal.damage !== undefined)
+      throw lost(path, `was changed while the run used it (${journal.damage})`);
     if (journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
   });
   try {
@@ -144,7 +156,9 @@ export async function openJournal(
     if (!options.isTrusted) records.checkDamage(journal, path);
     const isNew = journal.binding === undefined;
     const claim = async (record: object) => {
-      const header = isNew ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding }) : '';
+      const header = isNew
+        ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding })
+        : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
       // The line feed ends what a crash may have cut.
       const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
@@ -204,22 +218,39 @@ function openRecords(
       return write({ run: id, start, at: clock.wallMs() });
     },
     /** Resolves when the record, without what is not known, is on the disk; only then may the request leave. */
-    announce(key: string, { name, before }: { name: string | null; before: records.Before | null }) {
+    announce(
+      key: string,
+      { name, before }: { name: string | null; before: records.Before | null },
+    ) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
-      return write({ sending: key, run: id, after_ms: afterMs, name: name ?? undefined, before: before ?? undefined });
+      return write({
+        sending: key,
+        run: id,
+        after_ms: afterMs,
+        name: name ?? undefined,
+        before: before ?? undefined,
+      });
     },
     /**
      * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
      * sleeping machine does not feel, by both clocks: one stands still while the machine sleeps, the other may be set.
      */
-    silentMs: () => Math.max(clock.monotonicMs() - confirmed.monotonicMs, Math.abs(clock.wallMs() - confirmed.wallMs)),
+    silentMs: () =>
+      Math.max(
+        clock.monotonicMs() - confirmed.monotonicMs,
+        Math.abs(clock.wallMs() - confirmed.wallMs),
+      ),
     /** Resolves when the record is on the disk. */
     record(
       key: string,
       result: ChangeResult,
       { uuid, name, how }: Pick<records.JournalEntry, 'uuid' | 'name' | 'how'>,
     ) {
-      const known = { uuid: uuid ?? undefined, name: name ?? undefined, how: how === 'answered' ? undefined : how };
+      const known = {
+        uuid: uuid ?? undefined,
+        name: name ?? undefined,
+        how: how === 'answered' ? undefined : how,
+      };
       return write({ answered: key, run: id, ...known, result, at: clock.wallMs() });
     },
     /** Lets go of the file and its lock. */

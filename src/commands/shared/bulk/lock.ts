@@ -41,7 +41,10 @@ export interface Claim {
  * The holder after a record. A claim counts when nobody holds the journal, or when it names the one who does as dead: of several
  * that claim at once the first in the file wins, and every reader sees the same one.
  */
-export function followHolder(holder: Holder | undefined, record: { [name: string]: unknown }): Holder | undefined {
+export function followHolder(
+  holder: Holder | undefined,
+  record: { [name: string]: unknown },
+): Holder | undefined {
   const { claim, over, pid, host, beat_ms } = record;
   if (typeof claim === 'string') {
     if (holder !== undefined && !holder.isReleased && holder.id !== over) return holder;
@@ -49,7 +52,10 @@ export function followHolder(holder: Holder | undefined, record: { [name: string
       id: claim,
       pid: typeof pid === 'number' ? pid : 0,
       host: typeof host === 'string' ? host : '',
-      beatMs: typeof beat_ms === 'number' ? Math.min(Math.max(beat_ms, BEAT_MS), LONGEST_BEAT_MS) : BEAT_MS,
+      beatMs:
+        typeof beat_ms === 'number'
+          ? Math.min(Math.max(beat_ms, BEAT_MS), LONGEST_BEAT_MS)
+          : BEAT_MS,
       isReleased: false,
       signs: 0,
     };
@@ -87,26 +93,42 @@ export async function takeLock(file: LockedFile, id: string, options: LockOption
   const isHeld = before?.isReleased === false;
   if (isHeld) await watchInSilence(file, before, options);
   const over = isHeld ? before.id : null;
-  const holder = await file.claim({ claim: id, over, pid: process.pid, host: hostname(), beat_ms: BEAT_MS });
+  const holder = await file.claim({
+    claim: id,
+    over,
+    pid: process.pid,
+    host: hostname(),
+    beat_ms: BEAT_MS,
+  });
   if (holder?.id !== id) throw (options.inUse ?? inUse(file.path))(holder);
 }
 
 /** Resolves when the holder gave no sign of life for two beats, or let go. */
-async function watchInSilence(file: LockedFile, before: Holder, options: LockOptions): Promise<void> {
+async function watchInSilence(
+  file: LockedFile,
+  before: Holder,
+  options: LockOptions,
+): Promise<void> {
   const { clock, signal, say } = options;
   const silenceMs = before.beatMs * BEATS_OF_SILENCE;
   const startedAt = clock.monotonicMs();
-  say(`the last run did not finish; checking for ${silenceMs / 1000} s whether it is still running`);
+  say(
+    `the last run did not finish; checking for ${silenceMs / 1000} s whether it is still running`,
+  );
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();
     // Fewer signs than before: the holder has written the file anew.
-    if (now?.id !== before.id || now.signs !== before.signs) throw (options.inUse ?? inUse(file.path))(now);
+    if (now?.id !== before.id || now.signs !== before.signs)
+      throw (options.inUse ?? inUse(file.path))(now);
     if (now.isReleased || clock.monotonicMs() - startedAt >= silenceMs) return;
   }
 }
 
 const inUse = (path: string) => (holder: Holder | undefined) => {
   const who = holder === undefined ? '' : ` (process ${holder.pid} on ${holder.host})`;
-  return usageError(`the journal ${path} is in use by another run${who}`, 'wait for it to end, or stop it');
+  return usageError(
+    `the journal ${path} is in use by another run${who}`,
+    'wait for it to end, or stop it',
+  );
 };

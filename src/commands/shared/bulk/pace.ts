@@ -63,7 +63,8 @@ export function openGate({ most, clock, over, say }: GateOptions) {
       failuresInARow = isWell ? 0 : failuresInARow + 1;
       const pauses = failuresInARow - FAILURES_BEFORE_A_PAUSE + 1;
       if (isWell) limit = Math.min(most, limit + 1 / limit);
-      else if (pauses > 0) hold(pauseBefore(pauses, clock.random), `${failuresInARow} failures in a row`);
+      else if (pauses > 0)
+        hold(pauseBefore(pauses, clock.random), `${failuresInARow} failures in a row`);
       admit();
       return failuresInARow;
     },

@@ -35,7 +35,9 @@ export async function askBefore(
   if (count === 0 || isAsked !== true) return;
   const isGraveOne = isGrave && count === 1;
   const shown = tasks.slice(0, EXAMPLES_SHOWN);
-  const labels = await Promise.all(shown.map((task) => describeTask(context, change, task, isGraveOne)));
+  const labels = await Promise.all(
+    shown.map((task) => describeTask(context, change, task, isGraveOne)),
+  );
   const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
   const what = count === 1 ? `${one} ${examples}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
@@ -67,12 +69,18 @@ export async function describeTask(
     return undefined;
   });
   const label = name ?? found?.name ?? uuid;
-  const details = isDetailed ? [label === uuid ? '' : uuid, found?.detail ?? ''].filter((part) => part !== '') : [];
+  const details = isDetailed
+    ? [label === uuid ? '' : uuid, found?.detail ?? ''].filter((part) => part !== '')
+    : [];
   return details.length === 0 ? label : `${label} (${details.join('; ')})`;
 }
 
 /** Asks whether what is in doubt shall be sent again; no where nobody can be asked. */
-export async function askAgain(context: Context, message: string, isStdinTaken: boolean): Promise<boolean> {
+export async function askAgain(
+  context: Context,
+  message: string,
+  isStdinTaken: boolean,
+): Promise<boolean> {
   return withTerminal(context, isStdinTaken, async (asking) => {
     return canAsk(asking) && askYesNo(asking, { message: clean(message), instead: '' });
   });
@@ -86,7 +94,8 @@ async function withTerminal<T>(
 ): Promise<T> {
   if (!isStdinTaken) return ask(context);
   const { io } = context;
-  const terminal = io.stderr.isTerminal && context.flags.input !== false ? openTerminal() : undefined;
+  const terminal =
+    io.stderr.isTerminal && context.flags.input !== false ? openTerminal() : undefined;
   const stdin = terminal ?? Readable.from([]);
   try {
     return await ask({ ...context, io: { ...io, stdin, streams: { ...io.streams, stdin } } });

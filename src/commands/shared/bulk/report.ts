@@ -30,7 +30,8 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   const { noun } = shape;
   const counts = new Map<Outcome, number>();
   const count = (outcome: Outcome) => counts.get(outcome) ?? 0;
-  const sum = (outcomes: readonly Outcome[]) => outcomes.reduce((all, outcome) => all + count(outcome), 0);
+  const sum = (outcomes: readonly Outcome[]) =>
+    outcomes.reduce((all, outcome) => all + count(outcome), 0);
   const badCount = () => sum(OUTCOMES.filter(isBad));
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
@@ -43,7 +44,13 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
     begin(): void {
       startedAt = clock.monotonicMs();
       const draw = () =>
-        drawMeter(change.verb, tasks.length, sum(OUTCOMES), badCount(), clock.monotonicMs() - startedAt);
+        drawMeter(
+          change.verb,
+          tasks.length,
+          sum(OUTCOMES),
+          badCount(),
+          clock.monotonicMs() - startedAt,
+        );
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
     count,
@@ -65,7 +72,9 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
     /** Writes what is left and takes the progress off. */
     async end(): Promise<void> {
       progress?.end();
-      await writer.write([...early.values()].sort(({ row: one = 0 }, { row: other = 0 }) => one - other));
+      await writer.write(
+        [...early.values()].sort(({ row: one = 0 }, { row: other = 0 }) => one - other),
+      );
       await writer.end();
     },
     /** `200 bicycles: 190 done, 10 refused in 12 s`. */
@@ -73,8 +82,14 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
       const all = sum(OUTCOMES);
       const isResumed = count('skipped') > 0;
       const wordOf = (outcome: Outcome) =>
-        outcome === 'skipped' ? 'already done (journal)' : outcome === 'done' && isResumed ? 'done now' : outcome;
-      const shown = OUTCOMES.filter((outcome) => count(outcome) > 0 || (isResumed && outcome === 'done'));
+        outcome === 'skipped'
+          ? 'already done (journal)'
+          : outcome === 'done' && isResumed
+            ? 'done now'
+            : outcome;
+      const shown = OUTCOMES.filter(
+        (outcome) => count(outcome) > 0 || (isResumed && outcome === 'done'),
+      );
       const parts = shown.map((outcome) => `${count(outcome)} ${wordOf(outcome)}`);
       if (all === 0) return `no ${noun.many} were given: nothing was sent`;
       const took = showDuration(clock.monotonicMs() - startedAt);
@@ -84,7 +99,13 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
 }
 
 /** The progress line: how many ended, how fast, how long it takes. */
-function drawMeter(verb: string, total: number, ended: number, bad: number, milliseconds: number): string {
+function drawMeter(
+  verb: string,
+  total: number,
+  ended: number,
+  bad: number,
+  milliseconds: number,
+): string {
   const perSecond = milliseconds === 0 ? 0 : (ended / milliseconds) * 1000;
   const parts = [
     `${drawBar(ended / total, BAR_COLUMNS).padEnd(BAR_COLUMNS, '░')} ${ended} of ${total}`,
@@ -105,9 +126,14 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
   const format = asked === 'json' && !isSingle ? 'jsonl' : asked;
   const output = jq !== undefined && format === 'jsonl' ? { output: format } : {};
-  const result = await openResult<Ended>({ ...context, flags: { ...flags, ...output } }, shape, format);
+  const result = await openResult<Ended>(
+    { ...context, flags: { ...flags, ...output } },
+    shape,
+    format,
+  );
   // Columns that were asked for are a table.
-  const isLines = format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
+  const isLines =
+    format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
   /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
   const isShown = ({ outcome }: Ended): boolean => {
     if (isSingle) return !isBad(outcome);
@@ -122,7 +148,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
     async write(results: readonly Ended[]): Promise<void> {
       const shown = results.filter(isShown);
       if (isLines) endings.push(...shown);
-      else if (format === 'uuid' && !isSingle) endings.push(...results.filter(({ outcome }) => isBad(outcome)));
+      else if (format === 'uuid' && !isSingle)
+        endings.push(...results.filter(({ outcome }) => isBad(outcome)));
       if (isLines || shown.length === 0) return;
       isBegun = true;
       await result.write(shown.map((value) => ({ json: JSON.stringify(value), value })));
@@ -140,19 +167,30 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
 }
 
 /** What people read: one line for one success, else groups of what is not done. */
-async function writeLines(context: Context, { verb }: BulkChange, isSingle: boolean, endings: Ended[]): Promise<void> {
+async function writeLines(
+  context: Context,
+  { verb }: BulkChange,
+  isSingle: boolean,
+  endings: Ended[],
+): Promise<void> {
   const { stdout } = context.io;
   const [first] = endings;
   if (first === undefined) return;
   if (isSingle) {
-    const mark = stdout.isTerminal ? drawMark('done', stdout, await loadPaint(stdout.colorLevel)) : '';
+    const mark = stdout.isTerminal
+      ? drawMark('done', stdout, await loadPaint(stdout.colorLevel))
+      : '';
     return stdout.write(showSuccess(first, verb, mark));
   }
   await stdout.write(forScreen(await drawEndings(context, endings, 'stdout'), stdout));
 }
 
 /** What is not done, in groups; on stderr without colours, and never wider than a line of a log. */
-async function drawEndings({ io }: Context, endings: readonly Ended[], where: 'stdout' | 'stderr'): Promise<string> {
+async function drawEndings(
+  { io }: Context,
+  endings: readonly Ended[],
+  where: 'stdout' | 'stderr',
+): Promise<string> {
   const isOut = where === 'stdout';
   const width = io[where].width() ?? (isOut ? undefined : PIPE_COLUMNS);
   return showEndings(endings, { width, paint: await loadPaint(isOut ? io.stdout.colorLevel : 0) });
@@ -161,5 +199,6 @@ async function drawEndings({ io }: Context, endings: readonly Ended[], where: 's
 /** Refuses a column that results do not have; the formats would find it out when the first has come, and been sent. */
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
-  for (const column of columns) if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
+  for (const column of columns)
+    if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
 }

@@ -16,7 +16,11 @@ type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
  * Decides doubts, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
  * not carried out. Every doubt is reported once, also where the run is stopped before. Never rejects: what fails stops the run.
  */
-export async function settleDoubts(run: BulkRun, doubts: readonly Doubt[], startedMs: number): Promise<void> {
+export async function settleDoubts(
+  run: BulkRun,
+  doubts: readonly Doubt[],
+  startedMs: number,
+): Promise<void> {
   const { shown, options, over } = run;
   if (doubts.length === 0) return;
   let left = doubts.map(
@@ -48,7 +52,11 @@ export async function settleDoubts(run: BulkRun, doubts: readonly Doubt[], start
   }
 }
 
-async function waitUntilSettled({ context, over }: BulkRun, doubtCount: number, untilMs: number): Promise<void> {
+async function waitUntilSettled(
+  { context, over }: BulkRun,
+  doubtCount: number,
+  untilMs: number,
+): Promise<void> {
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
   const seconds = Math.ceil(restMs / 1000);
@@ -58,7 +66,10 @@ async function waitUntilSettled({ context, over }: BulkRun, doubtCount: number, 
   await sleep(context.clock, restMs, over);
 }
 
-async function askForChoice({ context, plan }: BulkRun, unknown: readonly Undecided[]): Promise<UnknownChoice> {
+async function askForChoice(
+  { context, plan }: BulkRun,
+  unknown: readonly Undecided[],
+): Promise<UnknownChoice> {
   const [first] = unknown;
   const label = first === undefined ? '' : await describeTask(context, plan.change, first.task);
   const state = first?.state == null ? '' : ` is ${first.state}`;
@@ -74,7 +85,10 @@ function turnOf(doubt: DecidedDoubt): Turn {
   const { kind, state, why } = doubt;
   if (kind === 'done') {
     const { uuid = null, how } = doubt;
-    const result = resultOf('done', { state, message: `no answer came, but it was carried out: ${why}` });
+    const result = resultOf('done', {
+      state,
+      message: `no answer came, but it was carried out: ${why}`,
+    });
     return { ...task, end: { result, uuid, how, isRecorded: true } };
   }
   const { status = null, request_id = null } = entry.result ?? {};

@@ -47,7 +47,11 @@ export async function openRun(options: BulkOptions) {
   const retries = (await context.settings()).retries.value;
   const { clock, signal } = context;
   const stopped = new AbortController();
-  const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
+  const over = AbortSignal.any([
+    signal,
+    stopped.signal,
+    ...(journal === undefined ? [] : [journal.lost]),
+  ]);
   const most = options.options.concurrency;
   const gate = openGate({ most, clock, over, say: context.notice });
   const { givenUp, close } = openPatience(context, () => {
@@ -67,7 +71,8 @@ export async function openRun(options: BulkOptions) {
     /** Aborted when what is in flight is given up: a second after the first signal, or at the second one. */
     ...{ givenUp, close },
     /** How often a request is tried again that the service provably did not take. */
-    patience: plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
+    patience:
+      plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     /** The states that bicycles were in after the change, and the bicycles that tasks made. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
     /** The last failure of a task. */
@@ -83,7 +88,15 @@ export async function openRun(options: BulkOptions) {
 export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
-  const { result, uuid = null, name = null, how = 'answered', error, isRecorded = false, answer } = ending;
+  const {
+    result,
+    uuid = null,
+    name = null,
+    how = 'answered',
+    error,
+    isRecorded = false,
+    answer,
+  } = ending;
   const { key, creation } = task;
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
@@ -134,7 +147,9 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
 async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> {
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
-  const untilMs = isHurried ? context.clock.monotonicMs() + REST_LIMIT_MS : Number.POSITIVE_INFINITY;
+  const untilMs = isHurried
+    ? context.clock.monotonicMs() + REST_LIMIT_MS
+    : Number.POSITIVE_INFINITY;
   for (const turn of rest) {
     if (context.clock.monotonicMs() >= untilMs) run.isWhole = false;
     if (!run.isWhole) return;
@@ -175,7 +190,8 @@ async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
     else end = judgeFailure(change.explain?.(error, task) ?? error, givenUp.aborted);
   }
   const { error, isFatal, isWell = false, result } = end;
-  if (hasLeave && sentAtMs !== undefined) result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
+  if (hasLeave && sentAtMs !== undefined)
+    result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
   if (isFatal) stop(error);
   if (hasLeave && gate.leave(isWell) >= OUTAGE_FAILURES) stop(error);
   if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
@@ -187,7 +203,10 @@ const NOT_SENT = endOf('not-sent', {});
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
 
 /** What an exchange throws whose request was held back because nobody knows whether the journal is still this run's. */
-const HELD_BACK = new FleetError('output', 'the journal could not be written in time, and nothing was sent');
+const HELD_BACK = new FleetError(
+  'output',
+  'the journal could not be written in time, and nothing was sent',
+);
 
 /**
  * Sends the request of a task; once more after a concurrent edit, with which nothing was carried out. A process can be stopped at any

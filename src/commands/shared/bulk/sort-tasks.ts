@@ -25,11 +25,14 @@ export function sortTasks(
   return { turns, doubts };
 }
 
-const NEEDLESS: TaskEnd = { result: resultOf('skipped', { message: 'it already has these values' }) };
+const NEEDLESS: TaskEnd = {
+  result: resultOf('skipped', { message: 'it already has these values' }),
+};
 
 /** What an earlier run says of a task that is over: no request took any time now. */
 function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
-  if (before.outcome !== 'refused') return { result: { ...before, outcome: 'skipped', milliseconds: null }, uuid };
+  if (before.outcome !== 'refused')
+    return { result: { ...before, outcome: 'skipped', milliseconds: null }, uuid };
   const result = { ...before, milliseconds: null };
   return { result, uuid, error: failureOf(result) };
 }

@@ -26,7 +26,11 @@ export interface EndOptions {
 export type Ending = ReturnType<typeof openEnding>;
 
 /** Listens for what ends it, and pushes that as an event. */
-export function openEnding(context: Context, push: (event: Stop) => void, { for: forMs, until }: EndOptions) {
+export function openEnding(
+  context: Context,
+  push: (event: Stop) => void,
+  { for: forMs, until }: EndOptions,
+) {
   const { clock, signal, io } = context;
   const over = new AbortController();
   const cut = new AbortController();
@@ -39,7 +43,8 @@ export function openEnding(context: Context, push: (event: Stop) => void, { for:
   const onSignal = () => stop(endOf(signal.reason), asFleetError(signal.reason));
   if (signal.aborted) throw signal.reason;
   signal.addEventListener('abort', onSignal, { once: true });
-  const cancelEnd = forMs === undefined ? () => {} : clock.after(forMs, () => stop('for', timeIsUp(forMs, until)));
+  const cancelEnd =
+    forMs === undefined ? () => {} : clock.after(forMs, () => stop('for', timeIsUp(forMs, until)));
   return {
     /** Aborted with OVER when all is over: requests and jq end with it. */
     over,
@@ -60,7 +65,8 @@ export function openEnding(context: Context, push: (event: Stop) => void, { for:
 
 /** It ended before its output was taken, or before jq was done: the rest is counted. Everything else is thrown. */
 export function whatStopped(thrown: unknown): Error {
-  if (thrown === OVER) return new FleetError('output', 'the program of --jq was not done at the end');
+  if (thrown === OVER)
+    return new FleetError('output', 'the program of --jq was not done at the end');
   if (thrown instanceof ReaderStopped) return thrown;
   throw thrown;
 }

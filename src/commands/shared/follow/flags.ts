@@ -29,20 +29,32 @@ const LONGEST_IDLE_SECONDS = 86_400;
 
 function readIdle(text: string): number {
   const seconds = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS) return seconds * 1000;
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS)
+    return seconds * 1000;
   throw usageError(`--idle takes seconds above 0, up to ${LONGEST_IDLE_SECONDS}, not "${text}"`);
 }
 
 /** Adds `--idle`, which becomes milliseconds. */
-export function addIdleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  const idle = createOption('--idle <seconds>', 'treat the connection as dead after this much silence');
+export function addIdleFlag<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  const idle = createOption(
+    '--idle <seconds>',
+    'treat the connection as dead after this much silence',
+  );
   // The default is kept in milliseconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
 }
 
 /** Adds `--role`. */
-export function addRoleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  return command.option('--role <role>', 'subscribe as admin, fleet_operator or mechanic', oneOf('role', TOPIC_ROLES));
+export function addRoleFlag<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  return command.option(
+    '--role <role>',
+    'subscribe as admin, fleet_operator or mechanic',
+    oneOf('role', TOPIC_ROLES),
+  );
 }
 
 /** Adds the flags that say when it ends; `readUntil` reads a condition. */
@@ -53,6 +65,10 @@ export function addEndFlags<A extends unknown[], O extends OptionValues>(
 ) {
   return command
     .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readUntil)
-    .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
+    .option(
+      '--for <duration>',
+      'exit after this time: with 0, or 124 when --until was not met',
+      readDuration('--for'),
+    )
     .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
 }

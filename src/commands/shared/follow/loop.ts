@@ -10,7 +10,14 @@ import { ID_DIGITS } from '../../../views/bicycle.js';
 import type { WatchEnd } from '../../../views/connection.js';
 import { openHttpLog } from '../../../views/exchange.js';
 import { showOrganizations } from '../../named/find.js';
-import { type Ending, type EndOptions, OVER, openEnding, type Stop, whatStopped } from './ending.js';
+import {
+  type Ending,
+  type EndOptions,
+  OVER,
+  openEnding,
+  type Stop,
+  whatStopped,
+} from './ending.js';
 import { type Form, openStderr, type Stderr } from './stderr.js';
 
 /** The last effect of a machine. */
@@ -129,10 +136,14 @@ export async function follow<Event, Effect extends { readonly type: string }, It
   options: SessionOptions,
   open: (session: Session<Event>) => Promise<Machine<Event, Effect, Item>>,
 ): Promise<void> {
-  const { machine, result } = await withSession(context, options, async (session: Session<Event>) => {
-    const opened = await open(session);
-    return { machine: opened, result: await runLoop(context, session, opened) };
-  });
+  const { machine, result } = await withSession(
+    context,
+    options,
+    async (session: Session<Event>) => {
+      const opened = await open(session);
+      return { machine: opened, result: await runLoop(context, session, opened) };
+    },
+  );
   await machine.summarize(result);
   if (result.error !== undefined) throw result.error;
 }
@@ -163,7 +174,8 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
     const effects: (Effect | CommonEffect)[] = [];
     const partSize = hooks?.mostLoaded ?? batch.length;
     for (let from = 0; from < batch.length && end === undefined; from += partSize) {
-      const part = hooks === undefined ? batch : await hooks.load(batch.slice(from, from + partSize));
+      const part =
+        hooks === undefined ? batch : await hooks.load(batch.slice(from, from + partSize));
       const now = momentOf(clock);
       for (const event of part) {
         for (const effect of machine.step(event, now)) effects.push(effect);
@@ -184,13 +196,19 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
       stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
     if (end !== undefined) break;
     if (hooks !== undefined)
-      await Promise.race([sleep(clock, hooks.gatherMs, ending.over.signal).catch(() => {}), queue.filled()]);
+      await Promise.race([
+        sleep(clock, hooks.gatherMs, ending.over.signal).catch(() => {}),
+        queue.filled(),
+      ]);
   }
   return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
 }
 
 /** Asks once for the names of the organizations. A topic that is not of section 6.1 is called as it is. */
-async function titleTopics(context: Context, topics: readonly string[]): Promise<(topic: string) => string> {
+async function titleTopics(
+  context: Context,
+  topics: readonly string[],
+): Promise<(topic: string) => string> {
   const organizations = topics.flatMap((topic) => readTopic(topic)?.organization ?? []);
   const names = await showOrganizations(context, organizations);
   return (topic) => {

@@ -30,16 +30,32 @@ export function isRequest(output: { readonly type: string }): output is Follower
 }
 
 /** Asks, and hands the answer to the sink; never rejects. */
-export async function answer(client: Client, request: FollowerRequest, sink: AnswerSink): Promise<void> {
+export async function answer(
+  client: Client,
+  request: FollowerRequest,
+  sink: AnswerSink,
+): Promise<void> {
   if (request.type === 'read-whole') return readWhole(client, request, sink);
   const { id } = request;
   try {
     if (request.type === 'read-bicycle')
       return sink.emit({ type: 'bicycle', id, bicycle: await readBicycle(client, request.uuid) });
     const size = request.isCount ? (['page_size', '1'] as const) : LARGE_PAGE;
-    const query: Query = request.next ?? [['ordering', '-modified'], ['organization', request.organization], size];
-    const page = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query, subject: SUBJECT });
-    sink.emit({ type: 'page', id, page: { ...page, items: sink.admit?.(page.items) ?? page.items } });
+    const query: Query = request.next ?? [
+      ['ordering', '-modified'],
+      ['organization', request.organization],
+      size,
+    ];
+    const page = await firstPage<Bicycle>(client, {
+      path: BICYCLE.listPath,
+      query,
+      subject: SUBJECT,
+    });
+    sink.emit({
+      type: 'page',
+      id,
+      page: { ...page, items: sink.admit?.(page.items) ?? page.items },
+    });
   } catch (thrown) {
     sink.emit({ type: 'failed', id, error: asFleetError(thrown) });
   }
@@ -59,12 +75,18 @@ async function readWhole(
   // A page was asked for when one came that stood so many before it, at the earliest.
   const mergedAt = [known.merged];
   try {
-    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openSeen(RECENT_ITEMS) })) {
+    for await (const page of client.pages<Bicycle>(request, {
+      ahead: PAGES_AHEAD,
+      seen: openSeen(RECENT_ITEMS),
+    })) {
       if (signal.aborted || whole.id !== id) return;
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
       const isLast = page.next === undefined;
-      emit({ type: 'whole-page', id, items, count: page.count, isLast, askedAt: mergedAt[0] ?? 0 }, size);
+      emit(
+        { type: 'whole-page', id, items, count: page.count, isLast, askedAt: mergedAt[0] ?? 0 },
+        size,
+      );
       mergedAt.push(known.merged);
       if (mergedAt.length > PAGES_AHEAD + 2) mergedAt.shift();
       await room();
@@ -80,7 +102,10 @@ async function readWhole(
  */
 export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
   try {
-    const answer = await client.send({ path: `${BICYCLE.listPath}${uuid}/`, subject: `the bicycle ${uuid}` });
+    const answer = await client.send({
+      path: `${BICYCLE.listPath}${uuid}/`,
+      subject: `the bicycle ${uuid}`,
+    });
     const value = readJson(answer);
     if (!isObject(value)) throw unexpected(answer, 'something that is no bicycle');
     return value as Bicycle;

@@ -47,7 +47,8 @@ export function openStderr(context: Context, options: StderrOptions) {
   });
   // The board fills the terminal: what would be printed over it is on it already.
   const write = form === 'board' && io.stderr.isTerminal ? () => {} : writeBounded;
-  const record = (fields: LogFields) => escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
+  const record = (fields: LogFields) =>
+    escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
   /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
   const print = (always: boolean, fields: LogFields | undefined, line: string | undefined) => {
     if (flags.quiet === true && !always) return;
@@ -82,13 +83,18 @@ export function openStderr(context: Context, options: StderrOptions) {
         if (!isJson && lastLoss !== undefined && isSaid(event, lastLoss)) return;
         lastLoss = event;
       }
-      print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic, titleOf));
+      print(
+        event.type !== 'open',
+        streamRecord(event),
+        streamLine(event, offsetMinutes, namesTopic, titleOf),
+      );
       if (event.type === 'gap' && event.text !== undefined && !isJson) detail(`  ${event.text}`);
     },
     /** Something that could not be shown or filtered. */
     unshown({ kind, message }: FleetError, text: string) {
       const hidden = io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS));
-      const kept = hidden.length > KEPT_CHARACTERS ? `${hidden.slice(0, KEPT_CHARACTERS)}…` : hidden;
+      const kept =
+        hidden.length > KEPT_CHARACTERS ? `${hidden.slice(0, KEPT_CHARACTERS)}…` : hidden;
       const line = atNow(`a message could not be shown: ${message}: ${kept}`);
       print(true, { event: 'unshown', kind, message, text: kept }, line);
     },
@@ -105,7 +111,8 @@ export function openStderr(context: Context, options: StderrOptions) {
 
 /** Whether a loss need not be said again: it is for the same reason, and its pause not much longer than was said, or was said just now. */
 function isSaid({ error, attempt, retryInMs, monotonicMs }: Lost, said: Lost): boolean {
-  const isLonger = retryInMs >= LONGER_PAUSE * said.retryInMs && monotonicMs - said.monotonicMs >= SAID_MS;
+  const isLonger =
+    retryInMs >= LONGER_PAUSE * said.retryInMs && monotonicMs - said.monotonicMs >= SAID_MS;
   return attempt > 1 && error.message === said.error.message && !isLonger;
 }
 

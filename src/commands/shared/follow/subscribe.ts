@@ -21,7 +21,11 @@ export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'r
 /** Follows the topics until the signal is aborted or one of them is closed for good. */
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
   const { topics, sseUrl, role } = options;
-  const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
+  const [settings, tokens, network] = await Promise.all([
+    context.settings(),
+    context.token(),
+    context.network(),
+  ]);
   // A proxy that is none will be none at the next try.
   network.routeTo(sseUrl);
   await followStream({
@@ -44,7 +48,12 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
 }
 
 /** A topic of bicycles as each of the roles that it can be subscribed to with this token; any other topic as it is. */
-export function targetsOf(sseUrl: URL, topic: string, token: string, role: TopicRole | undefined): TopicTarget[] {
+export function targetsOf(
+  sseUrl: URL,
+  topic: string,
+  token: string,
+  role: TopicRole | undefined,
+): TopicTarget[] {
   const named = affiliationsOf(token).get(readTopic(topic)?.organization ?? '') ?? [];
   return topicsByRole(topic, named, role).map((each) => targetOf(sseUrl, each));
 }
@@ -59,6 +68,10 @@ function targetOf(sseUrl: URL, topic: string): TopicTarget {
  */
 export function seesAllOf(token: string, organizations: readonly string[]): boolean {
   const affiliations = affiliationsOf(token);
-  const roles = organizations.map((organization) => affiliations.get(organization.toLowerCase()) ?? []);
-  return roles.every((held) => held.length === 0 || held.includes('admin') || held.includes('fleet_operator'));
+  const roles = organizations.map(
+    (organization) => affiliations.get(organization.toLowerCase()) ?? [],
+  );
+  return roles.every(
+    (held) => held.length === 0 || held.includes('admin') || held.includes('fleet_operator'),
+  );
 }

@@ -30,10 +30,18 @@ export async function beginFollowing(context: Context, forMs?: number): Promise<
 export async function patiently(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();
   const token: TokenSource = { ...source, get: () => waitForToken(context, source, forMs) };
-  return { ...context, token: async () => token, client: (overrides) => context.client({ ...overrides, token }) };
+  return {
+    ...context,
+    token: async () => token,
+    client: (overrides) => context.client({ ...overrides, token }),
+  };
 }
 
-async function warnOfEnd({ clock, notice }: Context, source: TokenSource, forMs = SOON_MS): Promise<void> {
+async function warnOfEnd(
+  { clock, notice }: Context,
+  source: TokenSource,
+  forMs = SOON_MS,
+): Promise<void> {
   const endsAtMs = source.isRenewable ? undefined : readExpiry(await source.get());
   const leftMs = (endsAtMs ?? 0) - clock.wallMs();
   if (endsAtMs === undefined || leftMs <= 0 || leftMs >= forMs) return;
@@ -44,7 +52,11 @@ async function warnOfEnd({ clock, notice }: Context, source: TokenSource, forMs 
 }
 
 /** Asks until there is a token, the time is up, or no waiting can help. */
-async function waitForToken(context: Context, source: TokenSource, forMs = Number.POSITIVE_INFINITY): Promise<string> {
+async function waitForToken(
+  context: Context,
+  source: TokenSource,
+  forMs = Number.POSITIVE_INFINITY,
+): Promise<string> {
   const { clock, signal, io } = context;
   const startMs = clock.monotonicMs();
   const stderr = openStderr(context, { form: io.isJson ? 'json' : 'lines', namesTopic: false });
@@ -57,10 +69,19 @@ async function waitForToken(context: Context, source: TokenSource, forMs = Numbe
       if (error.isLasting || error.kind === 'internal') throw error;
       const monotonicMs = clock.monotonicMs();
       const downMs = monotonicMs - startMs;
-      if (downMs >= forMs) throw new FleetError('network', `no token came: ${error.message}`, { hint: error.hint });
+      if (downMs >= forMs)
+        throw new FleetError('network', `no token came: ${error.message}`, { hint: error.hint });
       const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      const retryInMs = Math.round(Math.min(forMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs));
-      const at = { topic: '', atMs: clock.wallMs(), monotonicMs, lastLifeWallMs: undefined, downMs: 0 };
+      const retryInMs = Math.round(
+        Math.min(forMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs),
+      );
+      const at = {
+        topic: '',
+        atMs: clock.wallMs(),
+        monotonicMs,
+        lastLifeWallMs: undefined,
+        downMs: 0,
+      };
       stderr.stream({ type: 'lost', cause: 'token', error, ...at, attempt, retryInMs });
       await sleep(clock, retryInMs, signal);
     }

@@ -37,21 +37,29 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
 const keyOf = ({ field, text }: Name) => `${field} ${text}`;
 
 /** The UUID of each row, and what is wrong with those that mean no bicycle of these, or several. */
-async function findAmong(bicycles: AsyncIterable<readonly Partial<Bicycle>[]>, rows: readonly NamedRow[]) {
-  const wanted = new Map(rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set<string>()])));
+async function findAmong(
+  bicycles: AsyncIterable<readonly Partial<Bicycle>[]>,
+  rows: readonly NamedRow[],
+) {
+  const wanted = new Map(
+    rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set<string>()])),
+  );
   for await (const batch of bicycles)
     for (const bicycle of batch)
       for (const field of NAMING_FIELDS) {
         const [uuid, name] = [bicycleUuid(bicycle), bicycle[field]];
         // A row that says "null" does not mean the one without a name.
         const isName = typeof name === 'string' || typeof name === 'number';
-        if (uuid !== undefined && isName) wanted.get(keyOf({ field, text: String(name) }))?.add(uuid);
+        if (uuid !== undefined && isName)
+          wanted.get(keyOf({ field, text: String(name) }))?.add(uuid);
       }
   const found = new Map<NamedRow, string>();
   const wrong: string[] = [];
   for (const row of rows) {
     const meant = row.names.map((name) => [...(wanted.get(keyOf(name)) ?? [])]);
-    const [uuid, ...others] = (meant[0] ?? []).filter((one) => meant.every((uuids) => uuids.includes(one)));
+    const [uuid, ...others] = (meant[0] ?? []).filter((one) =>
+      meant.every((uuids) => uuids.includes(one)),
+    );
     if (uuid !== undefined && others.length === 0) found.set(row, uuid);
     else wrong.push(`line ${row.line}: ${describeNames(row.names, meant)}`);
   }
@@ -59,16 +67,24 @@ async function findAmong(bicycles: AsyncIterable<readonly Partial<Bicycle>[]>, r
 }
 
 /** Looks the rows up in a current mirror; undefined where there is none, or it does not know exactly one for each: the service decides then. */
-async function findInMirror(context: Context, rows: readonly NamedRow[], organization: string | undefined) {
+async function findInMirror(
+  context: Context,
+  rows: readonly NamedRow[],
+  organization: string | undefined,
+) {
   return withCurrentMirror(context, async (mirror) => {
-    if (!(await holdsAll(mirror, organization, async () => (await context.token()).get()))) return undefined;
+    if (!(await holdsAll(mirror, organization, async () => (await context.token()).get())))
+      return undefined;
     const { dialect } = mirror.database;
     const names = rows.flatMap((row) => row.names);
     // A condition on a field that no row names would have every row read.
     const fields = NAMING_FIELDS.filter((field) => names.some((name) => name.field === field));
-    const texts = fields.map((field) => names.filter((name) => name.field === field).map(({ text }) => text));
+    const texts = fields.map((field) =>
+      names.filter((name) => name.field === field).map(({ text }) => text),
+    );
     const isNamed = fields.map((field) => `${field} IN (${dialect.texts})`).join(' OR ');
-    const [scope, owner] = organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
+    const [scope, owner] =
+      organization === undefined ? ['', []] : [' AND followed = ?', [organization]];
     const sql = `SELECT uuid, ${NAMING_FIELDS.join(', ')} FROM bicycles WHERE gone IS NULL AND (${isNamed})${scope}`;
     const values = [...texts.map((each) => JSON.stringify(each)), ...owner];
     const { found, wrong } = await findAmong(mirror.database.each(sql, values), rows);
@@ -77,12 +93,20 @@ async function findInMirror(context: Context, rows: readonly NamedRow[], organiz
 }
 
 async function* listed(context: Context): AsyncGenerator<readonly Bicycle[], void, undefined> {
-  const list = { path: BICYCLE.listPath, query: await scopeOf(context), subject: 'the list of bicycles' };
-  for await (const { items } of (await context.client()).pages<Bicycle>(list)) yield items.map(({ value }) => value);
+  const list = {
+    path: BICYCLE.listPath,
+    query: await scopeOf(context),
+    subject: 'the list of bicycles',
+  };
+  for await (const { items } of (await context.client()).pages<Bicycle>(list))
+    yield items.map(({ value }) => value);
 }
 
 /** The UUID of each row. Throws a FleetError of kind `usage` that lists every row that means no bicycle, or several. */
-export async function findNamedRows(context: Context, rows: readonly NamedRow[]): Promise<Map<NamedRow, string>> {
+export async function findNamedRows(
+  context: Context,
+  rows: readonly NamedRow[],
+): Promise<Map<NamedRow, string>> {
   const organization = await chosenOrganization(context);
   const { found, wrong } =
     (await findInMirror(context, rows, organization)) ?? (await findAmong(listed(context), rows));

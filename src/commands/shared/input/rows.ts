@@ -84,12 +84,17 @@ export async function* readRows(
       }
     }
     length += line.length + 1;
-    if (length > LONGEST_VALUE_CHARACTERS) throw new Unreadable('it is larger than 64 MB', openedAt);
+    if (length > LONGEST_VALUE_CHARACTERS)
+      throw new Unreadable('it is larger than 64 MB', openedAt);
     open.push(line);
     if (format === 'array') continue;
     if (typeof format === 'object') {
       if (hasOpenQuote(open)) continue;
-      yield { line: openedAt, value: readRecord(open.join('\n'), format, openedAt), isRecord: true };
+      yield {
+        line: openedAt,
+        value: readRecord(open.join('\n'), format, openedAt),
+        isRecord: true,
+      };
     } else if (text.startsWith('{') || open.length > 1) {
       const value = readObject(open, text, openedAt);
       if (value === undefined) continue;
@@ -99,15 +104,23 @@ export async function* readRows(
   }
   if (open.length === 0) return;
   if (format === 'array') yield* readArray(open.join('\n'), openedAt);
-  else if (typeof format === 'object') throw new Unreadable('a quote is opened here and never closed', openedAt);
+  else if (typeof format === 'object')
+    throw new Unreadable('a quote is opened here and never closed', openedAt);
   else throw new Unreadable('incomplete JSON', openedAt);
 }
 
-function findFormat(line: string, text: string, separator: string | undefined): 'array' | 'lines' | Header {
+function findFormat(
+  line: string,
+  text: string,
+  separator: string | undefined,
+): 'array' | 'lines' | Header {
   if (text.startsWith('[')) return 'array';
   if (text.startsWith('{')) return 'lines';
   const delimiter = separator ?? findDelimiter(text);
-  return { delimiter, names: splitRecord(line, delimiter).map((name) => name.trim().toLowerCase()) };
+  return {
+    delimiter,
+    names: splitRecord(line, delimiter).map((name) => name.trim().toLowerCase()),
+  };
 }
 
 /** A line with an odd number of quotes opens a record of several lines, and the next such line closes it. */
@@ -135,7 +148,11 @@ function splitRecord(record: string, delimiter: string, line = 1): string[] {
   if (!record.includes('"')) return record.split(delimiter);
   try {
     // The whole is one record, whatever its cells hold.
-    const records = parse(`${record}\n`, { delimiter, record_delimiter: '\n', relax_column_count: true });
+    const records = parse(`${record}\n`, {
+      delimiter,
+      record_delimiter: '\n',
+      relax_column_count: true,
+    });
     return (records as string[][])[0] ?? [];
   } catch (error) {
     const words = CSV_WORDS[(error as { code?: string }).code ?? ''];
@@ -145,7 +162,11 @@ function splitRecord(record: string, delimiter: string, line = 1): string[] {
 }
 
 /** The object of some lines; undefined where it goes on in the next one. */
-function readObject(open: readonly string[], last: string, line: number): { [field: string]: unknown } | undefined {
+function readObject(
+  open: readonly string[],
+  last: string,
+  line: number,
+): { [field: string]: unknown } | undefined {
   // It ends where a bracket does: what ends otherwise need not be tried again and again.
   if (open.length > 1 && !last.endsWith('}')) return undefined;
   try {
@@ -176,7 +197,8 @@ function* readArray(text: string, openedAt: number): Generator<InputRow, void, u
     const start = text.indexOf(item, at);
     line += countEnds(text.slice(at, start));
     const value = parseJson(item);
-    if (!isObject(value) && typeof value !== 'string') throw new Unreadable('an object is expected', line);
+    if (!isObject(value) && typeof value !== 'string')
+      throw new Unreadable('an object is expected', line);
     yield { line, value };
     line += countEnds(item);
     at = start + item.length;

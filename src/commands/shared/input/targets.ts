@@ -29,7 +29,10 @@ export type Naming = 'all' | 'surest' | 'none';
  * Reads stdin row by row; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up
  * together. Throws a FleetError of kind `usage` that names the line, and the signal's reason as soon as it is aborted.
  */
-export async function* parseRows(context: Context, naming: Naming): AsyncGenerator<TargetRow, void, undefined> {
+export async function* parseRows(
+  context: Context,
+  naming: Naming,
+): AsyncGenerator<TargetRow, void, undefined> {
   const named: (TargetRow & NamedRow)[] = [];
   const words = naming === 'none' ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
   let count = 0;
@@ -48,8 +51,15 @@ export async function* parseRows(context: Context, naming: Naming): AsyncGenerat
       const names = naming === 'none' || (fields['uuid'] ?? '') !== '' ? [] : namesOf(fields);
       const [surest] = names;
       const row = { line, fields, isRecord };
-      if (surest === undefined) yield { ...row, uuid: readUuid(fields['uuid'], line), namedBy: 'uuid' };
-      else named.push({ ...row, uuid: '', namedBy: surest.field, names: naming === 'all' ? names : [surest] });
+      if (surest === undefined)
+        yield { ...row, uuid: readUuid(fields['uuid'], line), namedBy: 'uuid' };
+      else
+        named.push({
+          ...row,
+          uuid: '',
+          namedBy: surest.field,
+          names: naming === 'all' ? names : [surest],
+        });
     }
   } catch (error) {
     throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
@@ -64,7 +74,10 @@ function readUuid(written: unknown, line: number): string {
   const [text = ''] = typeof written === 'string' ? written.split(/\s#/, 1) : [];
   const uuid = wholeUuid(text.trim());
   if (uuid !== undefined) return uuid;
-  throw badLine(line, text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`);
+  throw badLine(
+    line,
+    text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`,
+  );
 }
 
 export function badLine(number: number, what: string): FleetError {

@@ -5,7 +5,14 @@ import { wholeUuid } from '../../../api/links.js';
 import type { Resource, Vocabulary } from '../../../api/resource.js';
 import { createOption } from '../../../cli/command.js';
 import type { Offers } from '../../../cli/completions.js';
-import { MODELS, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../../cli/completions.js';
+import {
+  MODELS,
+  ORGANIZATIONS,
+  offerColumns,
+  plain,
+  withOffers,
+  ZONES,
+} from '../../../cli/completions.js';
 import { ordering, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
 import { OFFLINE, readTo, TO } from '../mirror-flags.js';
@@ -44,7 +51,9 @@ export const ORGANIZATION_FLAG = [
 ] as const;
 
 /** A parser for commander: a condition on a noun's fields, repeatable. */
-export function readCondition(vocabulary: Vocabulary): (text: string, before: Condition[] | undefined) => Condition[] {
+export function readCondition(
+  vocabulary: Vocabulary,
+): (text: string, before: Condition[] | undefined) => Condition[] {
   const read = (text: string, before: Condition[] = []) => {
     const condition = parseCondition(text, vocabulary);
     checkCondition(condition, vocabulary);
@@ -54,21 +63,29 @@ export function readCondition(vocabulary: Vocabulary): (text: string, before: Co
 }
 
 /** `FIELD=`, and behind `state=` the states. */
-function offerConditions(typed: string, { fields, words }: Pick<Vocabulary, 'fields' | 'words'>): Offers {
+function offerConditions(
+  typed: string,
+  { fields, words }: Pick<Vocabulary, 'fields' | 'words'>,
+): Offers {
   const [, field = '', operator] = /^([^=!<>~]+)(!?=)/.exec(typed) ?? [];
-  if (operator === undefined) return { words: plain(fields.map((name) => `${name}=`)), isOpen: true };
+  if (operator === undefined)
+    return { words: plain(fields.map((name) => `${name}=`)), isOpen: true };
   const known = Object.hasOwn(words, field) ? (words[field] ?? []) : [];
   return { words: plain(known.map((value) => `${field}${operator}${value}`)) };
 }
 
 /** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
-export function readParameter(text: string, before: ListOptions['param'] = []): NonNullable<ListOptions['param']> {
+export function readParameter(
+  text: string,
+  before: ListOptions['param'] = [],
+): NonNullable<ListOptions['param']> {
   const equals = text.indexOf('=');
   if (equals < 1) throw usageError(`--param takes NAME=VALUE, not "${text}"`);
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
 
-const WHERE = 'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)';
+const WHERE =
+  'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)';
 
 /** The flags of everything that reads a list: whose, which of it, and from where. */
 export function addScopeFlags<A extends unknown[], O extends OptionValues>(
@@ -102,6 +119,8 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
     .option('--limit <n>', 'show at most this many, following the pages', wholeNumber('--limit', 1))
     .addOption(createOption('--all', 'show all, following the pages').conflicts('page'))
-    .addOption(createOption('--count', 'print only the number of matches').conflicts(['limit', 'page']))
+    .addOption(
+      createOption('--count', 'print only the number of matches').conflicts(['limit', 'page']),
+    )
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

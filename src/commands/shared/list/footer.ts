@@ -25,9 +25,14 @@ export function startTally() {
 }
 
 /** `12 pages, 240 of 2003 bicycles, 812 a second`. */
-export function showProgress(tally: Tally, noun: Shape<unknown>['noun'], elapsedMs: number): string {
+export function showProgress(
+  tally: Tally,
+  noun: Shape<unknown>['noun'],
+  elapsedMs: number,
+): string {
   const { pages, read, lastTotal } = tally;
-  const count = lastTotal === undefined ? countNoun(read, noun) : `${read} of ${countNoun(lastTotal, noun)}`;
+  const count =
+    lastTotal === undefined ? countNoun(read, noun) : `${read} of ${countNoun(lastTotal, noun)}`;
   const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
   return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
 }
@@ -41,13 +46,18 @@ export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all'
 }
 
 /** The closing lines: first what the operator should know of how the list came, then how much of it this was and how to see more. */
-export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options: TallyOptions): string[] {
+export function closingLines(
+  tally: Tally,
+  noun: Shape<unknown>['noun'],
+  options: TallyOptions,
+): string[] {
   const { read, repeated, missing, hasMore, firstTotal, lastTotal } = tally;
   const lines: string[] = [];
   if (firstTotal !== lastTotal)
     lines.push(`! the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
   if (repeated > 0) {
-    const doubt = lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
+    const doubt =
+      lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
     lines.push(
       `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list changed while it was read${doubt}`,
     );
@@ -60,7 +70,10 @@ export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options
 }
 
 /** The error for a list that stayed short of the service's count; undefined for one that did not. */
-export function incompleteError(tally: Tally, noun: Shape<unknown>['noun']): FleetError | undefined {
+export function incompleteError(
+  tally: Tally,
+  noun: Shape<unknown>['noun'],
+): FleetError | undefined {
   const { read, missing } = tally;
   if (missing === 0) return undefined;
   const what = `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing`;
@@ -84,7 +97,9 @@ function describeShown(
   if (shown === 0) {
     const none = read > 0 ? ` match: none of the ${read} checked` : ' found';
     const other = page > 1 ? 'a smaller --page' : 'fewer filters, or another --organization';
-    return [`No ${noun.many}${none}. Try ${isNearest ? 'a larger --radius; --near is LATITUDE,LONGITUDE' : other}`];
+    return [
+      `No ${noun.many}${none}. Try ${isNearest ? 'a larger --radius; --near is LATITUDE,LONGITUDE' : other}`,
+    ];
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;

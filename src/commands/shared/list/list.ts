@@ -87,7 +87,12 @@ export async function readList<T extends Listed>(
 ): Promise<FleetError | undefined> {
   const end = (footer: readonly string[] = []) => writeFooter(context, footer, false);
   const result = { write: async (items: readonly Item<T>[]) => take(items), end };
-  return showList(context, { ...plan, request: makeRequest(plan, options) }, { ...options, all: true }, result);
+  return showList(
+    context,
+    { ...plan, request: makeRequest(plan, options) },
+    { ...options, all: true },
+    result,
+  );
 }
 
 /** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
@@ -145,7 +150,11 @@ async function showList<T extends Listed>(
 }
 
 /** Some fields are no order: a service answers 400 to them, or 500. A page that is not there is answered with 404, as a wrong address is. */
-function withListHint<T>(thrown: unknown, { resource }: ListPlan<T>, { ordering, page = 1 }: ListOptions): unknown {
+function withListHint<T>(
+  thrown: unknown,
+  { resource }: ListPlan<T>,
+  { ordering, page = 1 }: ListOptions,
+): unknown {
   const error = asFleetError(thrown);
   const { status } = error;
   const { orderings = [] } = resource ?? {};
@@ -162,7 +171,10 @@ function makeRequest<T>({ request }: ListPlan<T>, options: ListOptions): HttpReq
   const query = request.query ?? [];
   const twice = param.find(([name]) => name === 'page' || query.some(([taken]) => taken === name));
   if (twice !== undefined)
-    throw usageError(`the query parameter "${twice[0]}" is sent by a flag or the settings`, 'leave it out of --param');
+    throw usageError(
+      `the query parameter "${twice[0]}" is sent by a flag or the settings`,
+      'leave it out of --param',
+    );
   const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
   return further.length === 0 ? request : { ...request, query: [...query, ...further] };
 }
@@ -178,8 +190,15 @@ function checkFields<T>(
 ): void {
   const values = items.map(({ value }) => value);
   for (const condition of conditions) {
-    if (resource === undefined || isDocumented(condition, resource) || hasField(values, condition.field)) continue;
-    throw unknownWord('field', firstSegment(condition.field), [...new Set([...shape.fields, ...fieldsOf(values)])]);
+    if (
+      resource === undefined ||
+      isDocumented(condition, resource) ||
+      hasField(values, condition.field)
+    )
+      continue;
+    throw unknownWord('field', firstSegment(condition.field), [
+      ...new Set([...shape.fields, ...fieldsOf(values)]),
+    ]);
   }
 }
 

@@ -26,12 +26,15 @@ export async function openTarget(context: Context) {
 }
 
 async function openFile(context: Context, file: string | undefined) {
-  if (file === undefined) return { write: context.io.stdout.write, async end() {}, async discard() {} };
+  if (file === undefined)
+    return { write: context.io.stdout.write, async end() {}, async discard() {} };
   const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      throw new FleetError('output', `${file} could not be written: ${reasonOf(error)}`, { cause: error });
+      throw new FleetError('output', `${file} could not be written: ${reasonOf(error)}`, {
+        cause: error,
+      });
     }
   };
   // What is no plain file, such as /dev/null or a pipe, is not to be replaced by one; a link leads to the file that is meant.
@@ -42,7 +45,8 @@ async function openFile(context: Context, file: string | undefined) {
   if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
   const draft = isReplaced ? `${path}.${crypto.randomUUID()}.draft` : path;
   const handle = await attempt(() => files.open(draft, isReplaced ? 'wx' : 'w'));
-  if (isReplaced && before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
+  if (isReplaced && before !== undefined)
+    await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
   const discard = async () => {
     await handle.close().catch(() => {});
     if (isReplaced) await files.rm(draft, { force: true });
@@ -69,7 +73,11 @@ export async function writeResult(context: Context, text: string | Buffer): Prom
 }
 
 /** Writes a text as one file; without its name to stdout. Throws as openTarget does. */
-export async function writeWhole(context: Context, file: string | undefined, text: string | Buffer): Promise<void> {
+export async function writeWhole(
+  context: Context,
+  file: string | undefined,
+  text: string | Buffer,
+): Promise<void> {
   const target = await openFile(context, file);
   try {
     await target.write(text);

@@ -47,7 +47,9 @@ export function listSome(things: readonly (readonly [uuid: string, name: unknown
 /** `0b9f2c1e-… (Emmy 0001)`: what to paste, and what people call it; cleaned. */
 export function describe(uuid: unknown, name: unknown): string {
   const id = clean(String(uuid ?? '').slice(0, 36));
-  return typeof name === 'string' && name !== '' ? `${id} (${clean(name.slice(0, LONGEST_NAME_CHARACTERS))})` : id;
+  return typeof name === 'string' && name !== ''
+    ? `${id} (${clean(name.slice(0, LONGEST_NAME_CHARACTERS))})`
+    : id;
 }
 
 /** The typed text, for an error. */

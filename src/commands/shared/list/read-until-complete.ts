@@ -30,7 +30,8 @@ export async function* readItems<T extends { uuid?: unknown }>(
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
   // Read from a later page on, the number of items to expect is unknown.
-  const startsLater = request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
+  const startsLater =
+    request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
   for (let reading = 1; ; reading += 1) {
     const isFirst = reading === 1;
     const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
@@ -53,7 +54,9 @@ export async function* readItems<T extends { uuid?: unknown }>(
     }
     if (wanted === undefined || startsLater || missing() === 0) return;
     if (seen.size !== tally.read || reading === READINGS_LIMIT) break;
-    await context.notice(`${missing()} of ${countNoun(total ?? 0, shape.noun)} did not come; reading the pages again`);
+    await context.notice(
+      `${missing()} of ${countNoun(total ?? 0, shape.noun)} did not come; reading the pages again`,
+    );
   }
   tally.missing = missing();
 }

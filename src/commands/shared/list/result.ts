@@ -3,7 +3,12 @@
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import { inBatches } from '../../../terminal/batches.js';
-import { type Format, type ListedItem, openRenderer, type Shape } from '../../../terminal/formats.js';
+import {
+  type Format,
+  type ListedItem,
+  openRenderer,
+  type Shape,
+} from '../../../terminal/formats.js';
 import { type Jq, writeResults } from '../../../terminal/jq/results.js';
 import { forScreen } from '../../../terminal/marks.js';
 import { writeFooter } from '../write-footer.js';
@@ -32,7 +37,11 @@ export async function printRows<T>(
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
 /** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
-export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<Result<T>> {
+export async function openResult<T>(
+  context: Context,
+  shape: Shape<T>,
+  format?: Format,
+): Promise<Result<T>> {
   const jq = await context.jq();
   if (jq !== undefined) return openFiltered(context, shape, jq);
   const { io, flags } = context;
@@ -64,13 +73,18 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   };
   return {
     async write(rows) {
-      for (const batch of inBatches(rows, ({ json }) => json.length, AT_ONCE)) await write(renderer.rows(batch));
+      for (const batch of inBatches(rows, ({ json }) => json.length, AT_ONCE))
+        await write(renderer.rows(batch));
     },
     async end(footer = []) {
       await write(renderer.end?.() ?? '');
       if (renderer.finish !== undefined) await target.write(await renderer.finish());
       await target.end();
-      await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && isDrawn);
+      await writeFooter(
+        context,
+        [...footer, ...(renderer.notices?.() ?? [])],
+        hasWritten && isDrawn,
+      );
     },
   };
 }
@@ -102,7 +116,8 @@ async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promi
       else for (const text of texts) items.push(text);
     },
     async end(footer = []) {
-      if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), target.write);
+      if (runRows === undefined)
+        await writeResults(await jq.run([`[${items.join(',\n')}]`]), target.write);
       await target.end();
       await writeFooter(context, footer, isScreen(context));
     },

@@ -75,7 +75,8 @@ export async function* pagesAround<T extends Listed>(
 function compareEnd(page: Page<Listed>, prefix: string): number | undefined {
   const uuids = page.items.map(({ value }) => String(value.uuid ?? '').toLowerCase());
   const last = uuids.at(-1);
-  if (last === undefined || uuids.some((uuid, index) => (uuids[index - 1] ?? '') > uuid)) return undefined;
+  if (last === undefined || uuids.some((uuid, index) => (uuids[index - 1] ?? '') > uuid))
+    return undefined;
   const end = last.slice(0, prefix.length);
   return end === prefix ? 0 : end < prefix ? -1 : 1;
 }

@@ -36,7 +36,12 @@ export function parseCondition(text: string, vocabulary: FieldWords = { fields: 
   const value = right.trim();
   if (word === '' || (value === '' && /[<>]/.test(operator)))
     throw usageError(`a condition is ${FORM}, not "${text.trim()}"`, EXAMPLES);
-  return { text: text.trim(), field: fieldOf(word, vocabulary), operator: operator as Operator, value };
+  return {
+    text: text.trim(),
+    field: fieldOf(word, vocabulary),
+    operator: operator as Operator,
+    value,
+  };
 }
 
 function isEquality(operator: Operator): boolean {
@@ -61,8 +66,10 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
     return;
   }
   const words = vocabulary.words[field];
-  const isOther = words !== undefined && isEquality(operator) && value !== 'null' && !words.includes(value);
-  if (isOther && (value === '' || nearest(value, words) !== undefined)) throw unknownWord(field, value, words);
+  const isOther =
+    words !== undefined && isEquality(operator) && value !== 'null' && !words.includes(value);
+  if (isOther && (value === '' || nearest(value, words) !== undefined))
+    throw unknownWord(field, value, words);
   if (!/[<>]/.test(operator)) return;
   const refuse = (kind: string, hint: string) =>
     usageError(`"${text}" compares ${field}, which is a ${kind}, with "${value}"`, hint);
@@ -85,7 +92,9 @@ export function matches(condition: Condition, value: unknown, now: number): bool
   const found = readPath(value, condition.field);
   if (condition.value === 'null' && isEquality(operator))
     return (found === undefined || found === null) === (operator === '=');
-  const isMet = (Array.isArray(found) ? found : [found]).some((element) => meets(condition, element, now));
+  const isMet = (Array.isArray(found) ? found : [found]).some((element) =>
+    meets(condition, element, now),
+  );
   return isMet !== (operator === '!=');
 }
 
@@ -112,7 +121,9 @@ function fold(text: string): string {
 function isEqual(wanted: string, found: unknown, now: number): boolean {
   const text = (textOf(found) ?? '').trim();
   const isLiteral =
-    typeof found === 'string' && numberOf(text) !== undefined && !(isJsonNumber(text) && isJsonNumber(wanted));
+    typeof found === 'string' &&
+    numberOf(text) !== undefined &&
+    !(isJsonNumber(text) && isJsonNumber(wanted));
   return text === wanted || (!isLiteral && compare(found, wanted, now) === 0);
 }
 
