@@ -1,0 +1,327 @@
+// Decides from a number format of a workbook how its cells are read (ECMA-376 part 1, sections 18.8.30 and 18.8.31).
+
+/** How a number in a cell with this format is read. */
+export type NumberReading =
+  /** The format only rounds, groups or adds a unit: read the stored number. */
+  | { readonly kind: 'number' }
+  /** The format pads an integer with zeros: `00000`, `"AB-"0000`. */
+  | { readonly kind: 'padded'; readonly parts: readonly FormatPart[]; readonly addsSign: boolean }
+  | { readonly kind: 'date'; readonly hasClock: boolean }
+  /** A time of day or a duration, without a date. */
+  | { readonly kind: 'time' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export type FormatPart = { readonly literal: string } | { readonly digit: true };
+
+export interface NumberFormat {
+  readingOf(value: number): NumberReading;
+  /** Why a text in such a cell is not shown as it is; undefined when it is. */
+  readonly textProblem: string | undefined;
+}
+
+type TokenKind =
+  | 'literal'
+  | 'currency'
+  | 'padding'
+  | 'digit'
+  | 'point'
+  | 'comma'
+  | 'percent'
+  | 'exponent'
+  | 'slash'
+  | 'date'
+  | 'clock'
+  | 'month-or-minute'
+  | 'duration'
+  | 'condition'
+  | 'general'
+  | 'text';
+
+interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+}
+
+/** Excel refuses longer codes. */
+const LONGEST_CODE_CHARACTERS = 255;
+
+const NUMBER: NumberReading = { kind: 'number' };
+const HIDDEN = 'its number format hides the value';
+const CHANGED = 'its number format shows another text than the stored number';
+
+/** Codes of the built-in formats that mean the same in every language of Excel. */
+const BUILT_IN_CODES: ReadonlyMap<number, string> = new Map([
+  [0, 'General'],
+  [1, '0'],
+  [2, '0.00'],
+  [3, '#,##0'],
+  [4, '#,##0.00'],
+  [5, '#,##0'],
+  [6, '#,##0'],
+  [7, '#,##0.00'],
+  [8, '#,##0.00'],
+  [9, '0%'],
+  [10, '0.00%'],
+  [11, '0.00E+00'],
+  [12, '# ?/?'],
+  [13, '# ??/??'],
+  [14, 'mm-dd-yy'],
+  [15, 'd-mmm-yy'],
+  [16, 'd-mmm'],
+  [17, 'mmm-yy'],
+  [18, 'h:mm AM/PM'],
+  [19, 'h:mm:ss AM/PM'],
+  [20, 'h:mm'],
+  [21, 'h:mm:ss'],
+  [22, 'm/d/yy h:mm'],
+  [37, '#,##0'],
+  [38, '#,##0'],
+  [39, '#,##0.00'],
+  [40, '#,##0.00'],
+  [41, '#,##0'],
+  [42, '#,##0'],
+  [43, '#,##0.00'],
+  [44, '#,##0.00'],
+  [45, 'mm:ss'],
+  [46, '[h]:mm:ss'],
+  [47, 'mmss.0'],
+  [48, '##0.0E+0'],
+  [49, '@'],
+]);
+
+/** Identifiers below this belong to Excel; a file may still define them. */
+const FIRST_CUSTOM_ID = 164;
+
+/** Returns the format with this identifier; `code` is the one that the workbook defines for it. */
+export function numberFormatOf(id: number, code: string | undefined): NumberFormat {
+  const known = code ?? BUILT_IN_CODES.get(id);
+  if (known !== undefined) return parseNumberFormat(known);
+  if (id >= FIRST_CUSTOM_ID) return parseNumberFormat('General');
+  const reason = `its number format (${id}) depends on the language of Excel`;
+  return { readingOf: () => ({ kind: 'refused', reason }), textProblem: undefined };
+}
+
+/** Reads a format code such as `#,##0.00;[Red]-#,##0.00`. */
+export function parseNumberFormat(code: string): NumberFormat {
+  if (code.length > LONGEST_CODE_CHARACTERS) {
+    const reason = 'its number format is too long';
+    return { readingOf: () => ({ kind: 'refused', reason }), textProblem: reason };
+  }
+  const sections = splitSections(code);
+  const numberSections = sections.slice(0, 3);
+  return {
+    readingOf: (value) => readingOfValue(numberSections, value),
+    textProblem: textProblemOf(sections),
+  };
+}
+
+function readingOfValue(sections: readonly (readonly Token[])[], value: number): NumberReading {
+  const readings = sections.map((section) => readSection(section, false));
+  if (sections.some((section) => section.some(({ kind }) => kind === 'condition')))
+    return readingWithConditions(readings);
+  const [positive = NUMBER, negative] = readings;
+  // A single section, and the section of a lone text format, also applies to negative numbers.
+  if (value < 0 && negative !== undefined) return negative;
+  if (value < 0) return readSection(sections[0] ?? [], true);
+  const zero = readings[2];
+  return value === 0 && zero !== undefined ? zero : positive;
+}
+
+/** Which section applies depends on the value; accept the format only when all sections are read alike. */
+function readingWithConditions(readings: readonly NumberReading[]): NumberReading {
+  const [first = NUMBER] = readings;
+  const areNumbers = readings.every(({ kind }) => kind === 'number');
+  const areDates = readings.every(({ kind }) => kind === 'date');
+  return areNumbers || areDates ? first : { kind: 'refused', reason: CHANGED };
+}
+
+function readSection(tokens: readonly Token[], addsSign: boolean): NumberReading {
+  const has = (kind: TokenKind) => tokens.some((token) => token.kind === kind);
+  if (has('duration')) return { kind: 'time' };
+  if (has('date') || has('clock') || has('month-or-minute')) return readDateSection(tokens);
+  if (has('general') || has('text')) return readAffixes(tokens);
+  if (!has('digit')) return { kind: 'refused', reason: tokens.length === 0 ? HIDDEN : CHANGED };
+  if (isScaled(tokens)) return { kind: 'refused', reason: CHANGED };
+  const isInteger = !['point', 'comma', 'percent', 'exponent', 'slash'].some((kind) =>
+    has(kind as TokenKind),
+  );
+  if (!isInteger) return NUMBER;
+  const digits = tokens.filter(({ kind }) => kind === 'digit');
+  const zeros = digits.filter(({ text }) => text === '0').length;
+  if (zeros < 2) return hasInnerLiteral(tokens) ? refusedAsChanged() : readAffixes(tokens);
+  // `#` and `?` before the zeros add nothing; behind or between them the shown text is uncertain.
+  const firstZero = digits.findIndex(({ text }) => text === '0');
+  if (digits.slice(firstZero).some(({ text }) => text !== '0')) return refusedAsChanged();
+  if (firstZero > 0 && hasInnerLiteral(tokens)) return refusedAsChanged();
+  return { kind: 'padded', parts: partsOf(tokens), addsSign };
+}
+
+function refusedAsChanged(): NumberReading {
+  return { kind: 'refused', reason: CHANGED };
+}
+
+function partsOf(tokens: readonly Token[]): FormatPart[] {
+  return tokens.flatMap(({ kind, text }): FormatPart[] => {
+    if (kind === 'digit') return text === '0' ? [{ digit: true }] : [];
+    return kind === 'literal' || kind === 'currency' ? [{ literal: text }] : [];
+  });
+}
+
+/** A letter in front of a number makes it an identifier (`"AB-"0`); a unit behind it does not. */
+function readAffixes(tokens: readonly Token[]): NumberReading {
+  const isNumber = ({ kind }: Token) => kind === 'digit' || kind === 'general' || kind === 'text';
+  const first = tokens.findIndex(isNumber);
+  const isIdentifier = tokens
+    .slice(0, first)
+    .some(({ kind, text }) => kind === 'literal' && /[\p{L}\p{N}]/u.test(text));
+  const last = tokens.findLastIndex(isNumber);
+  const extendsDigits = tokens
+    .slice(last + 1)
+    .some(({ kind, text }) => kind === 'literal' && /^\p{N}/u.test(text));
+  return isIdentifier || extendsDigits ? refusedAsChanged() : NUMBER;
+}
+
+function hasInnerLiteral(tokens: readonly Token[]): boolean {
+  const first = tokens.findIndex(({ kind }) => kind === 'digit');
+  const last = tokens.findLastIndex(({ kind }) => kind === 'digit');
+  return tokens.slice(first, last).some(({ kind }) => kind === 'literal');
+}
+
+/** A comma behind the last digit of the integer part divides by a thousand. */
+function isScaled(tokens: readonly Token[]): boolean {
+  const numeric = tokens.filter(({ kind }) => ['digit', 'comma', 'point'].includes(kind));
+  return numeric.some(
+    ({ kind }, index) => kind === 'comma' && numeric[index + 1]?.kind !== 'digit',
+  );
+}
+
+/** `m` means minutes behind hours or in front of seconds, otherwise months. */
+function readDateSection(tokens: readonly Token[]): NumberReading {
+  const units = tokens.filter(({ kind }) => ['date', 'clock', 'month-or-minute'].includes(kind));
+  const isMinute = (index: number) => {
+    const before = units[index - 1];
+    const after = units[index + 1];
+    return (
+      units[index]?.kind === 'month-or-minute' &&
+      (units[index]?.text.length ?? 0) <= 2 &&
+      ((before?.kind === 'clock' && before.text.startsWith('h')) ||
+        (after?.kind === 'clock' && after.text.startsWith('s')))
+    );
+  };
+  const hasDate = units.some(
+    ({ kind }, index) => kind === 'date' || (kind === 'month-or-minute' && !isMinute(index)),
+  );
+  const hasClock = units.some(({ kind }, index) => kind === 'clock' || isMinute(index));
+  return hasDate ? { kind: 'date', hasClock } : { kind: 'time' };
+}
+
+/** The fourth section, or a section with `@`, formats texts. */
+function textProblemOf(sections: readonly (readonly Token[])[]): string | undefined {
+  const section =
+    sections[3] ?? sections.find((tokens) => tokens.some(({ kind }) => kind === 'text'));
+  if (section === undefined) return undefined;
+  const texts = section.filter(({ kind }) => kind === 'text' || kind === 'general');
+  if (texts.length === 0) return section.length === 0 ? HIDDEN : CHANGED;
+  const addsText = section.some(
+    ({ kind, text }) => (kind === 'literal' || kind === 'currency') && text.trim() !== '',
+  );
+  return texts.length > 1 || addsText ? 'its number format adds to its text' : undefined;
+}
+
+function splitSections(code: string): Token[][] {
+  const sections: Token[][] = [[]];
+  let at = 0;
+  while (at < code.length) {
+    if (code[at] === ';') {
+      sections.push([]);
+      at++;
+      continue;
+    }
+    const { token, end } = readToken(code, at);
+    if (token !== undefined) sections.at(-1)?.push(token);
+    at = end;
+  }
+  return sections;
+}
+
+interface ReadToken {
+  readonly token?: Token;
+  readonly end: number;
+}
+
+const ONE_CHARACTER_TOKENS: Readonly<Record<string, TokenKind>> = {
+  '0': 'digit',
+  '#': 'digit',
+  '?': 'digit',
+  '.': 'point',
+  ',': 'comma',
+  '%': 'percent',
+  '/': 'slash',
+  '@': 'text',
+};
+
+const WORDS: readonly (readonly [text: string, kind: TokenKind])[] = [
+  ['general', 'general'],
+  ['am/pm', 'clock'],
+  ['a/p', 'clock'],
+];
+
+const UNIT_KINDS: Readonly<Record<string, TokenKind>> = {
+  y: 'date',
+  d: 'date',
+  e: 'date',
+  g: 'date',
+  b: 'date',
+  m: 'month-or-minute',
+  h: 'clock',
+  s: 'clock',
+};
+
+function readToken(code: string, at: number): ReadToken {
+  const character = code[at] ?? '';
+  if (character === '"') return readQuoted(code, at);
+  if (character === '\\') {
+    return { token: { kind: 'literal', text: code[at + 1] ?? '' }, end: at + 2 };
+  }
+  // `_)` leaves the width of a parenthesis free; `* ` fills the cell.
+  if (character === '_' || character === '*')
+    return { token: { kind: 'padding', text: '' }, end: at + 2 };
+  if (character === '[') return readBracket(code, at);
+  const lower = code.toLowerCase();
+  for (const [text, kind] of WORDS) {
+    if (lower.startsWith(text, at)) return { token: { kind, text }, end: at + text.length };
+  }
+  if (lower[at] === 'e' && (code[at + 1] === '+' || code[at + 1] === '-'))
+    return { token: { kind: 'exponent', text: 'E' }, end: at + 2 };
+  const unit = UNIT_KINDS[lower[at] ?? ''];
+  if (unit !== undefined) {
+    let end = at + 1;
+    while (lower[end] === lower[at]) end++;
+    return { token: { kind: unit, text: lower.slice(at, end) }, end };
+  }
+  const kind = ONE_CHARACTER_TOKENS[character] ?? 'literal';
+  return { token: { kind, text: character }, end: at + 1 };
+}
+
+function readQuoted(code: string, at: number): ReadToken {
+  const quote = code.indexOf('"', at + 1);
+  const end = quote === -1 ? code.length : quote;
+  return { token: { kind: 'literal', text: code.slice(at + 1, end) }, end: end + 1 };
+}
+
+/** `[$€-407]` is a currency, `[h]` a duration, `[>=100]` a condition, `[Red]` a colour. */
+function readBracket(code: string, at: number): ReadToken {
+  const bracket = code.indexOf(']', at);
+  const end = bracket === -1 ? code.length : bracket;
+  const inner = code.slice(at + 1, end).toLowerCase();
+  if (inner.startsWith('$')) {
+    const [text = ''] = code.slice(at + 2, end).split('-');
+    if (text === '') return { end: end + 1 };
+    return { token: { kind: 'currency', text }, end: end + 1 };
+  }
+  if (['h', 'hh', 'm', 'mm', 's', 'ss'].includes(inner))
+    return { token: { kind: 'duration', text: inner }, end: end + 1 };
+  if (inner.startsWith('<') || inner.startsWith('>') || inner.startsWith('='))
+    return { token: { kind: 'condition', text: inner }, end: end + 1 };
+  return { end: end + 1 };
+}

@@ -1,0 +1,47 @@
+// Collects the text of an element with rich text: `<si>` and `<is>` (ECMA-376 part 1, section 18.4).
+
+import { decodeEscapes } from './cell-value.js';
+import type { XmlElement } from './xml.js';
+
+/** Collects `t` and `r/t` below an element; phonetic hints (`rPh`) are not part of the text. */
+export class RichText {
+  #text = '';
+  #run: string | undefined;
+
+  /** `inside` holds the open elements between the container and this one. */
+  open(element: XmlElement, inside: readonly XmlElement[]): void {
+    const isRun = inside.length === 1 && inside[0]?.name === 'r';
+    if (element.name === 't' && (inside.length === 0 || isRun)) this.#run = '';
+  }
+
+  addText(text: string): void {
+    if (this.#run !== undefined) this.#run += text;
+  }
+
+  close(element: XmlElement): void {
+    if (element.name !== 't' || this.#run === undefined) return;
+    this.#text += decodeEscapes(element.keepsSpace ? this.#run : trimSpace(this.#run));
+    this.#run = undefined;
+  }
+
+  /** Returns the text and starts a new one. */
+  take(): string {
+    const text = this.#text;
+    this.#text = '';
+    this.#run = undefined;
+    return text;
+  }
+}
+
+/** Removes XML's white space at both ends, as Excel does without `xml:space="preserve"`. */
+function trimSpace(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text.charCodeAt(start))) start++;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
+}

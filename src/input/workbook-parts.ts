@@ -1,0 +1,160 @@
+// Finds the parts of a workbook by its relationships: the sheets, the shared texts and the formats.
+
+import type { DateSystem } from './cell-value.js';
+import { readXml, type XmlElement } from './xml.js';
+
+/** The zip archive is not an .xlsx workbook, or refers to parts that are missing. */
+export class PackageError extends Error {}
+
+export interface SheetPart {
+  readonly name: string;
+  readonly isVisible: boolean;
+  /** False for charts and dialogs on a sheet of their own. */
+  readonly isWorksheet: boolean;
+  /** The name of its entry in the archive. */
+  readonly part: string;
+}
+
+export interface WorkbookParts {
+  readonly sheets: readonly SheetPart[];
+  readonly sharedStrings: string | undefined;
+  readonly styles: string | undefined;
+  readonly dates: DateSystem;
+}
+
+/** Returns the unpacked bytes of an entry, or undefined when there is none of that name. */
+export type OpenPart = (name: string) => AsyncIterable<Uint8Array> | undefined;
+
+interface Relationship {
+  readonly type: string;
+  readonly target: string;
+}
+
+/** A workbook with more sheets than this is not a list of bicycles. */
+const MOST_SHEETS = 10_000;
+const MOST_RELATIONSHIPS = 20_000;
+
+export async function findWorkbookParts(
+  open: OpenPart,
+  has: (name: string) => boolean,
+): Promise<WorkbookParts> {
+  const packageRelationships = await readRelationships(open, '');
+  const workbook = partOfType([...packageRelationships.values()], 'officeDocument');
+  if (workbook === undefined) throw new PackageError(describePackage(has));
+  if (workbook.toLowerCase().endsWith('.bin'))
+    throw new PackageError('it is an .xlsb file (binary workbook)');
+  const relationships = await readRelationships(open, workbook);
+  const { sheets, dates } = await readWorkbookPart(open, workbook);
+  return {
+    sheets: sheets.map(({ name, state, relationship }) => {
+      const found = relationships.get(relationship);
+      if (found === undefined) throw new PackageError(`its sheet "${name}" is missing`);
+      return {
+        name,
+        isVisible: state === undefined || state === 'visible',
+        isWorksheet: found.type === 'worksheet',
+        part: found.target,
+      };
+    }),
+    sharedStrings: partOfType([...relationships.values()], 'sharedStrings'),
+    styles: partOfType([...relationships.values()], 'styles'),
+    dates,
+  };
+}
+
+function describePackage(has: (name: string) => boolean): string {
+  if (has('content.xml') && has('mimetype')) return 'it is an .ods file (OpenDocument)';
+  if (has('index/document.iwa')) return 'it is a .numbers file';
+  return 'it is a zip archive without a workbook';
+}
+
+function partOfType(relationships: readonly Relationship[], type: string): string | undefined {
+  return relationships.find((relationship) => relationship.type === type)?.target;
+}
+
+/** Reads the relationships of a part, or of the package for an empty name, by their identifiers. */
+async function readRelationships(open: OpenPart, part: string): Promise<Map<string, Relationship>> {
+  const slash = part.lastIndexOf('/') + 1;
+  const folder = part.slice(0, slash);
+  const chunks = open(`${folder}_rels/${part.slice(slash)}.rels`);
+  const relationships = new Map<string, Relationship>();
+  if (chunks === undefined) return relationships;
+  await readXml(chunks, {
+    open({ name, attributes }) {
+      const { Id, Type, Target, TargetMode } = attributes;
+      if (name !== 'Relationship' || TargetMode === 'External') return;
+      if (Id === undefined || Type === undefined || Target === undefined) return;
+      if (relationships.size >= MOST_RELATIONSHIPS)
+        throw new PackageError('it has too many relationships');
+      // Strict workbooks have other addresses that end with the same word.
+      const type = Type.slice(Type.lastIndexOf('/') + 1);
+      relationships.set(Id, { type, target: resolveTarget(folder, Target) });
+    },
+    text() {},
+    close() {},
+  });
+  return relationships;
+}
+
+/** The entry that a target means: `/xl/styles.xml`, `styles.xml` or `../styles.xml` from the folder `xl/`. */
+function resolveTarget(folder: string, target: string): string {
+  const path = target.startsWith('/') ? target : `${folder}${target}`;
+  const names: string[] = [];
+  for (const name of path.replaceAll('\\', '/').split('/')) {
+    if (name === '..') names.pop();
+    else if (name !== '.' && name !== '') names.push(name);
+  }
+  return names.join('/');
+}
+
+interface SheetElement {
+  readonly name: string;
+  readonly state: string | undefined;
+  readonly relationship: string;
+}
+
+async function readWorkbookPart(
+  open: OpenPart,
+  part: string,
+): Promise<{ sheets: SheetElement[]; dates: DateSystem }> {
+  const chunks = open(part);
+  if (chunks === undefined) throw new PackageError(`its part ${part} is missing`);
+  const sheets: SheetElement[] = [];
+  let dates: DateSystem = 1900;
+  await readXml(chunks, {
+    open(element, path) {
+      if (path.length === 0 && element.name !== 'workbook')
+        throw new PackageError('it is an Office file, but not a workbook');
+      if (path.length === 1 && element.name === 'workbookPr') dates = dateSystemOf(element);
+      if (path.length !== 2 || path[1]?.name !== 'sheets' || element.name !== 'sheet') return;
+      if (sheets.length >= MOST_SHEETS) throw new PackageError('it has too many sheets');
+      sheets.push(sheetOf(element));
+    },
+    text() {},
+    close() {},
+  });
+  return { sheets, dates };
+}
+
+function dateSystemOf({ attributes }: XmlElement): DateSystem {
+  return isTrueAttribute(attributes['date1904']) ? 1904 : 1900;
+}
+
+function sheetOf({ attributes }: XmlElement): SheetElement {
+  const { name, state } = attributes;
+  const relationship = attributeOfRelationship(attributes);
+  if (name === undefined || relationship === undefined)
+    throw new PackageError('one of its sheets has no name');
+  return { name, state, relationship };
+}
+
+/** The attribute `r:id`; the prefix is the writer's choice. */
+function attributeOfRelationship(attributes: Readonly<Record<string, string>>): string | undefined {
+  const key = Object.keys(attributes).find((name) => name.endsWith(':id'));
+  return key === undefined ? undefined : attributes[key];
+}
+
+/** Whether an attribute of the type `boolean` of XML Schema is true. */
+export function isTrueAttribute(value: string | undefined): boolean {
+  return value === '1' || value === 'true' || value === 'on';
+}

@@ -1,0 +1,170 @@
+// Reads one sheet of an .xlsx workbook (ECMA-376) within fixed limits of memory and time.
+
+import { unknownWord } from '../cli/nearest.js';
+import { FleetError, usageError } from '../errors.js';
+import { readSharedStrings } from './shared-strings.js';
+import { readSheet } from './sheet.js';
+import { readStyles } from './styles.js';
+import { MemoryBudget, WorkbookLimitError } from './workbook-limits.js';
+import { findWorkbookParts, PackageError, type SheetPart } from './workbook-parts.js';
+import { XmlError } from './xml.js';
+import {
+  readZipDirectory,
+  type UnpackLimit,
+  UnpackLimitError,
+  unpackEntry,
+  ZipError,
+} from './zip.js';
+
+export interface WorkbookOptions {
+  /** The name of the sheet to read; the first visible sheet without it. */
+  sheet?: string | undefined;
+  /** Whether hidden rows are read or left out; hidden rows are refused without it. */
+  hiddenRows?: 'take' | 'skip' | undefined;
+  signal: AbortSignal;
+}
+
+export interface WorkbookRow {
+  /** The row number that Excel shows, from 1. */
+  readonly row: number;
+  /** The text of each cell up to the last one with a value; null for an empty cell. */
+  readonly cells: readonly (string | null)[];
+}
+
+export interface WorkbookSheet {
+  readonly name: string;
+  readonly isOnlyVisible: boolean;
+  /** The rows that hold a value, in the order of the sheet. */
+  readonly rows: readonly WorkbookRow[];
+}
+
+/** Of all parts that are read: the sheet, its texts and its formats. */
+const UNPACKED_LIMIT_BYTES = 64 * 1024 * 1024;
+const UNREADABLE_HINT = 'open it in a spreadsheet program and save it as .xlsx or as CSV';
+
+/** Whether these first bytes of a file begin a zip archive, as every .xlsx file does. */
+export function isZip(chunk: Uint8Array): boolean {
+  return startsWith(chunk, [0x50, 0x4b, 0x03, 0x04]) || startsWith(chunk, [0x50, 0x4b, 0x05, 0x06]);
+}
+
+/** Whether these first bytes of a file begin an old .xls file or a workbook with a password. */
+export function isOldExcel(chunk: Uint8Array): boolean {
+  return startsWith(chunk, [0xd0, 0xcf, 0x11, 0xe0]);
+}
+
+function startsWith(chunk: Uint8Array, signature: readonly number[]): boolean {
+  return signature.every((byte, index) => chunk[index] === byte);
+}
+
+/**
+ * Reads the first visible sheet of a workbook, or the chosen one. `source` names the file in errors. Throws a FleetError of
+ * kind `usage` when the file is not a readable .xlsx workbook, exceeds a limit, or has hidden rows or cells that cannot be read
+ * exactly. Throws the reason of the signal when it is aborted.
+ */
+export async function readWorkbook(
+  bytes: Uint8Array,
+  source: string,
+  options: WorkbookOptions,
+): Promise<WorkbookSheet> {
+  if (isOldExcel(bytes)) {
+    throw usageError(
+      `${source} is an old .xls or a password-protected file`,
+      'save it as .xlsx without a password',
+    );
+  }
+  try {
+    return await readParts(toBuffer(bytes), source, options);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw describeError(error, source);
+  }
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function describeError(error: unknown, source: string): unknown {
+  if (error instanceof FleetError) return error;
+  if (error instanceof UnpackLimitError)
+    return usageError(`${source} holds more than 64 MB of unpacked data`, 'save it as CSV');
+  if (error instanceof WorkbookLimitError)
+    return usageError(`${source} is too large: ${error.message}`, error.hint);
+  if (error instanceof ZipError || error instanceof XmlError || error instanceof PackageError)
+    return usageError(`${source} is not a readable .xlsx file: ${error.message}`, UNREADABLE_HINT);
+  return error;
+}
+
+async function readParts(
+  bytes: Buffer,
+  source: string,
+  { sheet: sheetName, hiddenRows, signal }: WorkbookOptions,
+): Promise<WorkbookSheet> {
+  const entries = readZipDirectory(bytes);
+  const limit: UnpackLimit = { remainingBytes: UNPACKED_LIMIT_BYTES };
+  const budget = new MemoryBudget();
+  const open = (name: string) => {
+    const entry = entries.get(name.toLowerCase());
+    return entry === undefined ? undefined : unpackEntry(bytes, entry, limit, signal);
+  };
+  const parts = await findWorkbookParts(open, (name) => entries.has(name));
+  const chosen = chooseSheet(parts.sheets, sheetName, source);
+  const formats = await inPart('the formats', () => readStyles(open, parts.styles));
+  const texts = await inPart('the shared texts', () =>
+    readSharedStrings(open, parts.sharedStrings, budget),
+  );
+  const rows = await inPart(`the sheet "${chosen.name}"`, () =>
+    readSheet(open, chosen.part, { formats, texts, dates: parts.dates, budget, hiddenRows }),
+  );
+  const place = `the sheet "${chosen.name}" of ${source}`;
+  rows.refuseHiddenRows(place);
+  rows.refuseProblems(place);
+  return {
+    name: chosen.name,
+    isOnlyVisible: parts.sheets.filter((sheet) => isChoice(sheet)).length === 1,
+    rows: rows.rows,
+  };
+}
+
+/** Adds to an error in XML in which part of the workbook it is. */
+async function inPart<T>(part: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof XmlError) throw new XmlError(`${part}: ${error.message}`);
+    throw error;
+  }
+}
+
+function isChoice({ isVisible, isWorksheet }: SheetPart): boolean {
+  return isVisible && isWorksheet;
+}
+
+function chooseSheet(
+  sheets: readonly SheetPart[],
+  name: string | undefined,
+  source: string,
+): SheetPart {
+  const worksheets = sheets.filter(({ isWorksheet }) => isWorksheet);
+  if (name !== undefined) return chooseByName(worksheets, name);
+  const first = worksheets.find((sheet) => isChoice(sheet));
+  if (first !== undefined) return first;
+  if (worksheets.length === 0) throw new PackageError('it has no sheet with cells');
+  throw usageError(
+    `${source} has no visible sheet`,
+    `choose a hidden sheet with --sheet NAME: ${worksheets.map((sheet) => sheet.name).join(', ')}`,
+  );
+}
+
+function chooseByName(sheets: readonly SheetPart[], name: string): SheetPart {
+  const exact = sheets.find((sheet) => sheet.name === name);
+  if (exact !== undefined) return exact;
+  const lower = name.toLowerCase();
+  const [match, ...others] = sheets.filter((sheet) => sheet.name.toLowerCase() === lower);
+  if (match !== undefined && others.length === 0) return match;
+  throw unknownWord(
+    'sheet',
+    name,
+    sheets.map((sheet) => sheet.name),
+  );
+}

@@ -1,0 +1,130 @@
+// Reads one XML part of a workbook as a stream of elements and texts, with limits.
+
+/** The XML is not well-formed, or exceeds a limit that no spreadsheet program needs. */
+export class XmlError extends Error {}
+
+/** Deeper than any part of a workbook. */
+const MOST_LEVELS = 100;
+/** More than any element of a workbook has. */
+const MOST_ATTRIBUTES = 200;
+/** Longer than any text, comment or attribute: a cell holds 32,767 characters. */
+const LONGEST_TOKEN_CHARACTERS = 1024 * 1024;
+const ENCODINGS = ['utf-8', 'utf8', 'us-ascii', 'utf-16', 'utf-16le', 'utf-16be'];
+
+export interface XmlElement {
+  /** Without its prefix: `row` of `x:row`. */
+  readonly name: string;
+  /** By their names as written, prefix included. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Whether white space at the ends of its text counts, by its own or an inherited `xml:space`. */
+  readonly keepsSpace: boolean;
+}
+
+/** Receives the events of a document in order. It may throw to stop the reading. */
+export interface XmlHandler {
+  /** `path` holds the open elements around this one, outermost first. */
+  open(element: XmlElement, path: readonly XmlElement[]): void;
+  /** A piece of text or CDATA; comments and elements split one text into several pieces. */
+  text(text: string): void;
+  close(element: XmlElement, path: readonly XmlElement[]): void;
+}
+
+/**
+ * Reads a document to its end. Throws an XmlError when it is not well-formed, declares a DOCTYPE, uses an entity that XML
+ * does not define, or exceeds a limit. Errors of the chunks and the handler pass through.
+ */
+export async function readXml(
+  chunks: AsyncIterable<Uint8Array>,
+  handler: XmlHandler,
+): Promise<void> {
+  const parser = await openParser(handler);
+  let decoder: TextDecoder | undefined;
+  for await (const chunk of chunks) {
+    decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+    parser.write(decode(decoder, chunk));
+  }
+  parser.write(decoder === undefined ? '' : decode(decoder));
+  parser.close();
+}
+
+/** The encoding that the byte order mark names; UTF-8 without one. */
+function encodingOf(start: Uint8Array): string {
+  if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
+  if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be';
+  return 'utf-8';
+}
+
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined });
+  } catch {
+    throw new XmlError(`its text is not valid ${decoder.encoding.toUpperCase()}`);
+  }
+}
+
+async function openParser(handler: XmlHandler) {
+  const { SaxesParser } = await import('saxes');
+  const parser = new SaxesParser();
+  const path: XmlElement[] = [];
+  let attributeCount = 0;
+  let charactersSinceEvent = 0;
+  const onEvent = () => {
+    charactersSinceEvent = 0;
+  };
+  parser.on('error', (error) => {
+    throw new XmlError(error.message);
+  });
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding !== undefined && !ENCODINGS.includes(encoding.toLowerCase()))
+      throw new XmlError(`it is in the encoding "${encoding}", not in UTF-8`);
+  });
+  parser.on('doctype', () => {
+    throw new XmlError('it has a DOCTYPE, which workbooks must not have');
+  });
+  parser.on('comment', onEvent);
+  parser.on('processinginstruction', onEvent);
+  parser.on('attribute', () => {
+    attributeCount++;
+    if (attributeCount > MOST_ATTRIBUTES)
+      throw new XmlError(`an element has more than ${MOST_ATTRIBUTES} attributes`);
+    onEvent();
+  });
+  parser.on('opentag', ({ name, attributes }) => {
+    onEvent();
+    attributeCount = 0;
+    if (path.length >= MOST_LEVELS)
+      throw new XmlError(`its elements are nested more than ${MOST_LEVELS} levels deep`);
+    const space = attributes['xml:space'];
+    const keepsSpace =
+      space === undefined ? (path.at(-1)?.keepsSpace ?? false) : space === 'preserve';
+    const element = { name: localName(name), attributes, keepsSpace };
+    handler.open(element, path);
+    path.push(element);
+  });
+  const onText = (text: string) => {
+    onEvent();
+    handler.text(text);
+  };
+  parser.on('text', onText);
+  parser.on('cdata', onText);
+  parser.on('closetag', () => {
+    onEvent();
+    const element = path.pop();
+    if (element !== undefined) handler.close(element, path);
+  });
+  return {
+    write(text: string) {
+      charactersSinceEvent += text.length;
+      parser.write(text);
+      if (charactersSinceEvent > LONGEST_TOKEN_CHARACTERS)
+        throw new XmlError('one of its texts is longer than a million characters');
+    },
+    close() {
+      parser.close();
+    },
+  };
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
