@@ -138,21 +138,89 @@ const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
   Object.keys(nouns).filter((name) => name !== 'zones' && name !== 'models'),
 );
 
-/** `--json` is short for `-o json`, `-o wide` the table with all of it; a picture is no format, and goes to those who draw. */
-function readOutput({ output, ...flags }: GlobalFlags, command: Command): GlobalFlags {
+/**
+ * Reads the flags of the output: `--json` is short for `-o json`, `-o wide` is the table with every
+ * column, `--file -` is stdout, and the extension of `--file` chooses a format. Throws a usage error
+ * for contradictions.
+ */
+function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Command): GlobalFlags {
+  const flags: GlobalFlags = path === undefined || path === '-' ? rest : { ...rest, file: path };
   if (flags.json === true && output !== undefined && output !== 'json')
     throw usageError(`--json and --output ${output} cannot be used together`, 'give one of them');
+  const asked = flags.json === true ? 'json' : output;
+  if (flags.file !== undefined && !WRITES_ANY_FILE.includes(command.name()))
+    checkExtension(flags.file, flags, asked);
   if (flags.json === true) return { ...flags, output: 'json' };
   if (output === WIDE) return { ...flags, output: TABLE, wide: true };
   const picture = PICTURES.find((each) => each === output);
-  // What no flag says, the name of the file does; a map has endings of its own, and what jq makes none.
+  // A map has its own extensions, and jq prints its results without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
-  const chosen =
-    output ??
-    (isNamed ? FORMATS.find((each) => flags.file?.toLowerCase().endsWith(`.${each}`)) : undefined);
+  const chosen = output ?? (isNamed ? formatOfFile(flags.file) : undefined);
   if (picture === undefined) return chosen === undefined ? flags : { ...flags, output: chosen };
   if (command.name() === MAP) return { ...flags, picture };
   throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
+}
+
+/** Commands whose `--file` may have any extension: an answer of the service, or a drawing. */
+const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
+
+/** The formats by the extension of `--file`. */
+const FORMATS_BY_EXTENSION: { readonly [extension: string]: GlobalFlags['output'] } = {
+  json: 'json',
+  jsonl: 'jsonl',
+  csv: 'csv',
+  tsv: 'tsv',
+  yaml: 'yaml',
+  yml: 'yaml',
+  geojson: 'geojson',
+  xlsx: 'xlsx',
+  uuid: 'uuid',
+  txt: 'table',
+  table: 'table',
+};
+
+/** Extensions of documents that no format of fleet can be read as. */
+const OTHER_DOCUMENTS =
+  /^(?:docx?|docm|odt|rtf|xls|xlsm|xlsb|ods|numbers|pptx?|pdf|zip|gz|sqlite|db|parquet)$/;
+
+function extensionOf(file: string | undefined): string | undefined {
+  return /[^/\\]\.([A-Za-z0-9]+)$/.exec(file ?? '')?.[1]?.toLowerCase();
+}
+
+function formatOfFile(file: string | undefined): GlobalFlags['output'] {
+  const extension = extensionOf(file);
+  return extension !== undefined && Object.hasOwn(FORMATS_BY_EXTENSION, extension)
+    ? FORMATS_BY_EXTENSION[extension]
+    : undefined;
+}
+
+/** Refuses a file whose extension does not match the format that would be written into it. */
+function checkExtension(
+  file: string,
+  { excel, jq }: GlobalFlags,
+  output: GlobalFlags['output'],
+): void {
+  const extension = extensionOf(file);
+  if (extension === undefined) return;
+  if (extension === 'xlsx' && excel === true)
+    throw usageError('--excel writes csv, and an .xlsx file needs no --excel', 'leave out --excel');
+  if (extension === 'xlsx' && (jq !== undefined || (output ?? 'xlsx') !== 'xlsx'))
+    throw usageError(
+      `--file "${file}" must not contain ${jq === undefined ? output : 'the output of jq'}`,
+      'leave out -o to write a workbook, or choose another extension',
+    );
+  if (output === 'xlsx' && extension !== 'xlsx')
+    throw usageError(`-o xlsx needs a file that ends in .xlsx, not "${file}"`);
+  const isChosen = output !== undefined || jq !== undefined;
+  const isKnown = Object.hasOwn(FORMATS_BY_EXTENSION, extension);
+  if (isKnown || (isChosen && !OTHER_DOCUMENTS.test(extension))) return;
+  const extensions = Object.keys(FORMATS_BY_EXTENSION)
+    .filter((each) => each !== TABLE)
+    .map((each) => `.${each}`);
+  throw usageError(
+    `fleet cannot write .${extension} files`,
+    `extensions that work: ${extensions.join(', ')}${OTHER_DOCUMENTS.test(extension) ? '' : '; or choose a format with -o'}`,
+  );
 }
 
 /** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */
@@ -234,7 +302,7 @@ function addGlobalFlags(program: Command): void {
     .option('--json', 'short for -o json')
     .option(
       '--file <path>',
-      'write the result to this file, all or nothing, in the format of its ending',
+      'write the complete result to this file; its extension chooses the format; - is stdout',
     )
     .option('--excel', 'csv for Excel: its separator, and no cell that becomes a formula')
     .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)

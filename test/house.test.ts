@@ -136,7 +136,6 @@ const HEAVY = [
   'yaml',
   'cli-table3',
   'write-excel-file/node',
-  'read-excel-file/universal',
   'saxes',
   'pg',
   'pg-cursor',

@@ -119,6 +119,30 @@ export const NEW_BICYCLE_FIELDS = [
   'description',
 ] as const;
 
+/** Further fields that an edit can change. Observed; the interface does not name them. */
+export const OPERATOR_FIELDS = ['note', 'tags'] as const;
+
+/**
+ * Fields that only the service sets: those of section 2.1 that a creation does not take, and
+ * further fields that were observed. An exported list contains them.
+ */
+export const READ_ONLY_BICYCLE_FIELDS: readonly string[] = [
+  ...BICYCLE_FIELDS.filter((field) => !(NEW_BICYCLE_FIELDS as readonly string[]).includes(field)),
+  'concurrency_version',
+  'url',
+  'short_id',
+  'bicycle_model_name',
+  'devices',
+  'reservation',
+  'rental_session',
+  'estimated_state_of_charge',
+  'latest_gps_pdop',
+  'last_cellular_update',
+  'distance',
+  'needs_attention',
+  'recoverable',
+];
+
 /** The body of a creation request (section 4.2). Resources are absolute URLs. */
 export type NewBicycle = { name: string; organization: string } & {
   [field in Exclude<(typeof NEW_BICYCLE_FIELDS)[number], 'name' | 'organization'>]?: string;

@@ -40,6 +40,19 @@ export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
+/**
+ * Returns the text as it may be written into a cell of a file: line breaks (LF, CR) and tabs stay,
+ * and every other hidden character is replaced as in `clean`.
+ */
+export function cleanCell(text: string): string {
+  if (PRINTABLE_ASCII.test(text)) return text;
+  return text.replace(HIDDEN(), (character) =>
+    character === '\n' || character === '\r' || character === '\t'
+      ? character
+      : symbolOf(character),
+  );
+}
+
 /** Whether the text may reach a terminal as it is. */
 export function isClean(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || text.search(HIDDEN()) === -1;

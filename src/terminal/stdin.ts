@@ -1,16 +1,12 @@
-// Reads stdin to its end or line by line, bounded.
+// Reads stdin or a file in pieces or to its end, up to a limit.
 
 import { addAbortSignal } from 'node:stream';
 import { reasonOf, usageError } from '../errors.js';
 import type { Clock } from '../system/clock.js';
 import type { Io } from './io.js';
-import { withoutWorkbook } from './workbook.js';
 
 /** The most that is read as a whole. */
 const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
-
-/** Longer than any line with a bicycle in it. */
-const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
 /** What the reading of stdin needs. */
 export interface StdinOptions {
@@ -39,7 +35,7 @@ export function readStdin(
 /** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read. */
 export function readInput(context: InputOptions, path: string): Promise<Buffer> {
   const source = path === '-' ? 'stdin' : path;
-  return readAll(chunksOf(context, path), STDIN_LIMIT_BYTES, `${source} holds more than 64 MB`);
+  return readAll(inputChunks(context, path), STDIN_LIMIT_BYTES, `${source} holds more than 64 MB`);
 }
 
 /** All of it. Throws a FleetError of kind `usage` in those words for more than the limit. */
@@ -59,35 +55,10 @@ export async function readAll(
 }
 
 /**
- * The lines of an input file, or of stdin for `-`, as they come, without their ends (LF or CRLF) and without a byte order mark. Throws as
- * readInput does, and for a line of more than a megabyte and what is not UTF-8.
+ * Yields the bytes of an input file, or of stdin for `-`, as they arrive. Throws a FleetError of kind
+ * `usage` that says why they cannot be read.
  */
-export async function* readLines(
-  context: InputOptions,
-  path: string,
-): AsyncGenerator<string, void, undefined> {
-  const source = path === '-' ? 'stdin' : path;
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (chunk?: Uint8Array) => {
-    try {
-      return decoder.decode(chunk, { stream: chunk !== undefined });
-    } catch {
-      throw usageError(`${source} is not UTF-8: save it as UTF-8`, 'nothing was sent');
-    }
-  };
-  let rest = '';
-  for await (const chunk of withoutWorkbook(chunksOf(context, path), source)) {
-    const lines = (rest + decode(chunk)).split('\n');
-    if (lines.some(({ length }) => length > LONGEST_LINE_CHARACTERS))
-      throw usageError(`a line of ${source} is longer than a megabyte`);
-    rest = lines.pop() ?? '';
-    for (const line of lines) yield line.replace(/\r$/, '');
-  }
-  rest += decode();
-  if (rest !== '') yield rest.replace(/\r$/, '');
-}
-
-async function* chunksOf(
+export async function* inputChunks(
   context: InputOptions,
   path: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {

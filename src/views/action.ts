@@ -7,16 +7,30 @@ import type { Cell, Column } from '../terminal/table.js';
 import { showState } from './bicycle.js';
 
 /**
- * What can become of a change (cli.md, bicycles act). `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
- * sent, and no answer says what became of it. `skipped`: the journal says that it is done. `not-sent`: the run ended before it.
+ * The outcomes of a change (cli.md, bicycles act):
+ * - `done`: the service accepted it.
+ * - `unchanged`: the bicycle already has these values, so nothing was sent.
+ * - `refused`: the service rejected it.
+ * - `failed`: it was not carried out, and a later attempt may succeed.
+ * - `unknown`: it was sent, and no answer shows its outcome.
+ * - `skipped`: an earlier run did it, according to the journal.
+ * - `not-sent`: the run ended before its turn.
  */
-export const OUTCOMES = ['done', 'refused', 'failed', 'unknown', 'skipped', 'not-sent'] as const;
+export const OUTCOMES = [
+  'done',
+  'unchanged',
+  'refused',
+  'failed',
+  'unknown',
+  'skipped',
+  'not-sent',
+] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Whether an outcome leaves something to do. */
 export function isBad(outcome: Outcome): boolean {
-  return outcome !== 'done' && outcome !== 'skipped';
+  return outcome !== 'done' && outcome !== 'unchanged' && outcome !== 'skipped';
 }
 
 /** What is known of a change that was tried; null where nothing is. */
@@ -50,6 +64,7 @@ export const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } =
   refused: 'red',
   failed: 'red',
   unknown: 'yellow',
+  unchanged: 'gray',
   skipped: 'gray',
   'not-sent': 'gray',
 };
@@ -66,7 +81,7 @@ const OUTCOME: Column<Pick<ChangeResult, 'outcome'>> = {
   field: 'outcome',
   keep: 5,
   // The longest outcome, whatever the first row has.
-  room: 'not-sent'.length,
+  room: 'unchanged'.length,
   cell: ({ outcome }) => showOutcome(outcome),
 };
 

@@ -97,7 +97,8 @@ export function showSuccess(
   mark: string,
 ): string {
   const label = clean(name ?? uuid?.slice(0, ID_DIGITS) ?? '');
-  const done = `${transition} ${outcome === 'skipped' ? 'was done before' : 'done'}`;
+  const words = { skipped: `${transition} was done before`, unchanged: 'unchanged' };
+  const done = words[outcome as keyof typeof words] ?? `${transition} done`;
   const became = state ?? done;
   return `${mark === '' ? '' : `${mark} `}${label}: ${clean(became)}\n`;
 }

@@ -139,23 +139,26 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       ':1: unknown field "serial-number": did you mean "serial_number"?',
     ],
     ['name,colour\nAda,red\n', ':1: unknown field "colour": the fields are name, organization'],
-    ['name,uuid\nAda,1\n', ':1: "uuid" cannot be set: the service assigns it'],
-    ['name,name\nAda,B\n', ':1: "name" appears twice'],
+    [
+      'name,colour,size\nAda,red,M\n',
+      ':1: unknown fields "colour", "size": the fields are name, organization',
+    ],
+    ['name,name\nAda,B\n', ':1: two columns are named "name"'],
     ['model\nx\n', ':1: the header has no column "name"'],
     ['name\n', ':1: no bicycles found'],
     ['', ':1: no bicycles found'],
     [' \n', ':1: no bicycles found'],
     ['[]', ':1: no bicycles found'],
-    ['name,lock\nAda,7\n,\n', ':2: no lock is named "7" (and 1 more)'],
+    ['name,lock\nAda,7\n,x\n', ':2: no lock is named "7" (and 1 more)'],
     ['name,model\nAda,city\n', ':2: no model is named "city"'],
     ['name,description\nAda,"x\n', ':2: a quote is opened here and never closed'],
-    ['[{"name":"Ada"},\n {"name":7}]', ':2: name must be text, not 7'],
+    ['[{"name":"Ada"},\n {"name":[7]}]', ':2: name must be text, not [7]'],
     ['{"name":"Ada"}\n{"name":" "}', ':2: the name is empty'],
     ['{"name":"Ada","nmae":"B"}', ':1: unknown field "nmae": did you mean "name"?'],
     ['{"name":"Ada"}\n{"name":"Bea"', ':2: incomplete JSON'],
     [
       'name,serial_number\nAda,7\nBea,8\nCid,7\n',
-      ':4: serial_number "7" is already that of line 2',
+      ':4: serial_number "7" is already used in line 2',
     ],
     ['name\nAda\n\nAda\n', ':4: the same bicycle as in line 2'],
     ['{"name":"Ada","model":""}', ':1: model is empty'],
@@ -201,7 +204,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
   });
 
   test('people see the others, one a line', async () => {
-    const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
+    const path = await fileOf('name,model,lock\nAda,x,\n,,z\nBea,,y\n');
     const { stderr } = await create(sandbox(), ['--from', path]);
     expect(stderr.split('\n')).toEqual([
       `error: ${path}:2: no model is named "x" (and 2 more)`,
@@ -224,10 +227,10 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     const { code, stderr } = await create(sandbox(), ['--from', path, '--yes', '--json']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr).error.detail).toEqual([
-      `${path}:8002: serial_number "S7" is already that of line 9`,
+      `${path}:8002: serial_number "S7" is already used in line 9`,
       `${path}:8003: no model is named "z"`,
       `${path}:8004: the same bicycle as in line 11`,
-      `${path}:8005: serial_number "S9" is already that of line 11`,
+      `${path}:8005: serial_number "S9" is already used in line 11`,
     ]);
     const good = await create(sandbox(), ['--from', '-', '--dry-run', '-o', 'jsonl'], {
       stdin: ['name,serial_number,model', ...rows].join('\n'),

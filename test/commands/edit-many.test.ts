@@ -48,7 +48,7 @@ test('several that are named get the same fields, each once, with one question a
     });
   expect((await several(...texts)).code).toBe(2);
   expect((await several(...texts, '-', '--yes')).stderr).toContain(
-    '"-" goes with no other bicycle',
+    '"-" cannot be combined with other bicycles',
   );
   expect(changesSince(before)).toEqual([]);
   const stderr = expect.stringContaining('3 bicycles: 3 done');
@@ -96,15 +96,14 @@ test.each(['csv', 'jsonl', 'xlsx'])(
   },
 );
 
-test('an exported list changes nothing, and what only the service sets is left out', async () => {
+test('an exported list changes nothing and sends nothing', async () => {
   const env = await environmentOf(service());
   const list = await runFleet(['bicycles', 'list', '--all', '-o', 'csv'], { env });
   const before = service().requests.length;
   const run = await edit(list.stdout);
   expect([run.code, changesSince(before)]).toEqual([0, []]);
-  expect(run.stderr).toContain('left out, since only the service sets them:');
   expect(run.stderr).toMatch(
-    /^left out[^\n]*\n30 bicycles: 0 done now, 30 already done \(journal\) in \d+ ms\n$/,
+    /^ignored read-only columns: created, [^\n]*state, modified; to change a state, use: fleet bicycles act - TRANSITION\n30 bicycles: 30 unchanged in \d+ ms\n$/,
   );
 });
 
@@ -113,10 +112,10 @@ test.each([
   ['an unknown name', 'name,description\nNobody,x\n', ['--yes'], '"Nobody" is no bicycle'],
   ['an unknown column', 'name,descriptoin\nNAME,x\n', ['--yes'], 'description'],
   [
-    'a column that nobody has, each that is there once, without those that only the service sets',
-    'name,colour\nNAME,red\n',
+    'several unknown columns, in one message',
+    'name,colour,size\nNAME,red,M\n',
     ['--yes'],
-    'columns: name, organization, model, lock, serial_number, description, note\n',
+    'unknown columns "colour", "size" in stdin; nothing was sent\nhint: columns: name, organization, model, lock, serial_number, description, note; rename a column with --map',
   ],
   [
     'the same bicycle twice',

@@ -3,7 +3,9 @@
 import { spawn } from 'node:child_process';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readLines, readStdin } from '../../src/terminal/stdin.js';
+import { splitLines } from '../../src/input/lines.js';
+import { decodeText } from '../../src/input/text-decoding.js';
+import { inputChunks, readStdin } from '../../src/terminal/stdin.js';
 import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { refusal } from '../support/refusal.js';
@@ -68,7 +70,7 @@ describe('after an error nobody is waited for', () => {
 
 describe('bounds', () => {
   const context = (stdin: Readable, signal = new AbortController().signal) =>
-    ({ io: { stdin }, signal }) as unknown as Parameters<typeof readLines>[0];
+    ({ io: { stdin }, signal }) as unknown as Parameters<typeof inputChunks>[0];
 
   it('64 MB as a whole', async () => {
     const megabyte = Buffer.alloc(1024 * 1024, 0x20);
@@ -91,15 +93,17 @@ describe('bounds', () => {
 
   const linesOf = async (pieces: readonly (string | Uint8Array)[]) => {
     const lines: string[] = [];
-    for await (const line of readLines(context(Readable.from(pieces)), '-')) lines.push(line);
+    const chunks = inputChunks(context(Readable.from(pieces)), '-');
+    const text = await decodeText(chunks, 'stdin', undefined);
+    for await (const line of splitLines(text.pieces, 'stdin')) lines.push(line);
     return lines;
   };
 
   it('lines, however they come', async () => {
     const text = '\uFEFFa\r\nb\n\nŽ🚲\nlast';
     const bytes = [...Buffer.from(text)].map((byte) => Uint8Array.of(byte));
-    expect(await linesOf(bytes)).toEqual(['a', 'b', '', 'Ž🚲', 'last']);
-    expect(await linesOf([Buffer.from(text)])).toEqual(['a', 'b', '', 'Ž🚲', 'last']);
+    expect(await linesOf(bytes)).toEqual(['a\r', 'b', '', 'Ž🚲', 'last']);
+    expect(await linesOf([Buffer.from(text)])).toEqual(['a\r', 'b', '', 'Ž🚲', 'last']);
     expect(await linesOf([])).toEqual([]);
   });
 

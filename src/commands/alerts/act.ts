@@ -30,12 +30,12 @@ export async function actOnAlerts(
     known: ALERT_ACTIONS,
     mayBeUnknown: options.allowUnknown === true,
   };
-  const { texts, name: verb } = readWords(words, ALERT, verbs);
+  const { targets, name: verb } = readWords(words, ALERT, verbs, options);
   const action = {
     resource: ALERT,
     verb,
     fields: readFields(options.field),
-    texts,
+    targets,
     find: (text: string) => findAlert(context, text),
     target: TARGETS.get(verb),
     explain: explainMissing(verb),

@@ -17,6 +17,7 @@ import { usageError } from '../../errors.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
 import { addEndFlags, readDuration } from '../shared/follow/flags.js';
+import { addInputFlags } from '../shared/input/flags.js';
 import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../shared/list/flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
@@ -96,7 +97,9 @@ function addAct(alerts: Command, run: Run): void {
     .option('-y, --yes', 'do not ask before acting on more than one')
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--allow-unknown', 'send an action that is not in the list above');
-  addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnAlerts));
+  addBulkFlags(addInputFlags(act, 'alerts')).action(
+    run(async () => (await import('./act.js')).actOnAlerts),
+  );
 }
 
 const offerAction: Complete = ({ operands }) =>

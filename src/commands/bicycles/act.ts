@@ -39,12 +39,13 @@ export async function actOnBicycles(
   options: ActOptions,
 ): Promise<void> {
   const mayBeUnknown = options.allowUnknown === true;
-  const { texts, name: transition } = readWords(words, BICYCLE, { ...VERBS, mayBeUnknown });
+  const verbs = { ...VERBS, mayBeUnknown };
+  const { targets, name: transition } = readWords(words, BICYCLE, verbs, options);
   const action: Action = {
     resource: BICYCLE,
     verb: transition,
     fields: readFields(options.field),
-    texts,
+    targets,
     find: (text) => findBicycle(context, text),
     lookAt: (uuid) => lookAt(context, uuid),
     isGrave: GRAVE_TRANSITIONS.includes(transition),

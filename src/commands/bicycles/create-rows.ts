@@ -1,155 +1,285 @@
-// Bicycles to be created from a file, which is checked as a whole before anything is sent.
+// Reads the bicycles to create from a file. The whole file is checked before anything is sent.
 
-import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
+import {
+  BICYCLE,
+  type Bicycle,
+  NEW_BICYCLE_FIELDS,
+  type NewBicycle,
+  OPERATOR_FIELDS,
+  READ_ONLY_BICYCLE_FIELDS,
+} from '../../api/bicycle.js';
 import { isLinkField } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
-import { readLines } from '../../terminal/stdin.js';
+import { type InputSource, nameOfInput, readInputRows } from '../../input/open.js';
+import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from '../../input/row.js';
+import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { parseJson } from '../../json/parse.js';
+import { clean } from '../../terminal/clean.js';
+import { textOf } from '../../terminal/values.js';
+import { BICYCLES } from '../../views/bicycle.js';
 import type { Creation } from '../shared/bulk/plan.js';
-import { readRows, Unreadable } from '../shared/input/rows.js';
-import { requireOrganization } from '../shared/organization.js';
+import { refuseRepeatedNames } from '../shared/input/targets.js';
+import { requireOrganization, scopeOf } from '../shared/organization.js';
+import { refuseControlCharacters, refuseScientificNumber } from './field-values.js';
 import { isField, readBicycleFields } from './fields.js';
 
 type Body = Partial<NewBicycle>;
 
-/** Fields that no two bicycles share. */
+/** Fields that two bicycles cannot share. */
 const UNIQUE_FIELDS = ['serial_number', 'lock'] as const;
 
-/** What is kept of a file. */
+/** The longest text of all bodies together that is kept in memory. */
 const MOST_CHARACTERS = 256 * 1024 * 1024;
 
-/** A file of which every line is wrong is wrong as a whole. */
+/** After this many problems the rest of the file is not read. */
 const MOST_PROBLEMS = 1000;
 
-/** How many more than the first an error says in its hint. */
+/** How many further problems the hint of an error shows. */
 const PROBLEMS_SHOWN = 10;
 
+/** The fields that a row can set. */
+const SETTABLE_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS];
+
+/** Columns of an exported list that a creation cannot set. */
+const READ_ONLY_COLUMNS: ReadonlySet<string> = new Set(
+  [
+    ...READ_ONLY_BICYCLE_FIELDS,
+    ...BICYCLES.columns.map(({ header }) => header.toLowerCase()),
+  ].filter((column) => !SETTABLE_FIELDS.includes(column)),
+);
+
 /**
- * Reads bicycles from a JSON array, JSON lines or CSV with a header; all of them are kept. `given` are fields that a row does not have; where
- * rows have no organization then, it is found. Throws a FleetError of kind `usage` with everything that is wrong and where, as its detail:
- * unreadable text, unknown fields, missing names, bad links, duplicates.
+ * Reads bicycles from an input; all of them are kept in memory. `given` are the fields for rows that
+ * lack them. If rows have no organization then, the organization is looked up. Throws a FleetError
+ * of kind `usage` with every problem and its place: unreadable text, unknown columns, missing names,
+ * invalid links, duplicates.
  */
 export async function readNewBicycles(
   context: Context,
-  from: string,
-  source: string,
+  source: InputSource,
   given: Body,
 ): Promise<Creation[]> {
-  let defaults = given;
-  const problems: string[] = [];
-  const complain = (line: number, message: string) =>
-    problems.push(`${source}:${line}: ${message}`);
-  const creations: Creation[] = [];
-  const lines = new Map<string, number>();
-  let characters = 0;
-  const isHeader = (names: readonly string[], line: number) => {
-    checkNames(names, line);
-    if (!names.includes('name')) throw new Unreadable('the header has no column "name"', line);
+  const name = nameOfInput(source.path);
+  const reader = new CreationReader(context, name, given);
+  const isHeader = (columns: readonly string[], place: RowPlace) => {
+    refuseRepeatedNames(columns, place);
+    if (!columns.includes('name'))
+      throw new UnreadableInput('the header has no column "name"', place);
+    for (const column of columns) reader.noteColumn(column, place);
     return true;
   };
   try {
-    for await (const { line, value } of readRows(readLines(context, from), {
-      isHeader,
-      hasComments: false,
-    })) {
-      if (typeof value === 'string') throw new Unreadable('an object is expected', line);
-      // Before the row is taken: where none can be found, that is no fault of the row.
-      if (defaults.organization === undefined && lacksOrganization(value)) {
-        const organization = await requireOrganization(context, undefined);
-        defaults = { ...defaults, ...(await readBicycleFields(context, { organization })) };
-      }
-      try {
-        const own = await readBody(context, value, line);
-        // The row's fields in their order, as keys of journals have them, then those that it lacks.
-        const {
-          name = '',
-          organization = '',
-          ...rest
-        }: Body = Object.assign({ ...own }, defaults, own);
-        const body = { name, organization, ...rest };
-        const text = JSON.stringify(body);
-        characters += text.length;
-        if (characters > MOST_CHARACTERS)
-          throw new Unreadable('the file is larger than 256 MB up to here', line);
-        refuseTwin(body, text, line, lines);
-        creations.push({ row: creations.length + 1, body });
-      } catch (error) {
-        if (!(error instanceof FleetError) || !['usage', 'not-found'].includes(error.kind))
-          throw error;
-        complain(line, error.message);
-        if (problems.length > MOST_PROBLEMS) break;
-      }
+    for await (const row of readInputRows(context, source, { isHeader, hasComments: false })) {
+      await reader.add(row);
+      if (reader.problems.length > MOST_PROBLEMS) break;
     }
-    if (problems.length === 0 && creations.length === 0)
-      throw new Unreadable('no bicycles found', 1);
+    if (reader.problems.length === 0 && reader.creations.length === 0)
+      throw new UnreadableInput('no bicycles found', { unit: 'line', number: 1 });
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    complain(error.line, error.message);
+    if (!(error instanceof UnreadableInput)) throw error;
+    reader.complain(error.place, error.message);
   }
-  if (problems.length > 0) throw wrongRows(problems);
-  return creations;
+  await reader.checkColumns();
+  if (reader.problems.length > 0) throw wrongRows(reader.problems);
+  await reader.reportReadOnlyColumns();
+  return reader.creations;
 }
 
-function lacksOrganization(row: { [field: string]: unknown }): boolean {
-  return !Object.entries(row).some(
-    ([name, value]) => value !== null && name.trim().toLowerCase() === 'organization',
-  );
-}
+/** Collects the creations of a file, and the problems that it finds. */
+class CreationReader {
+  readonly creations: Creation[] = [];
+  readonly problems: string[] = [];
+  readonly #context: Context;
+  readonly #source: string;
+  #defaults: Body;
+  #characters = 0;
+  /** Where each body, serial number and lock occurred first. */
+  readonly #places = new Map<string, RowPlace>();
+  /** Columns that a creation cannot set, and unknown columns, with the place of the first. */
+  readonly #readOnly = new Set<string>();
+  readonly #unknown = new Map<string, RowPlace>();
 
-/** Throws Unreadable for fields of which one cannot be set, or one comes twice. */
-function checkNames(names: readonly string[], line: number): void {
-  for (const [index, name] of names.entries()) {
-    if (!isField(name)) throw new Unreadable(unknownField(name), line);
-    if (names.indexOf(name) < index) throw new Unreadable(`"${name}" appears twice`, line);
+  constructor(context: Context, source: string, given: Body) {
+    this.#context = context;
+    this.#source = source;
+    this.#defaults = given;
+  }
+
+  complain({ number }: RowPlace, message: string): void {
+    this.problems.push(`${this.#source}:${number}: ${message}`);
+  }
+
+  /** Adds the bicycle of a row, or records what is wrong with the row. */
+  async add(row: InputRow): Promise<void> {
+    const { place } = row;
+    if (row.kind === 'text') throw new UnreadableInput('an object is expected', place);
+    const fields = this.#settableFields(row.fields, place);
+    await this.#findOrganization(fields);
+    try {
+      const own = await this.#readBody(fields, row.kind === 'cells');
+      // The row's fields come first, in their order, and keep their values.
+      const all: Body = { ...own, ...this.#defaults, ...own };
+      const { name = '', organization = '', ...rest } = all;
+      const body = { name, organization, ...rest };
+      const text = writeJson(body);
+      this.#characters += text.length;
+      if (this.#characters > MOST_CHARACTERS)
+        throw new UnreadableInput('the file is larger than 256 MB up to here', place);
+      this.#refuseTwin(body, text, place);
+      this.creations.push({ row: this.creations.length + 1, body });
+    } catch (error) {
+      const isProblem = error instanceof FleetError && ['usage', 'not-found'].includes(error.kind);
+      if (!isProblem) throw error;
+      this.complain(place, error.message);
+    }
+  }
+
+  /** The fields that can be set, by their names in lower case. */
+  #settableFields(row: RowFields, place: RowPlace): Map<string, unknown> {
+    const fields = new Map<string, unknown>();
+    for (const [written, value] of Object.entries(row)) {
+      const name = written.trim().toLowerCase();
+      if (fields.has(name)) throw new UnreadableInput(`"${name}" appears twice`, place);
+      if (SETTABLE_FIELDS.includes(name)) fields.set(name, value);
+      else this.noteColumn(name, place);
+    }
+    return fields;
+  }
+
+  /** Remembers a column that a creation cannot set. */
+  noteColumn(name: string, place: RowPlace): void {
+    if (name === '' || SETTABLE_FIELDS.includes(name)) return;
+    if (READ_ONLY_COLUMNS.has(name)) this.#readOnly.add(name);
+    else if (!this.#unknown.has(name)) this.#unknown.set(name, place);
+  }
+
+  /** Finds the organization of rows without one. This is not a problem of the row when it fails. */
+  async #findOrganization(fields: ReadonlyMap<string, unknown>): Promise<void> {
+    const isGiven = (fields.get('organization') ?? null) !== null;
+    if (isGiven || this.#defaults.organization !== undefined) return;
+    const organization = await requireOrganization(this.#context, undefined);
+    const found = await readBicycleFields(this.#context, { organization });
+    this.#defaults = { ...this.#defaults, ...found };
+  }
+
+  /** Reads the values of a row. Throws a FleetError of kind `usage` or `not-found`. */
+  async #readBody(fields: ReadonlyMap<string, unknown>, isCells: boolean): Promise<Body> {
+    const texts = new Map<string, string>();
+    const others: { [field: string]: unknown } = {};
+    for (const [field, value] of fields) {
+      if (value === null) continue;
+      if (!isField(field) && field !== 'note') {
+        others[field] = isCells ? readCell(field, String(value)) : value;
+        continue;
+      }
+      const text = textOfField(field, value);
+      if (isCells) refuseScientificNumber(field, text);
+      if (isLinkField(field) && text.trim() === '') throw usageError(`${field} is empty`);
+      refuseControlCharacters(field, text);
+      texts.set(field, text);
+    }
+    const name = texts.get('name');
+    if (name === undefined) throw usageError('the name is missing');
+    if (name.trim() === '') throw usageError('the name is empty');
+    const note = texts.get('note');
+    texts.delete('note');
+    const body = await readBicycleFields(this.#context, Object.fromEntries(texts));
+    return { ...body, ...(note === undefined ? {} : { note }), ...others };
+  }
+
+  /** Refuses a row that repeats an earlier bicycle, or one of its unique fields. */
+  #refuseTwin(body: Body, text: string, place: RowPlace): void {
+    const own = UNIQUE_FIELDS.filter((field) => (body[field] ?? '') !== '').map(
+      (field) => `${field} "${body[field]}"`,
+    );
+    const twice = [text, ...own].find((unique) => this.#places.has(unique));
+    if (twice !== undefined) {
+      const what = twice === text ? 'the same bicycle as in' : `${twice} is already used in`;
+      const { unit, number } = this.#places.get(twice) ?? place;
+      throw usageError(`${what} ${unit} ${number}`);
+    }
+    for (const unique of [text, ...own]) this.#places.set(unique, place);
+  }
+
+  /**
+   * Records one problem for all columns that are no field of the service. A further field of the
+   * service, which its own bicycles have, is only ignored.
+   */
+  async checkColumns(): Promise<void> {
+    if (this.#unknown.size === 0) return;
+    const ofService = await this.#fieldsOfService();
+    const unknown: string[] = [];
+    let first: RowPlace | undefined;
+    for (const [name, place] of this.#unknown) {
+      if (ofService.has(name)) {
+        this.#readOnly.add(name);
+        continue;
+      }
+      unknown.push(name);
+      first ??= place;
+    }
+    if (first !== undefined) this.complain(first, describeUnknown(unknown));
+  }
+
+  /** The fields that a bicycle of the service has now; empty when it cannot be read. */
+  async #fieldsOfService(): Promise<Set<string>> {
+    const context = this.#context;
+    const list = {
+      path: BICYCLE.listPath,
+      query: await scopeOf(context),
+      subject: 'the list of bicycles',
+    };
+    const names = new Set<string>();
+    for await (const { items } of (await context.client()).pages<Bicycle>(list)) {
+      for (const { value } of items) for (const name of Object.keys(value)) names.add(name);
+      break;
+    }
+    return names;
+  }
+
+  /** Prints one notice that names the ignored columns. */
+  async reportReadOnlyColumns(): Promise<void> {
+    this.#readOnly.delete('uuid');
+    this.#readOnly.delete('id');
+    if (this.#readOnly.size === 0) return;
+    const names = clean([...this.#readOnly].join(', '));
+    const hint = this.#readOnly.has('state')
+      ? '; to change a state, use: fleet bicycles act - TRANSITION'
+      : '';
+    await this.#context.notice(`ignored read-only columns: ${names}${hint}`);
   }
 }
 
-function unknownField(name: string): string {
-  if ((BICYCLE_FIELDS as readonly string[]).includes(name))
-    return `"${name}" cannot be set: the service assigns it`;
-  const meant = nearest(name.replace(/[\s-]+/g, '_'), NEW_BICYCLE_FIELDS);
+/** The text of a field; a number keeps its digits. */
+function textOfField(field: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  const isNumber = typeof value === 'number' || writtenNumber(value) !== undefined;
+  if (isNumber) return textOf(value) ?? '';
+  throw usageError(`${field} must be text, not ${writeJson(value).slice(0, 40)}`);
+}
+
+/** A list or an object, such as `tags`, which csv has as JSON. */
+function readCell(field: string, cell: string): unknown {
+  try {
+    parseJson(cell);
+  } catch {
+    throw usageError(`${field} must be JSON such as ["a"], not "${clean(cell.slice(0, 40))}"`);
+  }
+  return readExact(cell);
+}
+
+function describeUnknown(names: readonly string[]): string {
+  const shown = names.map((name) => `"${clean(name)}"`).join(', ');
+  const [only = '', ...others] = names;
+  const meant =
+    others.length === 0 ? nearest(only.replace(/[\s-]+/g, '_'), SETTABLE_FIELDS) : undefined;
   const hint =
     meant === undefined
-      ? `the fields are ${NEW_BICYCLE_FIELDS.join(', ')}`
+      ? `the fields are ${SETTABLE_FIELDS.join(', ')}; rename a column with --map 'HEADING=FIELD'`
       : `did you mean "${meant}"?`;
-  return `unknown field "${name}": ${hint}`;
-}
-
-/** The fields of a row. Throws Unreadable for names of fields, and a FleetError for what they hold. */
-async function readBody(
-  context: Context,
-  row: { [field: string]: unknown },
-  line: number,
-): Promise<Body> {
-  const fields = Object.entries(row).map(
-    ([name, value]) => [name.trim().toLowerCase(), value] as const,
-  );
-  const names = fields.map(([name]) => name);
-  checkNames(names, line);
-  const texts = new Map<string, string>();
-  for (const [name, value] of fields) {
-    if (value === null) continue;
-    if (typeof value !== 'string')
-      throw usageError(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`);
-    if (isLinkField(name) && value.trim() === '') throw usageError(`${name} is empty`);
-    texts.set(name, value);
-  }
-  const name = texts.get('name');
-  if (name === undefined) throw usageError('the name is missing');
-  if (name.trim() === '') throw usageError('the name is empty');
-  return readBicycleFields(context, Object.fromEntries(texts));
-}
-
-/** Refuses a bicycle that an earlier one is the same as, or has something of that no two can have. `lines` are where each came first. */
-function refuseTwin(body: Body, text: string, line: number, lines: Map<string, number>): void {
-  const own = UNIQUE_FIELDS.filter((field) => body[field] !== undefined).map(
-    (field) => `${field} "${body[field]}"`,
-  );
-  const twice = [text, ...own].find((unique) => lines.has(unique));
-  const what = twice === text ? 'the same bicycle as in' : `${twice} is already that of`;
-  if (twice !== undefined) throw usageError(`${what} line ${lines.get(twice)}`);
-  for (const unique of [text, ...own]) lines.set(unique, line);
+  return `unknown ${others.length === 0 ? 'field' : 'fields'} ${shown}: ${hint}`;
 }
 
 function wrongRows(problems: readonly string[]): FleetError {

@@ -3,24 +3,26 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { type InputSource, nameOfInput } from '../../input/open.js';
+import { writeJson } from '../../json/exact.js';
 import { ACTION, CREATIONS } from '../../views/action.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import { lookUpCreations } from '../shared/bulk/created.js';
 import type { BulkPlan, ChangeOptions, Creation, Task } from '../shared/bulk/plan.js';
+import { type InputFlags, readInputSource } from '../shared/input/flags.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 import { readNewBicycles } from './create-rows.js';
 import { keyOfBody } from './edit-change.js';
+import { refuseControlCharacters } from './field-values.js';
 import { type FieldFlags, readBicycleFields, refuseFlags, textsOf } from './fields.js';
 import { printAnswer } from './get.js';
 
-export interface CreateOptions extends ChangeOptions, FieldFlags {
-  /** A file, or `-` for stdin. */
-  from?: string;
-}
+export interface CreateOptions extends ChangeOptions, FieldFlags, InputFlags {}
 
 /** Creates a bicycle, or those of a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
-  if (options.from !== undefined) return createFrom(context, options.from, options);
+  const source = readInputSource(options);
+  if (source !== undefined) return createFrom(context, source, options);
   refuseFlags(
     options,
     ['journal', 'failFast'],
@@ -44,22 +46,27 @@ function readName(name: string | undefined): string {
       'give the name of one bicycle, or create many with --from FILE',
     );
   if (name.trim() === '') throw usageError('--name is empty', 'every bicycle needs a visible name');
+  refuseControlCharacters('name', name);
   return name;
 }
 
 /** What shows whether a bicycle was created. */
 const NEWEST = '"fleet bicycles list --ordering -created" shows the newest first';
 
-async function createFrom(context: Context, from: string, options: CreateOptions): Promise<void> {
+async function createFrom(
+  context: Context,
+  input: InputSource,
+  options: CreateOptions,
+): Promise<void> {
   refuseFlags(
     options,
     ['name', 'lock', 'serialNumber'],
     "is one bicycle's own, and --from creates many",
   );
-  const source = from === '-' ? 'stdin' : from;
+  const source = nameOfInput(input.path);
   const organization = options.organization ?? (await chosenOrganization(context));
   const defaults = await readBicycleFields(context, { ...textsOf(options), organization });
-  const tasks = (await readNewBicycles(context, from, source, defaults)).map(taskOf);
+  const tasks = (await readNewBicycles(context, input, defaults)).map(taskOf);
   await carryOut(
     context,
     { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) },
@@ -69,7 +76,7 @@ async function createFrom(context: Context, from: string, options: CreateOptions
 
 function taskOf(creation: Creation): Task {
   const { row, body } = creation;
-  return { key: keyOfBody(row, JSON.stringify(body)), uuid: null, name: body.name, creation };
+  return { key: keyOfBody(row, writeJson(body)), uuid: null, name: body.name, creation };
 }
 
 function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
@@ -80,7 +87,7 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
       command: 'create',
       lookUp: lookUpCreations,
       requestOf({ name, creation }) {
-        const body = JSON.stringify(creation?.body);
+        const body = writeJson(creation?.body);
         return {
           method: 'POST',
           path: BICYCLE.listPath,

@@ -1,8 +1,8 @@
-// What editing a bicycle is: the request, what a success left as it was, and what became of an edit without an answer.
+// The edit of a bicycle: its request, the fields that the service ignored, and the outcome of an
+// edit without an answer.
 
 import { createHash } from 'node:crypto';
-import { BICYCLE, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
-import { isLinkField } from '../../api/links.js';
+import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -11,7 +11,6 @@ import { readExact, writeJson } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
-import { typedField } from '../api/fields.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import { describeBefore } from '../shared/bulk/evidence.js';
 import type {
@@ -22,13 +21,17 @@ import type {
   Doubt,
   Task,
 } from '../shared/bulk/plan.js';
+import type { InputFlags } from '../shared/input/flags.js';
 import { describe } from '../shared/list/pick-one.js';
-import { type FieldFlags, isField, readLink } from './fields.js';
+import { isSameValue, showDifference } from './field-values.js';
+import { type FieldFlags, isField } from './fields.js';
 import { fetchBicycle } from './get.js';
-import type { EditMethod } from './methods-and-groups.js';
+import type { EditMethod, EmptyCellChoice } from './methods-and-groups.js';
 
-export interface EditOptions extends FieldFlags, ChangeOptions {
+export interface EditOptions extends FieldFlags, ChangeOptions, InputFlags {
   note?: string;
+  /** What an empty cell of a file does; by default it changes nothing. */
+  empty?: EmptyCellChoice;
   /** `NAME=VALUE`, typed as in `fleet api -F` where the field is no text; a value in double quotes is a text. */
   field?: string[];
   method?: EditMethod;
@@ -48,45 +51,32 @@ export interface Edit {
 /** What messages call the request. */
 export const SUBJECT = 'the edit';
 
-/** Fields that hold texts; whether the others do is seen by what they hold now. */
-export const EDITED_TEXTS: readonly string[] = [...NEW_BICYCLE_FIELDS, 'note'];
-
 /** Statuses of a service that has the address and not the method. */
 export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 
-/** Reads a bicycle, and makes the edit that gives it the fields that are wanted by what it is now. */
+/**
+ * Reads a bicycle and prepares the edit that gives it the wanted fields. `asked` is the row of a
+ * file as it was read; the key in a journal depends on it, or on the wanted fields without it.
+ */
 export async function prepareEdit(
   context: Context,
   client: Client,
   uuid: string,
   wantedOf: (before: BicycleFields) => BicycleFields | Promise<BicycleFields>,
+  asked?: BicycleFields,
 ): Promise<Edit> {
   const { json, value } = await fetchBicycle(context, client, uuid);
   const before = readExact(json) as BicycleFields;
   const wanted = await wantedOf(before);
   const changed = Object.entries(wanted).filter(
-    ([field, one]) => writeJson(one) !== writeJson(before[field]),
+    ([field, value]) => !isSameValue(field, value, before[field]),
   );
-  const key = keyOfBody(uuid, writeJson(wanted));
+  const key = keyOfBody(uuid, writeJson(asked ?? wanted));
   const task = { key, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
   return { task, wanted, before, changed };
 }
 
-/** What a text makes of a field: `null` clears it, a link is looked up by name, and what is no text now is of the type that it looks like. */
-export async function readValue(
-  context: Context,
-  field: string,
-  text: string,
-  before: unknown,
-): Promise<unknown> {
-  if (text === 'null') return null;
-  if (text === before) return text;
-  if (isLinkField(field)) return readLink(context, field, text);
-  const isText = EDITED_TEXTS.includes(field) || typeof before === 'string';
-  return isText ? text : typedField(field, text).value;
-}
-
-/** What tells in a journal the same bicycle, or row of a file, from one that is to be another. */
+/** Returns the key of a change in a journal: the place of the row or bicycle, and a hash of the body. */
 export function keyOfBody(place: string | number, body: string): string {
   return `${place}:${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }
@@ -109,7 +99,7 @@ export async function carryOutEdits(
     verb: 'edit',
     command: 'edit',
     ...how,
-    isNeedless: (task) => editOf(task).changed.length === 0,
+    isUnchanged: (task) => editOf(task).changed.length === 0,
     requestOf: (task) => requestFor(method, editOf(task)),
     mayTryOtherwise({ status }, request) {
       if (asked !== undefined || request.method !== 'PUT' || !METHOD_NOT_SERVED.includes(status))
@@ -133,7 +123,7 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
     changed.map(([field, value]) => [
       clean(describe(task.uuid?.slice(0, idDigits), task.name)),
       clean(field),
-      `${showValue(before[field])} -> ${showValue(value)}`,
+      showDifference(before[field], value),
     ]),
   );
   if (changes.length === 0) return;
@@ -145,7 +135,7 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
       `and ${changes.length - CHANGES_SHOWN} more changes; --dry-run prints every request`,
     );
   const same = edits.filter(({ changed }) => changed.length === 0).length;
-  if (same > 0) await notice(`${same} of ${edits.length} already have these values`);
+  if (same > 0) await notice(`${same} of ${edits.length} already have these values: unchanged`);
 }
 
 /** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
@@ -192,14 +182,14 @@ function findIgnored(
   });
 }
 
-/** A value longer than this is cut: it is only to be recognised. */
-const LONGEST_VALUE_CHARACTERS = 200;
-
 function showValue(value: unknown): string {
   const text = textOf(value);
   if (text === '') return '(empty)';
   return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }
+
+/** Longer values are cut in an error. */
+const LONGEST_VALUE_CHARACTERS = 200;
 
 /**
  * Reads the bicycles again, and decides edits of which no answer is known. Untouched: the version is the one that was read before. Done: it was

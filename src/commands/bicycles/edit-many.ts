@@ -1,25 +1,46 @@
-// `fleet bicycles edit -`: changes fields of many bicycles, as the rows of a table say, each at most once.
+// `fleet bicycles edit -` and `--from FILE`: changes fields of many bicycles, as the rows of a table
+// say, each at most once.
 
-import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
-import { isLinkField } from '../../api/links.js';
-import { unknownWord } from '../../cli/nearest.js';
+import { NEW_BICYCLE_FIELDS, READ_ONLY_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
+import { type InputSource, nameOfInput } from '../../input/open.js';
+import { describePlace, type RowFields } from '../../input/row.js';
 import { clean } from '../../terminal/clean.js';
 import { ACTIONS } from '../../views/action.js';
-import { badLine, parseRows, type TargetRow } from '../shared/input/targets.js';
-import type { BicycleFields, Edit, EditOptions } from './edit-change.js';
-import { carryOutEdits, EDITED_TEXTS, prepareEdit, readValue } from './edit-change.js';
-import { isField, refuseFlags } from './fields.js';
+import { BICYCLES } from '../../views/bicycle.js';
+import { badRow, readTargets, type TargetRow } from '../shared/input/targets.js';
+import type { BicycleFields } from './edit-change.js';
+import { carryOutEdits, type Edit, type EditOptions, prepareEdit } from './edit-change.js';
+import {
+  clearedValue,
+  readCellValue,
+  readObjectValue,
+  refuseControlCharacters,
+  TEXT_FIELDS,
+} from './field-values.js';
+import { refuseFlags } from './fields.js';
 
-/** Fields that only the service sets: a list that was exported and edited has them too. */
-const READ_ONLY: readonly string[] = [
-  ...BICYCLE_FIELDS.filter((field) => !isField(field)),
-  'concurrency_version',
+/** Headers of fleet's own tables that show other fields, such as `charge`. */
+const TABLE_HEADERS: readonly string[] = BICYCLES.columns
+  .map(({ header }) => header.toLowerCase())
+  .filter((header) => !TEXT_FIELDS.includes(header));
+
+/** Columns of an exported list that an edit cannot change. */
+const READ_ONLY_COLUMNS: readonly string[] = [
+  ...new Set([...READ_ONLY_BICYCLE_FIELDS, ...TABLE_HEADERS, 'id']),
 ];
 
-/** Edits the bicycles that stdin names. Throws what carryOut throws, and a FleetError of kind `usage` for rows that cannot be carried out. */
-export async function editMany(context: Context, options: EditOptions): Promise<void> {
+/**
+ * Edits the bicycles of an input. Throws what carryOut throws, and a FleetError of kind `usage` for
+ * rows that cannot be carried out.
+ */
+export async function editMany(
+  context: Context,
+  source: InputSource,
+  options: EditOptions,
+): Promise<void> {
   const fields = [
     'name',
     'description',
@@ -31,72 +52,128 @@ export async function editMany(context: Context, options: EditOptions): Promise<
     'field',
   ] as const;
   refuseFlags(options, fields, 'is for one bicycle', 'rows have their fields in columns');
+  const name = nameOfInput(source.path);
   const rows = new Map<string, TargetRow>();
-  for await (const row of parseRows(context, 'surest')) {
+  for await (const row of readTargets(context, source, 'first')) {
     const first = rows.get(row.uuid);
-    if (first !== undefined) throw badLine(row.line, `the same bicycle as in line ${first.line}`);
+    if (first !== undefined)
+      throw badRow(name, row.place, `the same bicycle as in ${describePlace(first.place)}`);
     rows.set(row.uuid, row);
   }
-  const edits = await readEdits(context, [...rows.values()], options.concurrency);
-  await carryOutEdits(
-    context,
-    edits,
-    options,
-    { shape: ACTIONS, isStdin: true },
-    { isAlwaysAsked: true },
+  const edits = await readEdits(context, name, [...rows.values()], options);
+  const plan = { shape: ACTIONS, isStdin: source.path === '-' };
+  await carryOutEdits(context, edits, options, plan, { isAlwaysAsked: true });
+}
+
+/** The fields of a row that an edit may change: not those that identify the bicycle or are read-only. */
+function editableFields({ fields, namedBy }: TargetRow): [string, unknown][] {
+  return Object.entries(fields).filter(
+    ([field]) => field !== namedBy && !READ_ONLY_COLUMNS.includes(field),
   );
 }
 
 /**
- * Reads the bicycles as they are now, and finds out what the rows change. Throws a FleetError of kind `usage` for what they cannot, and where no
- * column is one that an edit writes.
+ * Reads the bicycles as they are now, and finds out what the rows change. Throws a FleetError of kind
+ * `usage` for unknown columns, for values that cannot be set, and when no column can be edited.
  */
 async function readEdits(
   context: Context,
+  source: string,
   rows: readonly TargetRow[],
-  concurrency: number,
+  options: EditOptions,
 ): Promise<Edit[]> {
-  const columns = new Set(
-    rows.flatMap(({ fields, namedBy }) => Object.keys(fields).filter((field) => field !== namedBy)),
-  );
-  columns.delete('uuid');
-  const leftOut = [...columns].filter((column) => READ_ONLY.includes(column));
-  if (rows.length > 0 && leftOut.length === columns.size)
-    throw usageError(
-      'stdin has no column that edit can change',
-      `give each row fields such as ${NEW_BICYCLE_FIELDS.slice(0, 3).join(', ')}; a state changes by a transition: "fleet bicycles act - TRANSITION"`,
-    );
+  refuseUselessColumns(rows, source);
   const client = await context.client();
   const edits: Edit[] = [];
-  const left = rows.entries();
-  const work = async () => {
-    for (const [index, row] of left)
-      edits[index] = await prepareEdit(context, client, row.uuid, (before) =>
-        wantedFields(context, row, before),
-      );
+  const fieldsOfService = new Set(TEXT_FIELDS);
+  const isClearing = options.empty === 'clear';
+  const work = async (left: IterableIterator<[number, TargetRow]>) => {
+    for (const [index, row] of left) {
+      const fields = editableFields(row);
+      const wantedFor = (before: BicycleFields) => {
+        for (const field of Object.keys(before)) fieldsOfService.add(field);
+        return readWanted(context, source, row, fields, before, isClearing);
+      };
+      const asked = Object.fromEntries(fields);
+      edits[index] = await prepareEdit(context, client, row.uuid, wantedFor, asked);
+    }
   };
-  await Promise.all(Array.from({ length: concurrency }, work));
-  if (leftOut.length > 0)
-    await context.notice(
-      `left out, since only the service sets them: ${clean(leftOut.join(', '))}`,
-    );
+  const left = rows.entries();
+  await Promise.all(Array.from({ length: options.concurrency }, () => work(left)));
+  refuseUnknownColumns(rows, fieldsOfService, source);
+  await reportReadOnlyColumns(context, rows);
   return edits;
 }
 
-/** What the row asks for, without what only the service sets. */
-async function wantedFields(
+/** The values that a row asks for. Throws a FleetError of kind `usage` that names the row. */
+async function readWanted(
   context: Context,
-  { fields, namedBy, isRecord }: TargetRow,
+  source: string,
+  row: TargetRow,
+  fields: readonly (readonly [string, unknown])[],
   before: BicycleFields,
-) {
-  const wanted = new Map<string, unknown>();
-  for (const [field, cell] of Object.entries(fields)) {
-    if (field === namedBy || READ_ONLY.includes(field) || (isRecord && cell === null)) continue;
-    if (!EDITED_TEXTS.includes(field) && !Object.hasOwn(before, field))
-      throw unknownWord('column', field, EDITED_TEXTS);
-    // Only cells of CSV have no type of their own.
-    const isTyped = typeof cell !== 'string' || (!isRecord && !isLinkField(field));
-    wanted.set(field, isTyped ? cell : await readValue(context, field, cell, before[field]));
+  isClearing: boolean,
+): Promise<RowFields> {
+  const wanted: [string, unknown][] = [];
+  for (const [field, value] of fields) {
+    const present = before[field];
+    if (row.isCells && value === null) {
+      if (isClearing) wanted.push([field, clearedValue(field, present)]);
+      continue;
+    }
+    try {
+      const read = row.isCells
+        ? await readCellValue(context, field, String(value), present)
+        : await readObjectValue(context, field, value, present);
+      if (read !== present) refuseControlCharacters(field, read);
+      wanted.push([field, read]);
+    } catch (error) {
+      if (!(error instanceof FleetError) || error.kind !== 'usage') throw error;
+      throw usageError(
+        `${describePlace(row.place)} of ${source}: ${error.message}; nothing was sent`,
+        error.hint,
+      );
+    }
   }
   return Object.fromEntries(wanted);
+}
+
+function refuseUselessColumns(rows: readonly TargetRow[], source: string): void {
+  if (rows.length === 0 || rows.some((row) => editableFields(row).length > 0)) return;
+  throw usageError(
+    `${source} has no column that edit can change`,
+    `give each row fields such as ${NEW_BICYCLE_FIELDS.slice(0, 3).join(', ')}; a state changes by a transition: "fleet bicycles act - TRANSITION"`,
+  );
+}
+
+/** Throws one error that names all columns that are no field of the service. */
+function refuseUnknownColumns(
+  rows: readonly TargetRow[],
+  fieldsOfService: ReadonlySet<string>,
+  source: string,
+): void {
+  const columns = new Set(rows.flatMap((row) => editableFields(row).map(([field]) => field)));
+  const [first, ...others] = [...columns].filter((column) => !fieldsOfService.has(column));
+  if (first === undefined) return;
+  const names = [first, ...others].map((name) => `"${clean(name)}"`).join(', ');
+  const meant = others.length === 0 ? nearest(first, TEXT_FIELDS) : undefined;
+  throw usageError(
+    `unknown ${others.length === 0 ? 'column' : 'columns'} ${names} in ${source}; nothing was sent`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}columns: ${TEXT_FIELDS.join(', ')}; rename a column with --map 'HEADING=FIELD'`,
+  );
+}
+
+/** Prints one notice that names the columns that were ignored because they are read-only. */
+async function reportReadOnlyColumns(context: Context, rows: readonly TargetRow[]): Promise<void> {
+  const columns = new Set<string>();
+  for (const { fields, namedBy } of rows)
+    for (const field of Object.keys(fields))
+      if (field !== namedBy && READ_ONLY_COLUMNS.includes(field)) columns.add(field);
+  columns.delete('uuid');
+  columns.delete('id');
+  if (columns.size === 0) return;
+  const hint = columns.has('state')
+    ? '; to change a state, use: fleet bicycles act - TRANSITION'
+    : '';
+  await context.notice(`ignored read-only columns: ${clean([...columns].join(', '))}${hint}`);
 }

@@ -7,28 +7,41 @@ import type { HttpAnswer } from '../../http/types.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
+import { readInputSource } from '../shared/input/flags.js';
 import { describe } from '../shared/list/pick-one.js';
 import type { Edit, EditOptions } from './edit-change.js';
-import {
-  carryOutEdits,
-  METHOD_NOT_SERVED,
-  prepareEdit,
-  readValue,
-  SUBJECT,
-} from './edit-change.js';
+import { carryOutEdits, METHOD_NOT_SERVED, prepareEdit, SUBJECT } from './edit-change.js';
+import { editMany } from './edit-many.js';
+import { readFlagValue, refuseControlCharacters } from './field-values.js';
 import { refuseFlags, textsOf } from './fields.js';
 import { findBicycle } from './find.js';
 import { printAnswer } from './get.js';
 import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 
-/** Changes the bicycles alike. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
+/**
+ * Changes fields of bicycles: of those that are typed, all in the same way, or of those in an input.
+ * Throws a FleetError of kind `usage` before anything is sent when the flags change nothing.
+ */
 export async function editBicycles(
   context: Context,
   texts: readonly string[],
   options: EditOptions,
 ): Promise<void> {
-  if (texts.includes('-'))
-    throw usageError('"-" goes with no other bicycle', 'pipe the rows into: fleet bicycles edit -');
+  const isDash = texts.includes('-');
+  if (texts.length > (isDash ? 1 : 0) && (isDash || options.from !== undefined))
+    throw usageError(
+      `${isDash ? '"-"' : '--from'} cannot be combined with other bicycles`,
+      'put all of them into the input',
+    );
+  const source = readInputSource(options, isDash);
+  if (source !== undefined) return editMany(context, source, options);
+  if (texts.length === 0)
+    throw usageError(
+      'no bicycle given',
+      'name a bicycle, or read rows from stdin with - or from a file with --from FILE',
+    );
+  if (options.empty !== undefined)
+    throw usageError('--empty needs an input', 'add --from FILE, or - for stdin');
   if (texts.length === 1)
     refuseFlags(
       options,
@@ -47,6 +60,7 @@ export async function editBicycles(
       for (const [field, valueFor] of asked) wanted.set(field, await valueFor(before[field]));
       return Object.fromEntries(wanted);
     });
+    for (const [field, value] of edit.changed) refuseControlCharacters(field, value);
     edits.set(uuid, edit);
   }
   const [first, ...others] = edits.values();
@@ -77,12 +91,13 @@ async function editOne(
 function readChanges(context: Context, { note, field: further = [], ...flags }: EditOptions) {
   const changes = new Map<string, (before: unknown) => unknown>();
   for (const [field, text] of Object.entries({ ...textsOf(flags), note }))
-    if (text !== undefined) changes.set(field, (before) => readValue(context, field, text, before));
+    if (text !== undefined)
+      changes.set(field, (before) => readFlagValue(context, field, text, before));
   for (const [field, text] of further.map(splitField)) {
     if (changes.has(field)) throw usageError(`"${field}" is given twice`);
     // In double quotes it is a text, whatever it looks like.
     const quoted = /^"(.*)"$/s.exec(text)?.[1];
-    changes.set(field, (before) => quoted ?? readValue(context, field, text, before));
+    changes.set(field, (before) => quoted ?? readFlagValue(context, field, text, before));
   }
   if (changes.size > 0) return changes;
   throw usageError(

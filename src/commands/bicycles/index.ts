@@ -24,11 +24,16 @@ import { showPairs } from '../../cli/help.js';
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addBulkFlags } from '../shared/bulk/flags.js';
+import { addInputFlags } from '../shared/input/flags.js';
 import { addListFlags } from '../shared/list/flags.js';
 import { OFFLINE, readTo, TO } from '../shared/mirror-flags.js';
-import type { EditOptions } from './edit-change.js';
 import { addFilters, addFleetFilters } from './list-flags.js';
-import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './methods-and-groups.js';
+import {
+  BICYCLE_ARGUMENT,
+  EDIT_METHODS,
+  EMPTY_CELL_CHOICES,
+  STATS_GROUPS,
+} from './methods-and-groups.js';
 
 /** `verb` is the word behind the noun: where it is one of these, the others are left out. */
 export function addBicycles(program: Command, run: Run, verb = ''): void {
@@ -180,7 +185,7 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
         'preview the changes of a table, also from .xlsx',
         "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
       ],
-    ).argument('<bicycle...>', `${BICYCLE_ARGUMENT}; - for stdin`, collectWith(BICYCLES)),
+    ).argument('[bicycle...]', `${BICYCLE_ARGUMENT}; - for stdin`, collectWith(BICYCLES)),
   )
     .option('--note <text>', 'note of the operators')
     .option(
@@ -193,13 +198,14 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
       `${EDIT_METHODS.join(' or ')} (default: the one that the service supports)`,
       oneOf('method', EDIT_METHODS),
     )
-    .option('-y, --yes', 'do not ask');
-  addBulkFlags(edit).action(
-    run(async () => async (context, bicycles: string[], options: EditOptions) => {
-      if (bicycles.length === 1 && bicycles[0] === '-')
-        await (await import('./edit-many.js')).editMany(context, options);
-      else await (await import('./edit.js')).editBicycles(context, bicycles, options);
-    }),
+    .option('-y, --yes', 'do not ask')
+    .option(
+      '--empty <choice>',
+      'what an empty cell of a file does: keep the value, or clear it (default: keep)',
+      oneOf('choice', EMPTY_CELL_CHOICES),
+    );
+  addBulkFlags(addInputFlags(edit, 'rows')).action(
+    run(async () => (await import('./edit.js')).editBicycles),
   );
 }
 
@@ -226,10 +232,10 @@ The whole file is checked before the first request.`,
       ],
     ),
     byDefault,
-  )
-    .option('--from <file|->', 'create bicycles from a file, or from stdin')
-    .option('-y, --yes', 'do not ask before creating several');
-  addBulkFlags(create).action(run(async () => (await import('./create.js')).createBicycles));
+  ).option('-y, --yes', 'do not ask before creating several');
+  addBulkFlags(addInputFlags(create, 'bicycles')).action(
+    run(async () => (await import('./create.js')).createBicycles),
+  );
 }
 
 function addAct(bicycles: Command, run: Run): void {
@@ -270,7 +276,9 @@ function addAct(bicycles: Command, run: Run): void {
     )
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--allow-unknown', 'send a transition that is not in the list above');
-  addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnBicycles));
+  addBulkFlags(addInputFlags(act, 'bicycles')).action(
+    run(async () => (await import('./act.js')).actOnBicycles),
+  );
 }
 
 /** Bicycles until there is one, then transitions; more bicycles for one who begins to type digits, or what no transition begins with. */

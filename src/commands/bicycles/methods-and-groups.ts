@@ -8,5 +8,9 @@ export const BICYCLE_ARGUMENT =
 export const EDIT_METHODS = ['PUT', 'PATCH'] as const;
 export type EditMethod = (typeof EDIT_METHODS)[number];
 
+/** What an empty cell of a file does to its field. */
+export const EMPTY_CELL_CHOICES = ['keep', 'clear'] as const;
+export type EmptyCellChoice = (typeof EMPTY_CELL_CHOICES)[number];
+
 /** What `stats` can group by besides fields. */
 export const STATS_GROUPS = ['state', 'charge', 'silence', 'model', 'organization'] as const;

@@ -1,16 +1,18 @@
 // Values separated by commas or tabs, quoted as RFC 4180 says, for spreadsheets, databases and awk.
 
-import { exactValue } from '../../json/exact.js';
+import { exactValue, writtenNumber } from '../../json/exact.js';
 import { clean } from '../clean.js';
 import { textOf } from '../values.js';
+import { cellText, guardFormula } from './cell-text.js';
 import { openFileCells } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * A header of field names, then a line a resource: every documented field, or those of `--columns`. Null and missing are empty,
- * objects compact JSON text, numbers as they were sent, times ISO 8601. Text is cleaned as in tables, so that no cell holds a line
- * break or, in tsv, a tab. Lines end in LF: RFC 4180 has CRLF, but its readers take LF, and `cut`, `awk` and `sort` do not take CR.
- * A text such as `=1+1` is left as it is, although a spreadsheet may calculate it: data comes out equal.
+ * Writes a header of field names, then one record per resource, with every documented field or the
+ * fields of `--columns`. Null and missing values are empty, objects are compact JSON, numbers are
+ * unchanged, and times are ISO 8601. In a file or a pipe, line breaks and tabs stay inside a quoted
+ * cell (RFC 4180); on a terminal they are replaced too. Records end in LF, because `cut`, `awk` and
+ * `sort` do not accept CR. A text such as `=1+1` is unchanged without `--excel`.
  */
 export function openCsv<T>(
   shape: Shape<T>,
@@ -21,21 +23,19 @@ export function openCsv<T>(
   const cellsOf = openFileCells(shape, tools);
   let isBegun = false;
 
-  // An empty line is no record: a single empty cell needs its quotes. Line breaks need none, for cleaned text has none.
-  const quote = (text: string, isAlone: boolean) =>
-    text.includes('"') || text.includes(delimiter) || (text === '' && isAlone)
-      ? `"${text.replace(/"/g, '""')}"`
-      : text;
+  const mustBeQuoted = (text: string) => text.includes(delimiter) || /["\n\r\t]/.test(text);
+  // An empty line is not a record, so a single empty cell needs quotes.
+  const quote = (text: string, isOnly: boolean) =>
+    mustBeQuoted(text) || (text === '' && isOnly) ? `"${text.replace(/"/g, '""')}"` : text;
   const write = (cells: readonly string[]) =>
     `${cells.map((text) => quote(text, cells.length === 1)).join(delimiter)}\n`;
 
-  /** A spreadsheet calculates what begins like a formula, and reads numbers as its locale writes them. */
-  const guard = (text: string) =>
-    excel !== undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  function showField(inner: unknown): string {
-    const text = clean(textOf(inner) ?? '');
-    if (excel === undefined || typeof inner === 'string') return guard(text);
-    return excel.separator === ';' && typeof inner === 'number' ? text.replace('.', ',') : text;
+  function showField(value: unknown): string {
+    const text = tools.terminal ? clean(textOf(value) ?? '') : cellText(value);
+    if (excel === undefined) return text;
+    if (typeof value === 'number' || writtenNumber(value) !== undefined)
+      return excel.separator === ';' ? text.replace('.', ',') : text;
+    return guardFormula(text);
   }
 
   const begin = (names: readonly string[]) =>

@@ -1,7 +1,8 @@
 // YAML 1.2: a sequence of mappings that grows item by item, or one mapping.
 
-import { exactValue, writtenNumber } from '../../json/exact.js';
+import { exactValue, toNumber, writtenNumber } from '../../json/exact.js';
 import { escapeHidden, isClean } from '../clean.js';
+import { isJsonNumber } from '../values.js';
 import type { Renderer, Shape } from './renderer.js';
 
 /** The escape of a character in a double-quoted YAML text; unlike JSON's it is one for the whole character (YAML 1.2, 5.7). */
@@ -59,4 +60,35 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     },
     end: () => (count === 0 && isList ? '[]\n' : ''),
   };
+}
+
+/** Collections nested deeper than this are refused, as in JSON (promise 6). */
+const DEPTH_LIMIT = 500;
+
+/**
+ * Reads a YAML 1.2 sequence. Numbers keep their digits, as in `readExact`. Texts that fleet quoted
+ * become the same texts again. Throws an Error with the reason for broken YAML, for aliases, and
+ * for a value that is not a sequence.
+ */
+export async function readYamlSequence(text: string): Promise<unknown[]> {
+  const { isAlias, isMap, isScalar, isSeq, parseDocument } = await import('yaml');
+  const document = parseDocument(text, { version: '1.2', prettyErrors: false, uniqueKeys: true });
+  const [error] = document.errors;
+  if (error !== undefined) throw error;
+  const read = (node: unknown, depth: number): unknown => {
+    if (depth > DEPTH_LIMIT) throw new Error(`nested deeper than ${DEPTH_LIMIT} levels`);
+    if (isAlias(node)) throw new Error('aliases are not supported');
+    if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    if (isMap(node))
+      return Object.fromEntries(
+        node.items.map(({ key, value }) => [String(read(key, depth + 1)), read(value, depth + 1)]),
+      );
+    if (!isScalar(node)) return null;
+    const { value, source } = node;
+    if (typeof value !== 'number') return value ?? null;
+    return source !== undefined && isJsonNumber(source) ? toNumber(source) : value;
+  };
+  const value = read(document.contents, 0);
+  if (!Array.isArray(value)) throw new Error('a list is expected');
+  return value;
 }

@@ -7,15 +7,17 @@ import { nearest, unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import type { Item } from '../../../http/types.js';
+import type { InputSource } from '../../../input/open.js';
 import { textOrNull } from '../../../json/parse.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
-import { parseRows } from '../input/targets.js';
+import { type InputFlags, readInputSource } from '../input/flags.js';
+import { readTargets } from '../input/targets.js';
 import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
 import { describeBefore, lookUpActions } from './evidence.js';
 import type { BulkChange, BulkPlan, ChangeOptions, Task } from './plan.js';
 
-export interface ActOptions extends ChangeOptions {
+export interface ActOptions extends ChangeOptions, InputFlags {
   allowUnknown?: boolean;
   field?: string[];
 }
@@ -27,8 +29,8 @@ export interface Action
   target: string | undefined;
   /** Added to the body of the request. */
   fields: { readonly [name: string]: string };
-  /** What names the things to act on; undefined when they stand on stdin. */
-  texts: readonly string[] | undefined;
+  /** The bicycles or alerts as they were typed, or the input that names them. */
+  targets: readonly string[] | InputSource;
   /** Finds the one that a text names. */
   find(text: string): Promise<{ uuid: string; item: Item | undefined }>;
 }
@@ -39,13 +41,13 @@ export async function runAction(
   action: Action,
   options: ActOptions,
 ): Promise<void> {
-  const { resource, verb, fields, texts } = action;
+  const { resource, verb, fields, targets: named } = action;
   const { one, many } = resource;
   const body = JSON.stringify({ type: verb, ...fields });
-  const targets =
-    texts === undefined
-      ? parseRows(context, resource === BICYCLE ? 'all' : 'none')
-      : findTargets(context, action, texts);
+  const isTyped = isTypedList(named);
+  const targets = isTyped
+    ? findTargets(context, action, named)
+    : readTargets(context, named, resource === BICYCLE ? 'all' : 'none');
   const tasks = new Map<string, Task>();
   let repeated = 0;
   for await (const { uuid, fields } of targets) {
@@ -54,7 +56,7 @@ export async function runAction(
   }
   if (repeated > 0)
     await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
-  const isSingle = texts !== undefined && tasks.size === 1 && repeated === 0;
+  const isSingle = isTyped && tasks.size === 1 && repeated === 0;
   const plan: BulkPlan = {
     change: {
       ...action,
@@ -69,14 +71,18 @@ export async function runAction(
       }),
     },
     tasks: [...tasks.values()],
-    isStdin: texts === undefined,
+    isStdin: !isTyped && named.path === '-',
     shape: { ...(isSingle ? ACTION : ACTIONS), noun: { one, many } },
     identity: { transition: verb, fields: JSON.stringify(Object.entries(fields).sort()) },
   };
   await carryOut(context, plan, options);
 }
 
-/** Those that the texts name; what is no whole UUID is looked up, and reported. */
+function isTypedList(targets: Action['targets']): targets is readonly string[] {
+  return Array.isArray(targets);
+}
+
+/** Finds the bicycles or alerts that were typed. Those that were looked up are reported. */
 async function* findTargets(
   context: Context,
   { resource, find }: Action,
@@ -114,36 +120,48 @@ export interface Verbs {
 }
 
 /**
- * Reads `<bicycle...> <transition>`: the verb, and the texts in front of it, undefined for `-`. Throws a FleetError of kind `usage` for
- * anything else, before anything is asked or sent.
+ * Reads `<bicycle...> <transition>`: the transition, and the bicycles or the input that names them.
+ * Throws a FleetError of kind `usage` for anything else, before anything is asked or sent.
  */
 export function readWords(
   words: readonly string[],
   { one, many }: Resource,
   { kind, known, mayBeUnknown, grave }: Verbs,
-): { texts: Action['texts']; name: string } {
+  flags: InputFlags,
+): { targets: Action['targets']; name: string } {
   const name = words.at(-1) ?? '';
   const texts = words.slice(0, -1);
-  const isOther = !mayBeUnknown && !known.includes(name);
-  const isAlone = isOther && texts.length === 0 && nearest(name, known) === undefined;
-  if (name === STDIN || wholeUuid(name) !== undefined || isAlone)
+  const isUnknown = !mayBeUnknown && !known.includes(name);
+  const isOnlyBicycle =
+    isUnknown &&
+    texts.length === 0 &&
+    nearest(name, known) === undefined &&
+    flags.from === undefined;
+  if (name === STDIN || wholeUuid(name) !== undefined || isOnlyBicycle)
     throw usageError(
       `the ${kind} is missing: it goes last, after the ${many}`,
       `${kind}s: ${known.join(', ')}`,
     );
-  if (isOther) throw unknownWord(kind, name, known, grave);
-  if (texts.length === 0) {
+  if (isUnknown) throw unknownWord(kind, name, known, grave);
+  const isDash = texts.includes(STDIN);
+  if (isDash && texts.length > 1)
+    throw usageError(
+      '- cannot be combined with other arguments',
+      `name the ${many}, or pipe all of them in`,
+    );
+  if (flags.from !== undefined && !isDash && texts.length > 0)
+    throw usageError(
+      '--from cannot be combined with other arguments',
+      `name the ${many}, or put all of them into the file`,
+    );
+  const source = readInputSource(flags, isDash);
+  if (source !== undefined) return { targets: source, name };
+  if (texts.length === 0)
     throw usageError(
       `no ${one} given for "${name}"`,
       `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
     );
-  }
-  if (!texts.includes(STDIN)) return { texts, name };
-  if (texts.length === 1) return { texts: undefined, name };
-  throw usageError(
-    '- cannot be combined with other arguments',
-    `name the ${many}, or pipe all of them in`,
-  );
+  return { targets: texts, name };
 }
 
 /** Reads `--field NAME=VALUE`s into fields of the body, all of them texts. Throws a FleetError of kind `usage`. */

@@ -1,6 +1,7 @@
 // `--dry-run`: the requests as they would be sent, and nothing sent.
 
 import type { Context } from '../../../context.js';
+import { readExact, writeJson } from '../../../json/exact.js';
 import { clean } from '../../../terminal/clean.js';
 import { count } from '../../../terminal/count.js';
 import { chooseListFormat } from '../../../terminal/list.js';
@@ -26,12 +27,17 @@ export async function showRequests(
     await context.io.stdout.write(
       format === 'table'
         ? `${lines.map(clean).join('\n')}\n`
-        : `${JSON.stringify({ ...request, body: JSON.parse(request.body ?? 'null') })}\n`,
+        : `${writeJson({ ...request, body: readExact(request.body ?? 'null') })}\n`,
     );
   }
-  const aside =
+  const unchanged = turns.filter(({ end }) => end?.result.outcome === 'unchanged').length;
+  const notes = [
+    unchanged === 0 ? '' : `; ${unchanged} unchanged`,
     doubts.length === 0
       ? ''
-      : `; ${doubts.length} of an earlier run without an answer would be looked up`;
-  await context.notice(`dry run: ${count(open.length, 'request')}, nothing was sent${aside}`);
+      : `; ${doubts.length} of an earlier run without an answer would be looked up`,
+  ];
+  await context.notice(
+    `dry run: ${count(open.length, 'request')}, nothing was sent${notes.join('')}`,
+  );
 }

@@ -9,6 +9,7 @@ import type { Client } from '../../../http/client.js';
 import { ifOffered } from '../../../http/optional.js';
 import { readPage } from '../../../http/pages.js';
 import { answeredAtMs } from '../../../http/retry.js';
+import { writtenNumber } from '../../../json/exact.js';
 import { isObject, JsonError, parseJson, textOrNull } from '../../../json/parse.js';
 import { readTime } from '../../../terminal/time.js';
 import { decideAction, type Evidence, personOf, personOfToken } from './doubts.js';
@@ -169,11 +170,16 @@ function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
   return { ...describeBefore(bicycle), modified: textOrNull(bicycle.modified) };
 }
 
-/** State and version of a bicycle or alert as it stands in an input or an answer. */
+function versionText(version: unknown): string | null {
+  if (typeof version === 'number' || typeof version === 'string') return String(version);
+  return writtenNumber(version) ?? null;
+}
+
+/** Returns the state and the version of a bicycle or alert of an input or an answer. */
 export function describeBefore(bicycle: { [field: string]: unknown }): Before {
   const version = bicycle['concurrency_version'];
   return {
     state: textOrNull(bicycle['state']),
-    version: typeof version === 'number' || typeof version === 'string' ? String(version) : null,
+    version: versionText(version),
   };
 }

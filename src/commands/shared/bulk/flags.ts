@@ -3,6 +3,7 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { createOption } from '../../../cli/command.js';
 import { oneOf, wholeNumber } from '../../../cli/options.js';
+import { usageError } from '../../../errors.js';
 
 /** The most requests in flight: more would burden the service. */
 const MOST_CONCURRENT = 64;
@@ -21,7 +22,11 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(
     )
     .option('--keep-going', 'continue after a failure (the default)')
     .addOption(createOption('--fail-fast', 'stop at the first failure').conflicts('keepGoing'))
-    .option('--journal <file>', 'record every request and answer, to resume after a crash')
+    .option(
+      '--journal <file>',
+      'record every request and answer, to resume after a crash',
+      readJournalPath,
+    )
     .option(
       '--settle <seconds>',
       'when resuming, wait this long for requests of the earlier run that may still arrive',
@@ -33,6 +38,14 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(
       `what to do with an unknown outcome: ${UNKNOWN_CHOICES.join(', ')} (default: ask, else leave)`,
       oneOf('choice', UNKNOWN_CHOICES),
     );
+}
+
+function readJournalPath(path: string): string {
+  if (path !== '' && path !== '-') return path;
+  throw usageError(
+    `--journal must be a file, not "${path}"`,
+    'a resumed run reads the journal again; for example: --journal run.journal',
+  );
 }
 
 /** What to do with requests whose outcome stays unknown. */

@@ -58,8 +58,8 @@ interface ChangeKind {
 /** What is done to each of them. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
-  /** Whether there is nothing to do for the task: it is reported as skipped. */
-  isNeedless?(task: Task): boolean;
+  /** Whether the bicycle already has the values of the task, which is then reported as unchanged. */
+  isUnchanged?(task: Task): boolean;
   /** Whether a refusal of the request means that it may be sent in another form, which `requestOf` gives from now on. */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
   /** What a success did not carry out, as its answer shows. */

@@ -35,7 +35,10 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   const badCount = () => sum(OUTCOMES.filter(isBad));
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
-  const writer = show === undefined ? await openWriter(context, change, shape) : NO_WRITER;
+  // Without targets there is no result, and an existing --file stays as it is.
+  const isEmptyFile = tasks.length === 0 && context.flags.file !== undefined;
+  const isWritten = show === undefined && !isEmptyFile;
+  const writer = isWritten ? await openWriter(context, change, shape) : NO_WRITER;
   /** Results that come out behind others, by their place in the input. */
   const early = new Map<number, Ended>();
   let nextRow = 1;
@@ -80,18 +83,16 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
     /** `200 bicycles: 190 done, 10 refused in 12 s`. */
     summary(): string {
       const all = sum(OUTCOMES);
+      if (all === 0) return `no ${noun.many} were given: nothing was sent`;
       const isResumed = count('skipped') > 0;
-      const wordOf = (outcome: Outcome) =>
-        outcome === 'skipped'
-          ? 'already done (journal)'
-          : outcome === 'done' && isResumed
-            ? 'done now'
-            : outcome;
+      const wordOf = (outcome: Outcome) => {
+        if (outcome === 'skipped') return 'already done (journal)';
+        return outcome === 'done' && isResumed ? 'done now' : outcome;
+      };
       const shown = OUTCOMES.filter(
         (outcome) => count(outcome) > 0 || (isResumed && outcome === 'done'),
       );
       const parts = shown.map((outcome) => `${count(outcome)} ${wordOf(outcome)}`);
-      if (all === 0) return `no ${noun.many} were given: nothing was sent`;
       const took = showDuration(clock.monotonicMs() - startedAt);
       return `${all} ${all === 1 ? noun.one : noun.many}: ${parts.join(', ')} in ${took}`;
     },

@@ -20,13 +20,13 @@ export function sortTasks(
     if (entry !== undefined && known === 'doubt') doubts.push({ task, entry });
     else if (entry?.result !== undefined && known !== 'open')
       turns.push({ ...task, end: endBefore(entry, entry.result) });
-    else turns.push(change.isNeedless?.(task) === true ? { ...task, end: NEEDLESS } : task);
+    else turns.push(change.isUnchanged?.(task) === true ? { ...task, end: UNCHANGED } : task);
   }
   return { turns, doubts };
 }
 
-const NEEDLESS: TaskEnd = {
-  result: resultOf('skipped', { message: 'it already has these values' }),
+const UNCHANGED: TaskEnd = {
+  result: resultOf('unchanged', { message: 'it already has these values' }),
 };
 
 /** What an earlier run says of a task that is over: no request took any time now. */

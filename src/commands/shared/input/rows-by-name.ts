@@ -1,14 +1,19 @@
-// Rows of an input that name their bicycles by name, serial number or bleid: all are looked up before anything is sent, in a current mirror or in one reading of the list.
+// Looks up the bicycles of rows that name them by name, serial number or bleid. All rows are looked
+// up before anything is sent, in a current mirror or in one reading of the list.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../../api/bicycle.js';
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
+import { describePlace, type RowPlace } from '../../../input/row.js';
+import { writtenNumber } from '../../../json/exact.js';
 import { clean } from '../../../terminal/clean.js';
+import { cellText, guardFormula } from '../../../terminal/formats/cell-text.js';
+import { textOf } from '../../../terminal/values.js';
 import { holdsAll, withCurrentMirror } from '../current-mirror.js';
 import { shorten } from '../list/pick-one.js';
 import { chosenOrganization, scopeOf } from '../organization.js';
 
-/** The columns that name a bicycle, the surest first. */
+/** The columns that identify a bicycle, most reliable first. */
 export const NAMING_FIELDS = ['serial_number', 'bleid', 'name'] as const;
 
 interface Name {
@@ -18,55 +23,85 @@ interface Name {
 
 /** A row without a UUID. */
 export interface NamedRow {
-  line: number;
-  /** All of them mean its bicycle; the surest first. */
+  place: RowPlace;
+  /** All of them must match the same bicycle; most reliable first. */
   names: readonly Name[];
 }
 
-/** How many of the rows that mean none or several an error names. */
+/** How many of the rows that were not found an error lists. */
 const MOST_LISTED = 20;
 
-/** The row's own names for its bicycle. */
+/** Returns the names that a row has for its bicycle, most reliable first. */
 export function namesOf(fields: { [field: string]: unknown }): Name[] {
   return NAMING_FIELDS.flatMap((field) => {
-    const text = fields[field];
-    return typeof text === 'string' && text.trim() !== '' ? [{ field, text: text.trim() }] : [];
+    const value = fields[field];
+    const isNumber = typeof value === 'number' || writtenNumber(value) !== undefined;
+    const text = typeof value === 'string' || isNumber ? (textOf(value) ?? '') : '';
+    return text.trim() === '' ? [] : [{ field, text }];
   });
 }
 
-const keyOf = ({ field, text }: Name) => `${field} ${text}`;
+/**
+ * Returns the texts by which an input can name a bicycle: the name itself, and its forms in an
+ * exported file.
+ */
+function textsOfName(name: unknown): Set<string> {
+  const isName = typeof name === 'string' || typeof name === 'number';
+  // A row that says "null" does not mean the bicycle without a name.
+  if (!isName && writtenNumber(name) === undefined) return new Set();
+  const exported = cellText(name);
+  return new Set([textOf(name) ?? '', exported, guardFormula(exported)]);
+}
 
-/** The UUID of each row, and what is wrong with those that mean no bicycle of these, or several. */
+// White space at the ends of a name counts, unless no name matches exactly.
+const exactKey = (field: string, text: string) => `exact ${field} ${text}`;
+const trimmedKey = (field: string, text: string) => `trimmed ${field} ${text.trim()}`;
+
+/** Returns the UUID of each row, and a message for each row that matches no bicycle or several. */
 async function findAmong(
   bicycles: AsyncIterable<readonly Partial<Bicycle>[]>,
   rows: readonly NamedRow[],
 ) {
-  const wanted = new Map(
-    rows.flatMap(({ names }) => names.map((name) => [keyOf(name), new Set<string>()])),
-  );
-  for await (const batch of bicycles)
-    for (const bicycle of batch)
+  const wanted = new Map<string, Set<string>>();
+  for (const { names } of rows) {
+    for (const { field, text } of names) {
+      wanted.set(exactKey(field, text), new Set());
+      wanted.set(trimmedKey(field, text), new Set());
+    }
+  }
+  for await (const batch of bicycles) {
+    for (const bicycle of batch) {
+      const uuid = bicycleUuid(bicycle);
+      if (uuid === undefined) continue;
       for (const field of NAMING_FIELDS) {
-        const [uuid, name] = [bicycleUuid(bicycle), bicycle[field]];
-        // A row that says "null" does not mean the one without a name.
-        const isName = typeof name === 'string' || typeof name === 'number';
-        if (uuid !== undefined && isName)
-          wanted.get(keyOf({ field, text: String(name) }))?.add(uuid);
+        for (const text of textsOfName(bicycle[field])) {
+          wanted.get(exactKey(field, text))?.add(uuid);
+          wanted.get(trimmedKey(field, text))?.add(uuid);
+        }
       }
+    }
+  }
+  const uuidsOf = ({ field, text }: Name): string[] => {
+    const exact = wanted.get(exactKey(field, text)) ?? new Set();
+    return [...(exact.size > 0 ? exact : (wanted.get(trimmedKey(field, text)) ?? []))];
+  };
   const found = new Map<NamedRow, string>();
   const wrong: string[] = [];
   for (const row of rows) {
-    const meant = row.names.map((name) => [...(wanted.get(keyOf(name)) ?? [])]);
-    const [uuid, ...others] = (meant[0] ?? []).filter((one) =>
-      meant.every((uuids) => uuids.includes(one)),
+    const matches = row.names.map(uuidsOf);
+    const [uuid, ...others] = (matches[0] ?? []).filter((one) =>
+      matches.every((uuids) => uuids.includes(one)),
     );
     if (uuid !== undefined && others.length === 0) found.set(row, uuid);
-    else wrong.push(`line ${row.line}: ${describeNames(row.names, meant)}`);
+    else wrong.push(`${describePlace(row.place)}: ${describeNames(row.names, matches)}`);
   }
   return { found, wrong };
 }
 
-/** Looks the rows up in a current mirror; undefined where there is none, or it does not know exactly one for each: the service decides then. */
+/**
+ * Looks the rows up in a current mirror. Returns undefined without such a mirror, and when it does
+ * not know exactly one bicycle for each row; the service decides then.
+ */
 async function findInMirror(
   context: Context,
   rows: readonly NamedRow[],
@@ -77,10 +112,10 @@ async function findInMirror(
       return undefined;
     const { dialect } = mirror.database;
     const names = rows.flatMap((row) => row.names);
-    // A condition on a field that no row names would have every row read.
+    // A condition on a field that no row names would read every row of the table.
     const fields = NAMING_FIELDS.filter((field) => names.some((name) => name.field === field));
     const texts = fields.map((field) =>
-      names.filter((name) => name.field === field).map(({ text }) => text),
+      names.filter((name) => name.field === field).flatMap(({ text }) => [text, text.trim()]),
     );
     const isNamed = fields.map((field) => `${field} IN (${dialect.texts})`).join(' OR ');
     const [scope, owner] =
@@ -102,7 +137,10 @@ async function* listed(context: Context): AsyncGenerator<readonly Bicycle[], voi
     yield items.map(({ value }) => value);
 }
 
-/** The UUID of each row. Throws a FleetError of kind `usage` that lists every row that means no bicycle, or several. */
+/**
+ * Returns the UUID of each row. Throws a FleetError of kind `usage` that lists every row that matches
+ * no bicycle, or several.
+ */
 export async function findNamedRows(
   context: Context,
   rows: readonly NamedRow[],
@@ -119,10 +157,21 @@ export async function findNamedRows(
 }
 
 /** `"S7" is 0b9f2c1e-…, but "Emmy" is no bicycle`. */
-function describeNames(names: readonly Name[], meant: readonly (readonly string[])[]): string {
+function describeNames(names: readonly Name[], matches: readonly (readonly string[])[]): string {
   const parts = names.map(({ text }, index) => {
-    const uuids = meant[index] ?? [];
-    return `"${clean(shorten(text))}" is ${uuids.length === 0 ? 'no bicycle' : uuids.join(' and ')}`;
+    const uuids = matches[index] ?? [];
+    const found = uuids.length === 0 ? 'no bicycle' : uuids.join(' and ');
+    const hint = uuids.length === 0 && isScientificNumber(text) ? ` (${TEXT_FORMAT_HINT})` : '';
+    return `"${clean(shorten(text))}" is ${found}${hint}`;
   });
   return parts.join(', but ');
 }
+
+/** Whether Excel wrote the text in place of a long number: `3.57E+14`, `3,57E+14`. */
+export function isScientificNumber(text: string): boolean {
+  return /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i.test(text);
+}
+
+/** What to do about such a number. */
+export const TEXT_FORMAT_HINT =
+  'Excel shortened a long number; format the column as text and enter the number again';

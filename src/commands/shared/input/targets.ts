@@ -1,88 +1,135 @@
-// The bicycles or alerts on stdin: UUIDs, JSON lines, a JSON array or CSV, read and checked to the end before anything is sent.
+// Reads the bicycles or alerts that an input names. The input is read and checked to its end
+// before anything is sent.
 
 import { wholeUuid } from '../../../api/links.js';
 import type { Context } from '../../../context.js';
 import { type FleetError, usageError } from '../../../errors.js';
-import { readLines } from '../../../terminal/stdin.js';
+import { type InputSource, nameOfInput, readInputRows } from '../../../input/open.js';
+import {
+  describePlace,
+  type InputRow,
+  type RowFields,
+  type RowPlace,
+  UnreadableInput,
+} from '../../../input/row.js';
 import { shorten } from '../list/pick-one.js';
-import { readRows, Unreadable } from './rows.js';
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
-/** More than any fleet has; an input that never ends has them at some time. */
+/** More than any fleet has. It ends an input that would never end. */
 const MOST_TARGETS = 1_000_000;
 
-/** A row that names its bicycle or alert; of a plain UUID nothing else is known. */
+/** A row that names its bicycle or alert. */
 export interface TargetRow {
-  line: number;
+  place: RowPlace;
   uuid: string;
-  fields: { [field: string]: unknown };
-  /** Whether its fields are cells of CSV. */
-  isRecord: boolean;
-  /** The field that named it. */
+  /** Empty when the row is a plain UUID. */
+  fields: RowFields;
+  /** Whether the fields are cells of CSV or a workbook: texts, or null for an empty cell. */
+  isCells: boolean;
+  /** The field that identified the bicycle. */
   namedBy: string;
 }
 
-/** How a row may name its bicycle without a UUID: by all columns that can, by the surest of them (the others are values), or not at all. */
-export type Naming = 'all' | 'surest' | 'none';
+/**
+ * The columns that may identify a bicycle in a row without a UUID:
+ * - `all`: every naming column of the row must match the same bicycle.
+ * - `first`: the most reliable one; the other columns are values.
+ * - `none`: only the UUID.
+ */
+export type Naming = 'all' | 'first' | 'none';
 
 /**
- * Reads stdin row by row; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up
- * together. Throws a FleetError of kind `usage` that names the line, and the signal's reason as soon as it is aborted.
+ * Reads the rows of an input. Rows without a UUID are looked up together at the end. Throws a
+ * FleetError of kind `usage` that names the row, and the signal's reason when the signal is
+ * aborted.
  */
-export async function* parseRows(
+export async function* readTargets(
   context: Context,
+  source: InputSource,
   naming: Naming,
 ): AsyncGenerator<TargetRow, void, undefined> {
+  const name = nameOfInput(source.path);
   const named: (TargetRow & NamedRow)[] = [];
-  const words = naming === 'none' ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
   let count = 0;
-  const isHeader = (names: readonly string[], line: number) => {
-    const found = names.filter((name) => words.includes(name));
-    const twice = found.find((name, index) => found.indexOf(name) !== index);
-    if (twice !== undefined) throw new Unreadable(`two columns are named "${twice}"`, line);
-    return found.length > 0;
-  };
-  const rows = readRows(readLines(context, '-'), { isHeader, hasComments: true });
+  const options = { isHeader: headerCheck(naming), hasComments: true };
   try {
-    for await (const { line, value, isRecord = false } of rows) {
+    for await (const row of readInputRows(context, source, options)) {
       count += 1;
-      if (count > MOST_TARGETS) throw new Unreadable(`more than ${MOST_TARGETS} rows`, line);
-      const fields = typeof value === 'string' ? { uuid: value } : value;
-      const names = naming === 'none' || (fields['uuid'] ?? '') !== '' ? [] : namesOf(fields);
-      const [surest] = names;
-      const row = { line, fields, isRecord };
-      if (surest === undefined)
-        yield { ...row, uuid: readUuid(fields['uuid'], line), namedBy: 'uuid' };
-      else
-        named.push({
-          ...row,
-          uuid: '',
-          namedBy: surest.field,
-          names: naming === 'all' ? names : [surest],
-        });
+      if (count > MOST_TARGETS)
+        throw new UnreadableInput(`more than ${MOST_TARGETS} rows`, row.place);
+      const target = readTarget(row, naming);
+      if ('names' in target) named.push(target);
+      else yield target;
     }
   } catch (error) {
-    throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
+    throw error instanceof UnreadableInput ? badRow(name, error.place, error.message) : error;
   }
   if (named.length === 0) return;
   const found = await findNamedRows(context, named);
   for (const row of named) yield { ...row, uuid: found.get(row) ?? '' };
 }
 
-/** The UUID of a row; behind it may stand a comment. */
-function readUuid(written: unknown, line: number): string {
+/**
+ * A header has a column that identifies the bicycle. A line that only looks like a header, because
+ * it has other column names of fleet, is refused instead of being read as a UUID.
+ */
+function headerCheck(naming: Naming) {
+  const namingColumns: readonly string[] =
+    naming === 'none' ? ['uuid'] : ['uuid', 'id', ...NAMING_FIELDS];
+  return (names: readonly string[], place: RowPlace): boolean => {
+    refuseRepeatedNames(names, place);
+    if (names.some((name) => namingColumns.includes(name))) return true;
+    if (names.length === 1 || names.some((name) => wholeUuid(name) !== undefined)) return false;
+    throw new UnreadableInput(
+      `no column names the ${naming === 'none' ? 'alert' : 'bicycle'}; the columns are ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
+      place,
+    );
+  };
+}
+
+/** Throws UnreadableInput when two columns have the same name. */
+export function refuseRepeatedNames(names: readonly string[], place: RowPlace): void {
+  const repeated = names.find((name, index) => name !== '' && names.indexOf(name) < index);
+  if (repeated !== undefined)
+    throw new UnreadableInput(`two columns are named "${repeated}"`, place);
+}
+
+function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & NamedRow) {
+  const { place } = row;
+  const isCells = row.kind === 'cells';
+  const fields: RowFields = row.kind === 'text' ? {} : row.fields;
+  const written = row.kind === 'text' ? row.text : (fields['uuid'] ?? fields['id']);
+  const hasUuid = typeof written === 'string' && written.trim() !== '';
+  const names = naming === 'none' || hasUuid ? [] : namesOf(fields);
+  const [first] = names;
+  const rest = { place, fields, isCells };
+  if (first === undefined) return { ...rest, uuid: readUuid(written, place), namedBy: 'uuid' };
+  return {
+    ...rest,
+    uuid: '',
+    namedBy: first.field,
+    names: naming === 'all' ? names : [first],
+  };
+}
+
+/** Reads the UUID of a row. A comment may follow it. */
+function readUuid(written: unknown, place: RowPlace): string {
   const [text = ''] = typeof written === 'string' ? written.split(/\s#/, 1) : [];
   const uuid = wholeUuid(text.trim());
   if (uuid !== undefined) return uuid;
-  throw badLine(
-    line,
+  throw new UnreadableInput(
     text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`,
+    place,
   );
 }
 
-export function badLine(number: number, what: string): FleetError {
+/** The error for a row that cannot be read. `source` is the name of the input. */
+export function badRow(source: string, place: RowPlace, reason: string): FleetError {
+  const isColumnMissing = reason.startsWith('no column names');
   return usageError(
-    `line ${number} of stdin: ${what}; nothing was sent`,
-    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv',
+    `${describePlace(place)} of ${source}: ${reason}; nothing was sent`,
+    isColumnMissing
+      ? "give a column uuid, serial_number, bleid or name, or rename one: --map 'Rahmennummer=serial_number'"
+      : 'the input has UUIDs, JSON lines, a JSON array, CSV or .xlsx with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv',
   );
 }

@@ -2,17 +2,15 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  findDelimiter,
-  type InputRow,
-  readRows,
-  Unreadable,
-} from '../../src/commands/shared/input/rows.js';
+import { findDelimiter } from '../../src/input/csv.js';
+import { type InputRow, UnreadableInput } from '../../src/input/row.js';
+import { readRows } from '../../src/input/rows.js';
+import { readExact } from '../../src/json/exact.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 
 async function* linesOf(text: string): AsyncGenerator<string> {
-  yield* text.split(/\r?\n/);
+  yield* text.split('\n');
 }
 
 async function read(text: string, isHeader = () => true): Promise<InputRow[]> {
@@ -26,8 +24,8 @@ async function outcomeOf(text: string): Promise<string> {
   try {
     return `${(await read(text)).length} rows`;
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    return `${error.line}: ${error.message}`;
+    if (!(error instanceof UnreadableInput)) throw error;
+    return `${error.place.number}: ${error.message}`;
   }
 }
 
@@ -54,15 +52,15 @@ describe('CSV', () => {
             ...records.map((cells) => cells.map((text) => quote(text, isQuoted)).join(delimiter)),
           ];
           const rows = await read(`${lines.join(end)}${end}`);
-          // A record of blanks alone looks like an empty line.
+          // A record of white space is ignored.
           const written = records.flatMap(([a, b], index) => {
             const before = lines
               .slice(0, index + 1)
               .join('\n')
               .split('\n').length;
-            return (lines[index + 1] ?? '').trim() === ''
+            return `${a}${b}`.trim() === ''
               ? []
-              : [{ line: before + 1, value: { a, b }, isRecord: true }];
+              : [{ place: { unit: 'line', number: before + 1 }, kind: 'cells', fields: { a, b } }];
           });
           expect(rows).toEqual(written);
         },
@@ -120,16 +118,22 @@ describe('JSON', () => {
         fc.constantFrom(0, 2),
         async (objects, indent) => {
           const texts = objects.map((one) => JSON.stringify(one, null, indent));
-          const expected = objects.map((one) => JSON.parse(JSON.stringify(one)));
+          const expected = objects.map((one) => readExact(JSON.stringify(one)));
           let line = 1;
           const placed = texts.map((text, index) => {
-            const row = { line, value: expected[index] };
+            const place = { unit: 'line', number: line };
+            const row = { place, kind: 'object', fields: expected[index] };
             line += text.split('\n').length;
             return row;
           });
           expect(await read(texts.join('\n'))).toEqual(placed);
           const array = await read(`[\n${texts.join(',\n')}\n]`);
-          expect(array).toEqual(placed.map((row) => ({ ...row, line: row.line + 1 })));
+          expect(array).toEqual(
+            placed.map((row) => ({
+              ...row,
+              place: { unit: 'line', number: row.place.number + 1 },
+            })),
+          );
         },
       ),
       { numRuns: often(300) },

@@ -1,0 +1,200 @@
+// The values of a bicycle's fields: how flags and rows of a file name them, when two values are the
+// same, and how a change is shown.
+
+import { NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { isLinkField, wholeUuid } from '../../api/links.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { isObject, JsonError, parseJson } from '../../json/parse.js';
+import { clean, escapeJson, isClean } from '../../terminal/clean.js';
+import { isExportOf, isSameNumber } from '../../terminal/formats/cell-text.js';
+import { textOf } from '../../terminal/values.js';
+import { typedField } from '../api/fields.js';
+import { isScientificNumber, TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
+import { readLink } from './fields.js';
+
+/** Fields that hold texts. The type of any other field is the type of its present value. */
+export const TEXT_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, 'note'];
+
+/** Fields that people identify a bicycle by. */
+const NAME_FIELDS: readonly string[] = ['name', 'serial_number', 'bleid'];
+
+/** Observed: the service refuses null for these fields and takes an empty text. */
+const CLEARED_BY_EMPTY_TEXT: readonly string[] = ['name', 'description', 'serial_number'];
+
+/**
+ * Whether two values of a field are the same: numbers are compared as numbers, links by their UUID,
+ * because a proxy can change their host.
+ */
+export function isSameValue(field: string, one: unknown, other: unknown): boolean {
+  if (isLinkField(field) && typeof one === 'string' && typeof other === 'string') {
+    const uuid = wholeUuid(one);
+    if (uuid !== undefined && uuid === wholeUuid(other)) return true;
+  }
+  return isEqual(one, other);
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  const [number, otherNumber] = [numberText(one), numberText(other)];
+  if (number !== undefined && otherNumber !== undefined) return isSameNumber(number, otherNumber);
+  if (number !== undefined || otherNumber !== undefined) return false;
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((item, index) => isEqual(item, other[index]));
+  if (Array.isArray(one) || Array.isArray(other)) return false;
+  if (isObject(one) && isObject(other)) {
+    const names = Object.keys(one);
+    if (names.length !== Object.keys(other).length) return false;
+    return names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name]));
+  }
+  return one === other;
+}
+
+/** The digits of a number, undefined for any other value. */
+function numberText(value: unknown): string | undefined {
+  return typeof value === 'number' ? writeJson(value) : writtenNumber(value);
+}
+
+/**
+ * Returns the value that a flag gives to a field: `null` clears it, a link is looked up by name, and
+ * a field that holds no text now gets the type that the text looks like.
+ */
+export async function readFlagValue(
+  context: Context,
+  field: string,
+  text: string,
+  before: unknown,
+): Promise<unknown> {
+  if (text === 'null') return null;
+  return readText(context, field, text, before);
+}
+
+/**
+ * Returns the value that a cell of CSV or a workbook gives to a field. A cell that equals the export
+ * of the present value leaves it unchanged. Throws a FleetError of kind `usage` for a number that
+ * Excel shortened.
+ */
+export async function readCellValue(
+  context: Context,
+  field: string,
+  cell: string,
+  before: unknown,
+): Promise<unknown> {
+  if (isExportOf(cell, before)) return before;
+  refuseScientificNumber(field, cell);
+  return readText(context, field, cell, before);
+}
+
+/** Refuses the number that Excel writes in place of a longer one. */
+export function refuseScientificNumber(field: string, text: string): void {
+  if (NAME_FIELDS.includes(field) && isScientificNumber(text))
+    throw usageError(`${field} "${text.trim()}" is not the whole number`, TEXT_FORMAT_HINT);
+}
+
+/** Returns the value that an object of JSON or YAML gives to a field. */
+export async function readObjectValue(
+  context: Context,
+  field: string,
+  value: unknown,
+  before: unknown,
+): Promise<unknown> {
+  if (isSameValue(field, value, before)) return before;
+  // A number in a text field keeps its digits, as with --field.
+  const number = numberText(value);
+  const text = number !== undefined && TEXT_FIELDS.includes(field) ? number : value;
+  if (text === before) return before;
+  return typeof text === 'string' && isLinkField(field) ? readLink(context, field, text) : text;
+}
+
+async function readText(
+  context: Context,
+  field: string,
+  text: string,
+  before: unknown,
+): Promise<unknown> {
+  if (text === before) return text;
+  if (isLinkField(field)) return readLink(context, field, text);
+  if (TEXT_FIELDS.includes(field) || typeof before === 'string') return text;
+  if (typeof before === 'object' && before !== null && /^\s*[[{]/.test(text))
+    return readCollection(field, text);
+  return typedField(field, text).value;
+}
+
+/** Reads a list or an object, such as `tags`, which csv has as JSON. */
+function readCollection(field: string, text: string): unknown {
+  try {
+    parseJson(text);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw usageError(`${field} is not valid JSON: ${error.message}`);
+  }
+  return readExact(text);
+}
+
+/** Returns the value of a cleared field: an empty text where the service refuses null. */
+export function clearedValue(field: string, before: unknown): unknown {
+  if (before === null || before === undefined || before === '') return before;
+  return CLEARED_BY_EMPTY_TEXT.includes(field) ? '' : null;
+}
+
+/**
+ * Throws a FleetError of kind `usage` for control characters in a name that would be set. Line breaks
+ * and tabs are allowed: files keep them.
+ */
+export function refuseControlCharacters(field: string, value: unknown): void {
+  if (!NAME_FIELDS.includes(field) || typeof value !== 'string') return;
+  const [found] = /[^\P{Cc}\t\n\r]/u.exec(value) ?? [];
+  if (found === undefined) return;
+  const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  throw usageError(
+    `${field} must not contain control characters: ${escapeJson(JSON.stringify(value.slice(0, 100)))} has U+${code}`,
+    'remove the character; a terminal or a spreadsheet can add it when text is pasted',
+  );
+}
+
+/** Longer values are cut in the preview of a change. */
+const LONGEST_VALUE_CHARACTERS = 200;
+
+/** How much of the common beginning of two long values is shown. */
+const CONTEXT_CHARACTERS = 20;
+
+/**
+ * Returns `old -> new` for a preview. The two sides never look the same: values with hidden
+ * characters, and values that differ only in their type, are shown as JSON.
+ */
+export function showDifference(before: unknown, after: unknown): string {
+  const plain = [showPlain(before), showPlain(after)] as const;
+  const isPlain = isShownPlainly(before) && isShownPlainly(after) && plain[0] !== plain[1];
+  const [old, now] = isPlain ? plain : ([showAsJson(before), showAsJson(after)] as const);
+  return cutAtDifference(old, now).join(' -> ');
+}
+
+function showPlain(value: unknown): string {
+  const text = textOf(value);
+  if (text === '') return '(empty)';
+  return text === undefined ? '(none)' : clean(text);
+}
+
+/** Whether the text of a value shows all of it: nothing is hidden, and no blanks are at its ends. */
+function isShownPlainly(value: unknown): boolean {
+  const text = textOf(value);
+  return text === undefined || (isClean(text) && text === text.trim());
+}
+
+function showAsJson(value: unknown): string {
+  return value === undefined ? '(none)' : escapeJson(writeJson(value));
+}
+
+/** Cuts long texts so that the first difference stays visible. */
+function cutAtDifference(one: string, other: string): [string, string] {
+  const isLong = Math.max(one.length, other.length) > LONGEST_VALUE_CHARACTERS;
+  if (!isLong) return [one, other];
+  let common = 0;
+  while (common < one.length && one[common] === other[common]) common += 1;
+  const start = Math.max(0, common - CONTEXT_CHARACTERS);
+  const cut = (text: string) => {
+    const end = start + LONGEST_VALUE_CHARACTERS;
+    return `${start > 0 ? '…' : ''}${text.slice(start, end)}${text.length > end ? '…' : ''}`;
+  };
+  return [cut(one), cut(other)];
+}

@@ -1,0 +1,110 @@
+// Opens an input file, or stdin for `-`, and yields its rows: text of any supported format, or a
+// workbook.
+
+import { usageError } from '../errors.js';
+import { type InputOptions, inputChunks, readAll } from '../terminal/stdin.js';
+import { splitLines } from './lines.js';
+import type { InputRow } from './row.js';
+import { type RowOptions, readRows, readSheetRows } from './rows.js';
+import { decodeText } from './text-decoding.js';
+import { isOldExcel, isZip, readWorkbook } from './workbook.js';
+
+/** Which input to read, and how. */
+export interface InputSource {
+  /** A path, or `-` for stdin. */
+  path: string;
+  /** The encoding of a text without a byte order mark; UTF-8 by default. */
+  encoding?: string | undefined;
+  /** The sheet of a workbook; the first visible sheet by default. */
+  sheet?: string | undefined;
+  /** What to do with rows of a workbook that are hidden; by default they are refused. */
+  hiddenRows?: 'take' | 'skip' | undefined;
+  /** The fields that `--map` gives to headings; headings are in lower case. */
+  headings?: ReadonlyMap<string, string> | undefined;
+}
+
+/** The context of a command that reads an input. */
+export interface InputContext extends InputOptions {
+  notice(text: string): Promise<void>;
+}
+
+/** A workbook is a zip: a few megabytes of it are a hundred megabytes of text. */
+const WORKBOOK_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** The name of an input in messages. */
+export function nameOfInput(path: string): string {
+  return path === '-' ? 'stdin' : path;
+}
+
+/**
+ * Yields the rows of an input. Throws UnreadableInput, which names the row, and a FleetError of
+ * kind `usage` for a file that cannot be opened or decoded. Throws the signal's reason when the
+ * signal is aborted.
+ */
+export async function* readInputRows(
+  context: InputContext,
+  source: InputSource,
+  options: Pick<RowOptions, 'isHeader' | 'hasComments'>,
+): AsyncGenerator<InputRow, void, undefined> {
+  const name = nameOfInput(source.path);
+  const { first, chunks } = await peek(inputChunks(context, source.path));
+  const rowOptions = { ...options, headings: source.headings };
+  if (isOldExcel(first) || isZip(first)) {
+    const bytes = await readAll(
+      chunks,
+      WORKBOOK_LIMIT_BYTES,
+      `${name} is a workbook of more than 64 MB; save it as CSV`,
+    );
+    const { signal } = context;
+    const { sheet, hiddenRows } = source;
+    const read = await readWorkbook(bytes, name, {
+      signal,
+      ...(sheet === undefined ? {} : { sheet }),
+      ...(hiddenRows === undefined ? {} : { hiddenRows }),
+    });
+    if (!read.isOnlyVisible || sheet !== undefined)
+      await context.notice(`reading sheet "${read.name}" of ${name}`);
+    yield* readSheetRows(read.rows, rowOptions);
+    return;
+  }
+  refuseWorkbookFlags(source, name);
+  const { pieces, hasByteOrderMark } = await decodeText(chunks, name, source.encoding);
+  // Files of Excel have a byte order mark, or an encoding of their own.
+  const isFromExcel = hasByteOrderMark || source.encoding !== undefined;
+  yield* readRows(splitLines(pieces, name), { ...rowOptions, isFromExcel });
+}
+
+function refuseWorkbookFlags({ sheet, hiddenRows }: InputSource, name: string): void {
+  const flag = sheet !== undefined ? '--sheet' : hiddenRows !== undefined ? '--hidden-rows' : '';
+  if (flag === '') return;
+  throw usageError(`${flag} works with .xlsx files, and ${name} is a text`, `leave out ${flag}`);
+}
+
+/** The first bytes of an input decide its format. */
+const SIGNATURE_BYTES = 8;
+
+/** Reads the first bytes. Returns them together with all chunks. */
+async function peek(source: AsyncIterable<Uint8Array>) {
+  const iterator = source[Symbol.asyncIterator]();
+  const read: Uint8Array[] = [];
+  let length = 0;
+  while (length < SIGNATURE_BYTES) {
+    const next = await iterator.next();
+    if (next.done === true) break;
+    read.push(next.value);
+    length += next.value.length;
+  }
+  async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      yield* read;
+      for (;;) {
+        const next = await iterator.next();
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return { first: Buffer.concat(read), chunks: chunks() };
+}

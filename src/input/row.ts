@@ -1,0 +1,38 @@
+// One row of an input file, and the error for a row that cannot be read.
+
+/** The fields of a row, by their names. */
+export type RowFields = { [field: string]: unknown };
+
+/**
+ * One row of an input.
+ * - `cells` comes from CSV or a workbook: every field is a text, or null when the cell is empty.
+ * - `object` comes from JSON, JSON lines, YAML or GeoJSON: values keep their types, and numbers
+ *   keep their digits (`readExact`).
+ * - `text` is a line of plain text, such as a UUID.
+ */
+export type InputRow =
+  | { place: RowPlace; kind: 'cells'; fields: { [column: string]: string | null } }
+  | { place: RowPlace; kind: 'object'; fields: RowFields }
+  | { place: RowPlace; kind: 'text'; text: string };
+
+/** Where a row begins: a line of a text, or a row of a sheet; both count from 1. */
+export interface RowPlace {
+  unit: 'line' | 'row';
+  number: number;
+}
+
+/** `line 7` or `row 7`. */
+export function describePlace({ unit, number }: RowPlace): string {
+  return `${unit} ${number}`;
+}
+
+/** An input that cannot be read. The message names the problem, `place` the row. */
+export class UnreadableInput extends Error {
+  readonly place: RowPlace;
+
+  constructor(message: string, place: RowPlace) {
+    super(message);
+    this.name = 'UnreadableInput';
+    this.place = place;
+  }
+}

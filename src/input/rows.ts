@@ -1,0 +1,301 @@
+// Reads the rows of an input and finds out its format: plain lines, CSV, JSON, JSON lines, YAML,
+// GeoJSON or an Excel workbook.
+
+import {
+  cellsByName,
+  type Header,
+  hasOddQuotes,
+  normalizeHeading,
+  readHeader,
+  readRecord,
+  removeFormulaGuard,
+} from './csv.js';
+import { isFeatureCollection, readArray, readFeatures, readObjectLines } from './json-rows.js';
+import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
+import { isYamlItem, readYamlItem } from './yaml-rows.js';
+
+export interface RowOptions {
+  /**
+   * Decides whether the first line is a header with these names, which are in lower case. If it is
+   * not, every line is a text. Throws UnreadableInput for a wrong header.
+   */
+  isHeader(names: readonly string[], place: RowPlace): boolean;
+  /** Whether lines that begin with `#` are ignored. */
+  hasComments: boolean;
+  /** The fields that `--map` gives to headings; headings are in lower case. */
+  headings?: ReadonlyMap<string, string> | undefined;
+  /** Whether Excel or `--excel` wrote the text, so that `'-1` means `-1`. */
+  isFromExcel?: boolean;
+}
+
+/** A value of several lines is kept until it ends; this is its longest text. */
+const LONGEST_VALUE_CHARACTERS = 64 * 1024 * 1024;
+
+interface Line {
+  text: string;
+  place: RowPlace;
+}
+
+/** Lines that are read one by one; a line can be put back. */
+interface LineReader {
+  next(): Promise<Line | undefined>;
+  putBack(lines: readonly Line[]): void;
+}
+
+/**
+ * Reads rows from lines, which come without LF. Throws UnreadableInput, which names the row.
+ * Cells of `--excel` files lose the apostrophe that guards a formula.
+ */
+export async function* readRows(
+  lines: AsyncIterable<string>,
+  options: RowOptions,
+): AsyncGenerator<InputRow, void, undefined> {
+  const iterator = lines[Symbol.asyncIterator]();
+  try {
+    yield* readFormat(openLineReader(iterator), options);
+  } finally {
+    // A reader that stops early releases the file or stdin.
+    await iterator.return?.();
+  }
+}
+
+function openLineReader(iterator: AsyncIterator<string>): LineReader {
+  let number = 0;
+  const waiting: Line[] = [];
+  return {
+    async next() {
+      const known = waiting.shift();
+      if (known !== undefined) return known;
+      const { done, value } = await iterator.next();
+      if (done === true) return undefined;
+      number += 1;
+      return { text: value, place: { unit: 'line', number } };
+    },
+    putBack(lines) {
+      waiting.unshift(...lines);
+    },
+  };
+}
+
+async function* readFormat(
+  reader: LineReader,
+  options: RowOptions,
+): AsyncGenerator<InputRow, void, undefined> {
+  let separator: string | undefined;
+  for (;;) {
+    const line = await reader.next();
+    if (line === undefined) return;
+    const text = line.text.trim();
+    if (text === '' || (options.hasComments && text.startsWith('#'))) continue;
+    // A YAML document may start with this line.
+    if (text === '---') continue;
+    separator ??= readSeparatorLine(text);
+    if (readSeparatorLine(text) !== undefined) continue;
+    reader.putBack([line]);
+    if (text.startsWith('[')) return yield* readJsonArray(reader);
+    if (text.startsWith('{')) return yield* readTextLines(reader, options);
+    if (isYamlItem(line.text)) return yield* readYaml(reader);
+    const header = await findHeader(reader, separator, options);
+    if (header === undefined) return yield* readTextLines(reader, options);
+    return yield* readCsv(reader, header, options);
+  }
+}
+
+/** The delimiter of the line `sep=;`, which Excel writes above a header. */
+function readSeparatorLine(text: string): string | undefined {
+  return /^sep=[^"]$/i.test(text) ? text.at(-1) : undefined;
+}
+
+/** Reads the header of a CSV file. Returns undefined, and reads nothing, if there is no header. */
+async function findHeader(
+  reader: LineReader,
+  separator: string | undefined,
+  options: RowOptions,
+): Promise<Header | undefined> {
+  const lines = await readRecordLines(reader);
+  const [first] = lines;
+  if (first === undefined) return undefined;
+  const { delimiter, names: written } = readHeader(joinLines(lines), first.place, separator);
+  const names = renameHeadings(written, options);
+  if (options.isHeader(names, first.place)) return { delimiter, names };
+  reader.putBack(lines);
+  return undefined;
+}
+
+/** Replaces the headings that `--map` names, and drops columns without a heading at the end. */
+function renameHeadings(names: readonly string[], { headings }: RowOptions): string[] {
+  const renamed = names.map((name) => headings?.get(name) ?? name);
+  while (renamed.at(-1) === '') renamed.pop();
+  return renamed;
+}
+
+/** Reads the lines of one record: quoted cells may contain line breaks. */
+async function readRecordLines(reader: LineReader): Promise<Line[]> {
+  const lines: Line[] = [];
+  let length = 0;
+  let isQuoteOpen = false;
+  for (;;) {
+    const line = await reader.next();
+    if (line === undefined) break;
+    lines.push(line);
+    length += line.text.length + 1;
+    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(lines[0]?.place ?? line.place);
+    if (hasOddQuotes(line.text)) isQuoteOpen = !isQuoteOpen;
+    if (!isQuoteOpen) return lines;
+  }
+  const [first] = lines;
+  if (first === undefined) return [];
+  throw new UnreadableInput('a quote is opened here and never closed', first.place);
+}
+
+function tooLarge(place: RowPlace): UnreadableInput {
+  return new UnreadableInput('it is larger than 64 MB', place);
+}
+
+/** The text of the lines, without the CR at the end. */
+function joinLines(lines: readonly Line[]): string {
+  return lines
+    .map(({ text }) => text)
+    .join('\n')
+    .replace(/\r$/, '');
+}
+
+async function* readCsv(
+  reader: LineReader,
+  header: Header,
+  options: RowOptions,
+): AsyncGenerator<InputRow, void, undefined> {
+  // Below a header whose first column is not the UUID, `#7` is a name.
+  const hasComments = options.hasComments && header.names[0] === 'uuid';
+  for (;;) {
+    const line = await reader.next();
+    if (line === undefined) return;
+    const text = line.text.trim();
+    if (text === '' || (hasComments && text.startsWith('#'))) continue;
+    reader.putBack([line]);
+    const lines = await readRecordLines(reader);
+    const fields = readRecord(joinLines(lines), header, line.place);
+    if (!hasValue(fields)) continue;
+    yield { place: line.place, kind: 'cells', fields: removeGuards(fields, options) };
+  }
+}
+
+/** Whether a row has a cell with more than white space; rows without one are ignored. */
+function hasValue(fields: { [column: string]: string | null }): boolean {
+  return Object.values(fields).some((cell) => cell !== null && cell.trim() !== '');
+}
+
+function removeGuards(
+  fields: { [column: string]: string | null },
+  { isFromExcel }: RowOptions,
+): { [column: string]: string | null } {
+  if (isFromExcel !== true) return fields;
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, cell]) => [name, cell && removeFormulaGuard(cell)]),
+  );
+}
+
+/** Reads lines of text and JSON objects, which may span several lines. */
+async function* readTextLines(
+  reader: LineReader,
+  { hasComments }: RowOptions,
+): AsyncGenerator<InputRow, void, undefined> {
+  let open: string[] = [];
+  let place: RowPlace = { unit: 'line', number: 1 };
+  let length = 0;
+  for (;;) {
+    const line = await reader.next();
+    if (line === undefined) break;
+    const text = line.text.trim();
+    if (open.length === 0) {
+      if (text === '' || (hasComments && text.startsWith('#'))) continue;
+      place = line.place;
+      length = 0;
+      if (!text.startsWith('{')) {
+        yield { place, kind: 'text', text };
+        continue;
+      }
+    }
+    open.push(line.text);
+    length += line.text.length + 1;
+    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(place);
+    const fields = readObjectLines(open, place);
+    if (fields === undefined) continue;
+    if (isFeatureCollection(fields)) yield* readFeatures(fields, place);
+    else yield { place, kind: 'object', fields };
+    open = [];
+  }
+  if (open.length > 0) throw new UnreadableInput('incomplete JSON', place);
+}
+
+async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
+  const lines: Line[] = [];
+  let length = 0;
+  for (;;) {
+    const line = await reader.next();
+    if (line === undefined) break;
+    lines.push(line);
+    length += line.text.length + 1;
+    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(lines[0]?.place ?? line.place);
+  }
+  const [first] = lines;
+  if (first !== undefined) yield* readArray(joinLines(lines), first.place);
+}
+
+/** Reads the items of a YAML sequence; an item begins with `- ` at the left margin. */
+async function* readYaml(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
+  let open: Line[] = [];
+  let length = 0;
+  const readItem = () => {
+    const place = open[0]?.place ?? { unit: 'line', number: 1 };
+    return readYamlItem(
+      open.map(({ text }) => text),
+      place,
+    );
+  };
+  for (;;) {
+    const line = await reader.next();
+    if (line === undefined) break;
+    if (open.length > 0 && isYamlItem(line.text)) {
+      yield await readItem();
+      open = [];
+      length = 0;
+    }
+    open.push(line);
+    length += line.text.length + 1;
+    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(open[0]?.place ?? line.place);
+  }
+  if (open.length > 0) yield await readItem();
+}
+
+/** One row of a sheet: its number as Excel shows it, and its cells as texts. */
+export interface SheetRow {
+  row: number;
+  cells: readonly (string | null)[];
+}
+
+/**
+ * Reads the rows of a sheet, whose first row with a value is the header. Without a header every
+ * first cell is a text. Throws UnreadableInput, which names the row.
+ */
+export function* readSheetRows(
+  rows: Iterable<SheetRow>,
+  options: RowOptions,
+): Generator<InputRow, void, undefined> {
+  let names: readonly string[] | undefined;
+  let isHeader = false;
+  for (const { row, cells } of rows) {
+    const place: RowPlace = { unit: 'row', number: row };
+    if (!cells.some((cell) => cell !== null && cell.trim() !== '')) continue;
+    if (names === undefined) {
+      names = renameHeadings(
+        cells.map((cell) => normalizeHeading(cell ?? '')),
+        options,
+      );
+      isHeader = options.isHeader(names, place);
+      if (isHeader) continue;
+    }
+    if (isHeader) yield { place, kind: 'cells', fields: cellsByName(names, cells, place) };
+    else yield { place, kind: 'text', text: cells[0]?.trim() ?? '' };
+  }
+}

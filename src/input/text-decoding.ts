@@ -1,0 +1,125 @@
+// Decodes the bytes of a text file: UTF-8, UTF-16 with a byte order mark, or the encoding of
+// `--encoding`.
+
+import { usageError } from '../errors.js';
+
+/** Byte order marks, and the encodings that they announce. */
+const BYTE_ORDER_MARKS = [
+  { bytes: [0xef, 0xbb, 0xbf], encoding: 'utf-8' },
+  { bytes: [0xff, 0xfe], encoding: 'utf-16le' },
+  { bytes: [0xfe, 0xff], encoding: 'utf-16be' },
+] as const;
+
+/** The length of the longest byte order mark. */
+const LONGEST_MARK_BYTES = 3;
+
+/** A text file while it is decoded. */
+export interface DecodedText {
+  /** The text in pieces of any length, without its byte order mark. */
+  pieces: AsyncIterable<string>;
+  /** Whether the file begins with a byte order mark, as the files of Excel do. */
+  hasByteOrderMark: boolean;
+}
+
+/** Whether `TextDecoder` knows an encoding of this name. */
+export function isEncoding(name: string): boolean {
+  try {
+    new TextDecoder(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Decodes a file. A byte order mark decides the encoding; without one it is `encoding`, or UTF-8.
+ * Throws a FleetError of kind `usage` when a byte does not fit the encoding. `source` names the
+ * file in the error.
+ */
+export async function decodeText(
+  chunks: AsyncIterable<Uint8Array>,
+  source: string,
+  encoding: string | undefined,
+): Promise<DecodedText> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let start: Uint8Array = new Uint8Array(0);
+  let isAtEnd = false;
+  while (start.length < LONGEST_MARK_BYTES && !isAtEnd) {
+    const next = await iterator.next();
+    if (next.done === true) isAtEnd = true;
+    else start = Buffer.concat([start, next.value]);
+  }
+  const mark = BYTE_ORDER_MARKS.find(({ bytes }) =>
+    bytes.every((byte, index) => start[index] === byte),
+  );
+  const name = mark?.encoding ?? encoding ?? 'utf-8';
+  const body = start.subarray(mark?.bytes.length ?? 0);
+  const pieces = decodePieces(rest(body, iterator), openDecoder(name), source, encoding);
+  return { pieces, hasByteOrderMark: mark !== undefined };
+}
+
+async function* rest(
+  first: Uint8Array,
+  iterator: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    if (first.length > 0) yield first;
+    for (;;) {
+      const next = await iterator.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    // A reader that stops early releases the file or stdin.
+    await iterator.return?.();
+  }
+}
+
+type Decode = (chunk?: Uint8Array) => string;
+
+function openDecoder(name: string): Decode {
+  const decoder = new TextDecoder(name, { fatal: true, ignoreBOM: true });
+  const decode: Decode = (chunk) => decoder.decode(chunk, { stream: chunk !== undefined });
+  return decoder.encoding === 'windows-1252' ? decodeWindows1252(decode) : decode;
+}
+
+/** Some versions of Node decode windows-1252 as Latin-1, which differs in the bytes 80 to 9F. */
+const WINDOWS_1252_80_TO_9F = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+function decodeWindows1252(decode: Decode): Decode {
+  const isRight = new TextDecoder('windows-1252').decode(new Uint8Array([0x80])) === '€';
+  if (isRight) return decode;
+  return (chunk) =>
+    decode(chunk).replace(/[\x80-\x9F]/g, (character) =>
+      WINDOWS_1252_80_TO_9F.charAt(character.charCodeAt(0) - 0x80),
+    );
+}
+
+async function* decodePieces(
+  chunks: AsyncIterable<Uint8Array>,
+  decode: Decode,
+  source: string,
+  encoding: string | undefined,
+): AsyncGenerator<string, void, undefined> {
+  const attempt = (chunk?: Uint8Array) => {
+    try {
+      return decode(chunk);
+    } catch {
+      throw undecodable(source, encoding);
+    }
+  };
+  for await (const chunk of chunks) yield attempt(chunk);
+  yield attempt();
+}
+
+function undecodable(source: string, encoding: string | undefined) {
+  if (encoding !== undefined)
+    return usageError(
+      `${source} is not valid ${encoding}; nothing was sent`,
+      'check --encoding, or save the file as UTF-8',
+    );
+  return usageError(
+    `${source} is not UTF-8; nothing was sent`,
+    'for a CSV file that Excel saved, add --encoding windows-1252; otherwise save the file as UTF-8',
+  );
+}

@@ -1,0 +1,61 @@
+// The text of one value in a csv or tsv file, and the comparison of such a text with a value.
+
+import { writtenNumber } from '../../json/exact.js';
+import { cleanCell } from '../clean.js';
+import { isJsonNumber, textOf } from '../values.js';
+
+/**
+ * Returns the text of a value in a file: null and missing are empty, objects are compact JSON, and
+ * numbers have the digits that the service sent. Line breaks and tabs stay; other control
+ * characters are replaced as in tables.
+ */
+export function cellText(value: unknown): string {
+  return cleanCell(textOf(value) ?? '');
+}
+
+/**
+ * Puts an apostrophe before a text that a spreadsheet would calculate, as `--excel` does. A text
+ * that already begins with such an apostrophe gets a second one, so that reading is unambiguous.
+ */
+export function guardFormula(text: string): string {
+  return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}
+
+/**
+ * Whether a cell is the export of a value, in csv, tsv or xlsx, with or without `--excel`. Numbers
+ * are compared as numbers, also with a decimal comma. Line ends are compared without their CR,
+ * because spreadsheets change them.
+ */
+export function isExportOf(cell: string, value: unknown): boolean {
+  if (value === null || value === undefined) return cell === '';
+  if (typeof value === 'boolean') return cell.toLowerCase() === String(value);
+  if (typeof value === 'number' || writtenNumber(value) !== undefined)
+    return isSameNumber(cell.trim().replace(',', '.'), textOf(value) ?? '');
+  const exported = withoutCarriageReturns(cellText(value));
+  const read = withoutCarriageReturns(cell);
+  return read === exported || read === guardFormula(exported);
+}
+
+function withoutCarriageReturns(text: string): string {
+  return text.replace(/\r\n?/g, '\n');
+}
+
+/** Whether two texts are the same number. `100.0` is `100`; digits beyond a double still count. */
+export function isSameNumber(one: string, other: string): boolean {
+  if (one === other) return true;
+  if (!isJsonNumber(one) || !isJsonNumber(other)) return false;
+  return normalizeNumber(one) === normalizeNumber(other);
+}
+
+/** Writes a JSON number as sign, digits without zeros at either end, and a power of ten. */
+function normalizeNumber(text: string): string {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
+  const sign = mantissa.startsWith('-') ? '-' : '';
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits === '') return '0';
+  const significant = digits.replace(/0+$/, '');
+  const power =
+    BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length);
+  return `${sign}${significant}e${power}`;
+}
