@@ -396,7 +396,10 @@ describe('input', () => {
     [`[{"uuid":"${A}"}\n{"uuid":"${B}"}]`, 'line 1 of stdin: broken JSON'],
     [`uuid,name\n${A},"Ada`, 'line 2 of stdin: a quote is opened here and never closed'],
     [`name;uuid\nAda;${A}\nBea;x`, 'line 3 of stdin: "x" is not a UUID'],
-    ['sep=;\nmodel;state\n', 'line 2 of stdin: "model;state" is not a UUID'],
+    [
+      'sep=;\nmodel;state\n',
+      'line 2 of stdin: no column names the bicycle; the columns are "model", "state"',
+    ],
     ['['.repeat(2000), 'line 1 of stdin: JSON nested deeper than 500 levels'],
     [`[{"a":${'['.repeat(2000)}`, 'line 1 of stdin: JSON nested deeper than 500 levels'],
     [`uuid,name\n${A},"Ada\nBea" x`, 'line 2 of stdin: text after a closing quote'],

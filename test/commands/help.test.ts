@@ -100,7 +100,7 @@ describe('every page', () => {
     const most = (name: string) =>
       /^fleet help /.test(name)
         ? 120
-        : /bicycles act /.test(name)
+        : /bicycles (?:act|edit) /.test(name)
           ? 76
           : /bicycles (list|create|edit|stats)|alerts (list|act)|watch|map|gbfs|api|sandbox/.test(
                 name,

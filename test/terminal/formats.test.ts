@@ -4,7 +4,7 @@ import { parse as parseCsv } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { clean } from '../../src/terminal/clean.js';
+import { clean, cleanCell } from '../../src/terminal/clean.js';
 import { FORMATS, type Format, openRenderer, type Shape } from '../../src/terminal/formats.js';
 import { ALERTS } from '../../src/views/alert.js';
 import { BICYCLES } from '../../src/views/bicycle.js';
@@ -170,6 +170,7 @@ describe('values come out equal', () => {
             });
             const read: unknown = parseCsv(text, {
               delimiter,
+              record_delimiter: '\n',
               columns: true,
               skip_empty_lines: false,
             });
@@ -177,7 +178,7 @@ describe('values come out equal', () => {
             expect(read).toEqual(
               cells.map((value) =>
                 Object.fromEntries(
-                  fields.map((field) => [field, clean(String(value[field] ?? ''))]),
+                  fields.map((field) => [field, cleanCell(String(value[field] ?? ''))]),
                 ),
               ),
             );
@@ -250,9 +251,17 @@ describe('hostile text', () => {
           format,
           ...(width === undefined ? {} : { width }),
         });
-        const structural = format === 'tsv' ? /[\n\t]/g : /\n/g;
+        const isValues = format === 'csv' || format === 'tsv';
+        // In a file, quoted cells keep line breaks and tabs.
+        const hasBreaks = isValues && width === undefined;
+        const structural = hasBreaks ? /[\n\r\t]/g : format === 'tsv' ? /[\n\t]/g : /\n/g;
         expect(findControls(text.replaceAll(structural, ''))).toEqual([]);
-        if (['table', 'csv', 'tsv'].includes(format)) {
+        if (hasBreaks) {
+          const delimiter = format === 'tsv' ? '\t' : ',';
+          expect(parseCsv(text, { delimiter, record_delimiter: '\n' })).toHaveLength(
+            named.length + 1,
+          );
+        } else if (isValues || format === 'table') {
           expect(
             text.split('\n').filter((line) => line !== '' && !line.startsWith('# hidden at')),
           ).toHaveLength(named.length + 1);

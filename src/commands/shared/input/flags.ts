@@ -1,6 +1,8 @@
 // The flags of every command that reads rows from a file or from stdin.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { plain, withOffers } from '../../../cli/completions.js';
+import { unknownWord } from '../../../cli/nearest.js';
 import { oneOf } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
 import type { InputSource } from '../../../input/open.js';
@@ -19,6 +21,17 @@ export interface InputFlags {
   /** The fields by their headings, which are in lower case. */
   map?: ReadonlyMap<string, string>;
 }
+
+/** Encodings that spreadsheets use; every name that `TextDecoder` knows is accepted. */
+const COMMON_ENCODINGS = ['windows-1252', 'utf-8', 'utf-16le', 'iso-8859-15', 'macintosh'];
+
+const readEncoding = withOffers(
+  (name: string): string => {
+    if (isEncoding(name)) return name;
+    throw unknownWord('encoding', name, COMMON_ENCODINGS);
+  },
+  () => ({ words: plain(COMMON_ENCODINGS) }),
+);
 
 /** Adds the flags to a command. `noun` is what the rows are: bicycles or alerts. */
 export function addInputFlags<A extends unknown[], O extends OptionValues>(
@@ -43,14 +56,6 @@ export function addInputFlags<A extends unknown[], O extends OptionValues>(
       "read a column under another name, such as 'Rahmennummer=serial_number' (repeatable)",
       readHeading,
     );
-}
-
-function readEncoding(name: string): string {
-  if (isEncoding(name)) return name;
-  throw usageError(
-    `unknown encoding "${name}"`,
-    'for example utf-8, utf-16le, windows-1252, iso-8859-15 or macintosh',
-  );
 }
 
 /** Adds one `Heading=field`. The last `=` separates them, because a field has no such sign. */
