@@ -1,8 +1,8 @@
 // The address of a mirror's database, `sqlite:PATH` or `postgres://…`: read, checked, and what it is when nobody names one.
 
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, posix, win32 } from 'node:path';
 import { configError } from '../errors.js';
-import { isWholePath } from '../system/folder.js';
+import { fromGitBash, isDeviceName, isWholePath } from '../system/folder.js';
 
 /** Where a mirror is kept. It holds no secret: a password in an address is refused. */
 export type MirrorAddress =
@@ -35,7 +35,11 @@ const PASSWORD_HINT =
  * Reads an address.
  * @param folder what a relative path is below; without it one is refused, for settings do not depend on the current directory
  */
-export function parseMirrorAddress(text: string, folder?: string): ParsedAddress {
+export function parseMirrorAddress(
+  text: string,
+  folder?: string,
+  platform = process.platform,
+): ParsedAddress {
   const trimmed = text.trim();
   if (POSTGRES.test(trimmed)) return parsePostgres(trimmed);
   const path = SQLITE.exec(trimmed)?.[1];
@@ -53,12 +57,17 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
       reason: `"${path}" begins with ~, which only shells expand`,
       hint: 'write the whole path',
     };
-  if (isWholePath(path)) return { value: { kind: 'sqlite', path } };
+  const { isAbsolute, resolve } = platform === 'win32' ? win32 : posix;
+  if (isDeviceName(path, platform))
+    return { reason: `"${path}" is the name of a device on Windows`, hint: FORMS };
+  if (isWholePath(path, platform)) return { value: { kind: 'sqlite', path } };
+  // On Windows `/c/mirror.db` is absolute and not whole: it has no drive.
   if (folder !== undefined && !isAbsolute(path))
     return { value: { kind: 'sqlite', path: resolve(folder, path) } };
+  const whole = resolve(platform === 'win32' ? fromGitBash(path) : path);
   return {
     reason: `"${path}" is not an absolute path`,
-    hint: `write the whole path: sqlite:${resolve(path)}`,
+    hint: `write the whole path: sqlite:${whole}`,
   };
 }
 

@@ -1,8 +1,8 @@
 // Locates the settings: a folder with an absolute path, never the current directory.
 
 import { join } from 'node:path';
-import { configError } from '../errors.js';
-import { isWholePath } from '../system/folder.js';
+import { configError, type FleetError } from '../errors.js';
+import { fromGitBash, isWholePath } from '../system/folder.js';
 import { homeOfUser } from '../system/user.js';
 
 /** The paths of the settings; enough for every function that writes. */
@@ -13,11 +13,11 @@ export interface SettingsFolder {
 }
 
 /**
- * Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. Throws a FleetError of kind `config`
- * where that is no absolute path.
+ * Returns the paths of the settings: in FLEET_CONFIG_DIR, or in the platform's folder for
+ * configuration. Throws a FleetError of kind `config` when the folder is not an absolute path.
  */
 export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
-  const { FLEET_CONFIG_DIR: chosen, HOME: home } = env;
+  const { FLEET_CONFIG_DIR: chosen } = env;
   const folder = chosen === undefined ? folderOfPlatform(env, 'config') : absolute(chosen);
   if (folder !== undefined)
     return {
@@ -25,11 +25,26 @@ export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
       configPath: join(folder, 'config.json'),
       credentialsPath: join(folder, 'credentials.json'),
     };
-  const [variable, path] =
-    chosen === undefined ? ['HOME', home ?? ''] : ['FLEET_CONFIG_DIR', chosen];
-  throw configError(
-    `there is no folder for the settings: ${variable} is "${path}", which is not an absolute path`,
-    'set HOME or FLEET_CONFIG_DIR to an absolute path',
+  throw chosen === undefined ? noPlatformFolder(env) : refuseChosen(chosen);
+}
+
+/** The error for a user without a home folder. */
+function noPlatformFolder(env: NodeJS.ProcessEnv): FleetError {
+  const variable = process.platform === 'win32' ? 'APPDATA' : 'HOME';
+  return configError(
+    `there is no folder for the settings: ${variable} is "${env[variable] ?? ''}", which is not an absolute path`,
+    `set ${variable} or FLEET_CONFIG_DIR to an absolute path`,
+  );
+}
+
+function refuseChosen(path: string): FleetError {
+  const isWindows = process.platform === 'win32';
+  const example = isWindows ? 'C:\\Users\\ann\\fleet' : '/home/ann/.config/fleet';
+  const set = `set FLEET_CONFIG_DIR to an absolute path such as ${example}, or unset it`;
+  const windowsPath = isWindows ? fromGitBash(path) : path;
+  return configError(
+    `there is no folder for the settings: FLEET_CONFIG_DIR is "${path}", which is not an absolute path`,
+    isWholePath(windowsPath) ? `did you mean ${windowsPath}? ${set}` : set,
   );
 }
 

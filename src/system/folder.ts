@@ -57,11 +57,25 @@ export function isWholePath(path: string, platform = process.platform): boolean 
   return platform === 'win32' ? /^(?:[a-z]:[\\/]|[\\/]{2}[^\\/])/i.test(path) : isAbsolute(path);
 }
 
-/** Whether Windows takes the name for a device, in any folder and with any ending: `NUL`, `con.txt`. */
+/**
+ * Returns the Windows path for a path of Git Bash or of a file URL: `c:\Users` for `/c/Users` and for
+ * `/c:/Users`. Returns other paths unchanged.
+ */
+export function fromGitBash(path: string): string {
+  const drive = /^[\\/]([a-z]):?(?=[\\/]|$)/i;
+  return drive.test(path) ? win32.normalize(path.replace(drive, '$1:\\')) : path;
+}
+
+/**
+ * Whether Windows reserves the name for a device, in every folder and with every extension: `NUL`,
+ * `con.txt`. It also accepts the superscript digits of `COM¹`.
+ */
 export function isDeviceName(path: string, platform = process.platform): boolean {
   return (
     platform === 'win32' &&
-    /^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)\s*(?:[.:]|$)/i.test(win32.basename(path))
+    /^(?:con|prn|aux|nul|(?:com|lpt)[\d¹²³]|conin\$|conout\$)\s*(?:[.:]|$)/i.test(
+      win32.basename(path),
+    )
   );
 }
 
