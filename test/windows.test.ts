@@ -86,3 +86,25 @@ describe('the settings folder on Windows', () => {
     expect(stderr).toContain('hint: set APPDATA or FLEET_CONFIG_DIR to an absolute path\n');
   });
 });
+
+describe('doctor', () => {
+  const checkFileModes = async () => {
+    const env = process.platform === 'win32' ? WINDOWS_SETTINGS : {};
+    const { stdout } = await runFleet(['doctor', '--json'], { env });
+    const findings: { check: string; finding: string }[] = JSON.parse(stdout);
+    return findings.filter(({ check }) => check === 'file modes');
+  };
+
+  test('says on Windows that file modes are not checked', async () => {
+    pretendPlatform('win32');
+    const finding = expect.stringContaining('not checked on Windows');
+    expect(await checkFileModes()).toEqual([
+      { check: 'file modes', outcome: 'ok', finding, next: null },
+    ]);
+  });
+
+  test('says nothing about Windows on Linux', async () => {
+    pretendPlatform('linux');
+    expect(await checkFileModes()).toEqual([]);
+  });
+});

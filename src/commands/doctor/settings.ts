@@ -55,16 +55,7 @@ export async function checkSettings({
   } catch (thrown) {
     findings.push(failed('settings file', asFleetError(thrown)));
   }
-  const path = stored.credentialsPath;
-  // Windows keeps no modes.
-  if (process.platform !== 'win32' && ((statIfThere(path)?.mode ?? 0) & OTHERS_MODE_BITS) !== 0)
-    findings.push(
-      warning(
-        'file modes',
-        `${path} holds tokens and is open to others`,
-        `chmod 600 ${quoteForShell(path)}`,
-      ),
-    );
+  findings.push(...checkFileModes(stored.credentialsPath));
   const settings = explainSettings({ flags, env: io.env, stored });
   const { value: profile } = settings.profile;
   for (const { key, shown, origin, from, problem } of Object.values(settings)) {
@@ -79,6 +70,21 @@ export async function checkSettings({
   const { timeout } = settings;
   const limit = { ...timeout, value: Math.min(timeout.value, LONGEST_WAIT_MS) };
   return { known: { stored, settings: { ...settings, timeout: limit } }, findings };
+}
+
+/** Warns when other users can read the stored tokens. Node cannot read the permissions of Windows. */
+function checkFileModes(path: string): Finding[] {
+  if (process.platform === 'win32')
+    return [ok('file modes', 'not checked on Windows: Node cannot read the permissions of files')];
+  const mode = statIfThere(path)?.mode ?? 0;
+  if ((mode & OTHERS_MODE_BITS) === 0) return [];
+  return [
+    warning(
+      'file modes',
+      `${path} holds tokens and is open to others`,
+      `chmod 600 ${quoteForShell(path)}`,
+    ),
+  ];
 }
 
 /** What to do about an address that is not set. */
