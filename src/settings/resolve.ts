@@ -12,7 +12,8 @@ import {
   type SettingFlags,
   type SettingKey,
 } from './keys.js';
-import { DEFAULT_PROFILE, type Stored } from './store.js';
+import { DEFAULT_PROFILE } from './profile-name.js';
+import type { Stored } from './store.js';
 
 /** One setting, whether it is refused or not. */
 export interface Setting<T = unknown> {

@@ -1,14 +1,14 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
-import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
+import { configError, FleetError, messageOf, reasonOf } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../system/folder.js';
 import { alone } from '../system/lock.js';
 import { quoteForShell } from '../system/shell-words.js';
-import { lazyPattern } from '../terminal/lazy-pattern.js';
 import { writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './config-folder.js';
 import type { KeyName } from './keys.js';
+import { checkProfileName } from './profile-name.js';
 import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
@@ -41,14 +41,8 @@ export interface StoredToken {
   readonly login?: Login | undefined;
 }
 
-/** The default profile. It may not exist yet. */
-export const DEFAULT_PROFILE = 'default';
-
 /** Far above any settings. */
 const LIMIT_BYTES = 1_000_000;
-
-/** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
-const PROFILE_NAME = lazyPattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
 
 /** The files of the settings, by their names in a place. */
 type File = 'configPath' | 'credentialsPath';
@@ -109,22 +103,20 @@ function readLogin(login: unknown): Login | undefined {
   return { email: String(email ?? ''), refreshPath, sinceMs: Number(sinceMs ?? 0) };
 }
 
-/** Throws a FleetError of kind `usage` for a name that no profile may have. */
-export function checkProfileName(name: string): void {
-  if (PROFILE_NAME().test(name)) return;
-  const hint = 'use up to 64 letters, digits and _ . @ -, a letter or digit first';
-  throw usageError(`"${name}" cannot be the name of a profile`, hint);
-}
-
-/** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
+/**
+ * Adds values to a profile, and creates the profile when it does not exist. The caller has checked the
+ * values with the parsers of keys.ts. Throws a FleetError of kind `usage` when a new profile cannot
+ * have this name.
+ */
 export async function saveProfile(
   place: SettingsFolder,
   name: string,
   values: ProfileValues,
 ): Promise<void> {
-  checkProfileName(name);
   await change(place, 'configPath', (config) => {
     const profiles = partOf(config, 'profiles');
+    // Checked under the lock: another process may have created a profile meanwhile.
+    checkProfileName(name, Object.keys(profiles));
     return {
       ...config,
       profiles: { ...profiles, [name]: { ...partOf(profiles, name), ...values } },
@@ -154,7 +146,7 @@ export async function saveToken(
   token: string,
   login?: Login,
 ): Promise<void> {
-  checkProfileName(name);
+  checkProfileName(name, (await loadProfiles(place)).keys());
   await change(place, 'credentialsPath', (credentials) =>
     withToken(credentials, name, { token, login }),
   );

@@ -6,6 +6,7 @@ import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { parseAddress, showAddress } from '../../settings/keys.js';
 import { readToken } from '../../settings/parse-token.js';
+import { checkProfileName, DEFAULT_PROFILE } from '../../settings/profile-name.js';
 import type { Setting, Settings } from '../../settings/resolve.js';
 import {
   profileFlag,
@@ -15,8 +16,6 @@ import {
 } from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import {
-  checkProfileName,
-  DEFAULT_PROFILE,
   loadStored,
   type ProfileValues,
   type Stored,
@@ -51,7 +50,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const stored = await loadStored(io.env);
   const settings = resolveSettings({ flags, env: io.env, stored }, { mayBeNew: true });
   const inUse = settings.profile.value;
-  checkProfileName(inUse);
+  checkProfileName(inUse, stored.profiles.keys());
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
   // What the sandbox's profile holds is of no use elsewhere.
@@ -62,6 +61,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
   const { profile, reason, replaced } = target;
+  // The name may come from the address; refuse it before the user types a password.
+  checkProfileName(profile, stored.profiles.keys());
   const where = `profile "${profile}"${baseUrl === undefined ? '' : ` at ${showAddress(baseUrl)}`}`;
   await notice(`logging in: ${where}`);
   if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);

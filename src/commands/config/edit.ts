@@ -7,14 +7,9 @@ import type { Context } from '../../context.js';
 import { asFleetError, configError, messageOf, reasonOf, usageError } from '../../errors.js';
 import { findPlace, type SettingsFolder } from '../../settings/config-folder.js';
 import { findKey } from '../../settings/keys.js';
+import { checkProfileName, DEFAULT_PROFILE } from '../../settings/profile-name.js';
 import { explainSettings } from '../../settings/resolve.js';
-import {
-  checkProfileName,
-  DEFAULT_PROFILE,
-  parseConfig,
-  readSettingsFile,
-  replaceConfig,
-} from '../../settings/store.js';
+import { parseConfig, readSettingsFile, replaceConfig } from '../../settings/store.js';
 import { makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../system/folder.js';
 import { describeEnd } from '../../system/shell.js';
 
@@ -40,7 +35,7 @@ export async function editConfig(context: Context): Promise<void> {
     await runEditor(context, editor, draft);
     const after = await readFile(draft, 'utf8').catch(refuseDraft);
     if (after === before) return await notice('nothing was changed');
-    await save(context, place, after).catch((thrown: unknown) => {
+    await save(context, place, { before, after }).catch((thrown: unknown) => {
       isKept = true;
       const message = `what you wrote cannot be used: ${messageOf(thrown)}; the settings are unchanged`;
       throw configError(message, `what you wrote is in ${draft}`, thrown);
@@ -98,10 +93,14 @@ async function runEditor(
   });
 }
 
-async function save({ notice }: Context, place: SettingsFolder, text: string): Promise<void> {
-  const { config, profiles, active } = parseConfig(text);
+async function save(
+  { notice }: Context,
+  place: SettingsFolder,
+  { before, after }: { before: string; after: string },
+): Promise<void> {
+  const { config, profiles, active } = parseConfig(after);
+  checkNewNames([...profiles.keys()], profileNamesIn(before));
   const problems = [...profiles.keys()].flatMap((profile) => {
-    checkProfileName(profile);
     const settings = explainSettings({
       flags: { profile },
       env: {},
@@ -119,4 +118,25 @@ async function save({ notice }: Context, place: SettingsFolder, text: string): P
     for (const key of Object.keys(values))
       if (findKey(key) !== key)
         await notice(`warning: ${profile}.${key} is not a known setting, and does nothing`);
+}
+
+/**
+ * Checks the names one after the other, so that two new names cannot collide either. Names that were
+ * in the settings before are accepted, even when older versions of fleet let two of them collide.
+ */
+function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string>): void {
+  const accepted = new Set(names.filter((name) => namesBefore.has(name)));
+  for (const name of names) {
+    checkProfileName(name, accepted);
+    accepted.add(name);
+  }
+}
+
+/** Returns the profile names in the settings; no names when the settings are broken, as edit can repair them. */
+function profileNamesIn(text: string): ReadonlySet<string> {
+  try {
+    return new Set(parseConfig(text).profiles.keys());
+  } catch {
+    return new Set();
+  }
 }

@@ -4,6 +4,7 @@ import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { findPlace } from '../../settings/config-folder.js';
+import { describeCollisions } from '../../settings/profile-name.js';
 import { explainSettings, profileFlag, type Settings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
@@ -55,6 +56,8 @@ export async function checkSettings({
   } catch (thrown) {
     findings.push(failed('settings file', asFleetError(thrown)));
   }
+  for (const { problem, command } of describeCollisions(stored.profiles.keys(), stored.active))
+    findings.push(warning('profiles', problem, command));
   findings.push(...checkFileModes(stored.credentialsPath));
   const settings = explainSettings({ flags, env: io.env, stored });
   const { value: profile } = settings.profile;

@@ -2,14 +2,9 @@
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { DEFAULT_PROFILE } from '../../settings/profile-name.js';
 import { hintProfiles } from '../../settings/resolve.js';
-import {
-  DEFAULT_PROFILE,
-  deleteProfile,
-  loadStored,
-  loadTokens,
-  useProfile,
-} from '../../settings/store.js';
+import { deleteProfile, loadStored, loadTokens, useProfile } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 

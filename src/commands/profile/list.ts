@@ -3,6 +3,7 @@
 import type { Context } from '../../context.js';
 import { textOrNull } from '../../json/parse.js';
 import { isTrue } from '../../settings/keys.js';
+import { describeCollisions } from '../../settings/profile-name.js';
 import { explainSetting, explainSettings } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -29,6 +30,8 @@ export async function listProfiles(context: Context): Promise<void> {
   if (format === 'table' && rows.length === 0)
     return notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try');
   await printReport(context, PROFILES, rows, format);
+  for (const { problem, command } of describeCollisions(stored.profiles.keys(), stored.active))
+    await notice(`warning: ${problem}; delete one: ${command}`);
   if (format === 'table' && !stored.profiles.has(inUse))
     await notice(`The profile in use, "${inUse}", does not exist yet`);
 }
