@@ -1,4 +1,4 @@
-// Checks the script that inspects the executables of a release, with small executables made here.
+// Checks the scripts that make a release. The inspected executables are small ones made here.
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { newFolder } from './support/folder.js';
 
-const SCRIPT = fileURLToPath(new URL('../scripts/check-executables.js', import.meta.url));
+const SCRIPTS = fileURLToPath(new URL('../scripts/', import.meta.url));
 const ARM64_OF_PE = 0xaa64;
 const ARM64_OF_ELF = 0xb7;
 const NAMES = ['bulk.md', 'jq.wasm', 'page.html'];
@@ -54,7 +54,7 @@ function check(linux: Buffer, windows: Buffer) {
   const paths = [join(folder, 'fleet'), join(folder, 'fleet.exe')] as const;
   writeFileSync(paths[0], linux);
   writeFileSync(paths[1], windows);
-  const args = [SCRIPT, ...paths];
+  const args = [join(SCRIPTS, 'check-executables.js'), ...paths];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   return { status, stdout, stderr: stderr.replaceAll(`${folder}/`, '') };
 }
@@ -129,5 +129,17 @@ describe('check-executables', () => {
       stdout: '',
       stderr: `error: ${message}\n`,
     });
+  });
+});
+
+test.skipIf(process.platform === 'win32')('a release is refused without Wine', () => {
+  const run = spawnSync(process.execPath, [join(SCRIPTS, 'release.js')], {
+    env: { PATH: newFolder() },
+    encoding: 'utf8',
+  });
+  expect(run).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: 'error: a release needs Wine to test fleet on Windows: apt-get install wine64 wine\n',
   });
 });
