@@ -1,5 +1,6 @@
-// The story of `nodes.js` on Windows, in a Node of Windows: `npm run test:windows` starts it there, or under Wine. Arguments: the folder in which
-// fleet is installed, which is empty else. Prints a line when all is well; throws otherwise.
+// Runs the story of `nodes.js` in a Node of Windows: `npm run test:windows` starts it on Windows, or under
+// Wine. The argument is the folder in which fleet is installed. Prints one line when all steps pass, or
+// throws an error with every step that failed.
 
 import { execFile, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -140,14 +141,14 @@ const STORY = {
   async 'names and paths'() {
     for (const [line, said] of [
       ['config set retries 5 --profile SANDBOX', 'only in case'],
+      ['config set retries 5 --profile con', 'reserves this name for a device'],
+      ['mirror status --to sqlite:NUL', 'is the name of a device'],
       ['mirror status --to sqlite:/c/Users/ann/mirror.db', 'sqlite:c:\\Users'],
     ])
       checkHas((await run(line.split(' '))).stderr, said, line);
-    checkHas(
-      (await run(['config', 'path'], { FLEET_CONFIG_DIR: '/c/fleet' })).stderr,
-      'C:\\Users',
-      'FLEET_CONFIG_DIR',
-    );
+    const { stderr } = await run(['config', 'path'], { FLEET_CONFIG_DIR: '/c/fleet' });
+    checkHas(stderr, 'did you mean c:\\fleet?', 'FLEET_CONFIG_DIR');
+    checkHas(stderr, 'C:\\Users', 'FLEET_CONFIG_DIR');
   },
   async 'words of the platform'() {
     const login =
@@ -210,10 +211,10 @@ const STORY = {
 
 const sandbox = await start('sandbox --port 0 --sse-port 0', 'saved as the profile');
 try {
+  const failures = [];
   for (const [name, step] of Object.entries(STORY))
-    await step().catch((error) => {
-      throw new Error(`${name}: ${error.message}`);
-    });
+    await step().catch((error) => failures.push(`${name}: ${error.message}`));
+  if (failures.length > 0) throw new Error(failures.join('\n'));
   console.log(`${Object.keys(STORY).join(', ')}: well`);
 } finally {
   sandbox.child.kill();
