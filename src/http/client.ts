@@ -3,6 +3,7 @@
 import { FleetError } from '../errors.js';
 import { type Clock, sleep } from '../system/clock.js';
 import { HIDDEN, type Secrets } from '../system/secrets.js';
+import { declaredCharset, decodeAnswer } from './charset.js';
 import {
   ExchangeError,
   type Headers,
@@ -246,19 +247,20 @@ function toAnswer(
 ): HttpAnswer {
   // They are quoted in results, reports and errors; the body is what was asked for.
   const headers = hideInHeaders(sent, secrets);
+  const trace = traceOf(headers);
   let bytes: Buffer | undefined = body;
   let text: string | undefined;
   return {
     status,
     headers,
-    trace: traceOf(headers),
+    trace,
     get bytes() {
       return bytes ?? Buffer.from(text ?? '');
     },
     get text() {
-      text ??= readText(bytes ?? Buffer.alloc(0));
-      // JSON is text: of a large answer its bytes are not kept beside it.
-      if (/\bjson\b/i.test(sent['content-type'] ?? '')) bytes = undefined;
+      text ??= decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
+      // The bytes of a large JSON answer would double its memory; `bytes` encodes the text again.
+      if (isUtf8Json(sent['content-type'])) bytes = undefined;
       return text;
     },
     milliseconds: Math.round(milliseconds),
@@ -287,10 +289,9 @@ function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer)
   return { answer, failure, end: { status, retryAfter: headers['retry-after'] } };
 }
 
-function readText(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
-  // A byte order mark is no part of the text (RFC 8259 section 8.1 lets readers ignore it).
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+function isUtf8Json(contentType = ''): boolean {
+  const charset = declaredCharset(contentType) ?? 'utf-8';
+  return /\bjson\b/i.test(contentType) && /^utf-?8$/i.test(charset);
 }
 
 function askedToWait(failure: FleetError, pauseMs: number | undefined): FleetError {

@@ -61,7 +61,10 @@ export interface HttpAnswer {
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** The body, decompressed and decoded as UTF-8. */
+  /**
+   * The body, decompressed and decoded by its declared charset. Reading it throws a FleetError of kind `service` when a success
+   * does not fit its charset.
+   */
   text: string;
   /** The same before it was decoded, for what is no text. */
   bytes: Buffer;

@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
+import { declaredCharset } from '../../http/charset.js';
 import type { Client } from '../../http/client.js';
 import { redact } from '../../http/headers.js';
 import { pairItems, readJson } from '../../http/json.js';
@@ -12,6 +13,7 @@ import { readPage } from '../../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
+import { decodeBytes } from '../../system/charset.js';
 import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
@@ -198,10 +200,12 @@ function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resour
 }
 
 /** The body as it came: byte for byte into a pipe, on a terminal its text without what steers one. */
-async function printRaw(context: Context, { bytes, text, headers }: HttpAnswer): Promise<void> {
+async function printRaw(context: Context, { bytes, headers }: HttpAnswer): Promise<void> {
   const { io, notice } = context;
   if (bytes.length === 0) return;
   if (!isScreen(context)) return writeResult(context, bytes);
+  const decoded = decodeBytes(bytes, declaredCharset(headers['content-type']));
+  const text = decoded.problem === undefined ? decoded.text : '\0';
   if (text.includes('\0') || text.includes('\uFFFD')) {
     const type = headers['content-type'] ?? 'no type';
     return notice(

@@ -1,0 +1,52 @@
+// The text of an answer, decoded by the character set that the answer declares.
+
+import { FleetError, type Trace } from '../errors.js';
+import { decodeBytes, decodeForMessage } from '../system/charset.js';
+import { foreignText } from './server-text.js';
+
+const CHARSET_PARAMETER = /;\s{0,20}charset\s{0,20}=\s{0,20}(?:"([^"]{1,80})"|([^\s;"]{1,80}))/i;
+const LONGEST_CONTENT_TYPE_CHARACTERS = 1000;
+
+/** Returns the charset parameter of a `Content-Type`, or undefined when it has none. */
+export function declaredCharset(contentType: string | undefined): string | undefined {
+  const text = contentType?.slice(0, LONGEST_CONTENT_TYPE_CHARACTERS) ?? '';
+  const match = CHARSET_PARAMETER.exec(text);
+  return match?.[1] ?? match?.[2];
+}
+
+/** What is known of an answer whose body is to be decoded. */
+interface AnswerHead {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  trace: Trace;
+}
+
+/**
+ * Decodes the body of an answer: by its byte order mark, its declared charset, or as UTF-8. Throws a FleetError of kind `service`
+ * when a success does not fit its charset: a wrong character could be written back. An error answer is always decoded.
+ */
+export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHead): string {
+  const declared = declaredCharset(headers['content-type']);
+  const isSuccess = status >= 200 && status < 300;
+  if (!isSuccess) return decodeForMessage(bytes, declared);
+  const decoded = decodeBytes(bytes, declared);
+  if (decoded.problem === undefined) return decoded.text;
+  const name = foreignText(declared ?? 'UTF-8', 40);
+  if (decoded.problem === 'unknown-charset')
+    throw new FleetError('service', `the answer declares the unknown charset "${name}"`, {
+      status,
+      trace,
+      hint: 'the service must declare a charset such as utf-8 or iso-8859-1 in its Content-Type',
+    });
+  const source = declared === undefined ? 'and it declares no other charset' : 'as it declares';
+  throw new FleetError('service', `the answer is not valid ${name}, ${source}`, {
+    status,
+    trace,
+    hint: 'the service must declare the charset of its text in Content-Type, such as "charset=iso-8859-1"',
+  });
+}
+
+/** Decodes a body for people, whatever its bytes are. */
+export function decodeForPeople(bytes: Buffer, contentType: string | undefined): string {
+  return decodeForMessage(bytes, declaredCharset(contentType));
+}
