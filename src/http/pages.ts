@@ -8,54 +8,110 @@ import { ITEM_LIMIT_BYTES, TOO_BIG_CODE } from './body.js';
 import { hasUuid, openSeen, type Seen } from './distinct.js';
 import { ExchangeError } from './exchange.js';
 import { readJson, unexpected } from './json.js';
+import { findLink } from './link-header.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
+
+/** Fields of an envelope that may hold the items, the documented one first. Others are those of JSON:API and of common frameworks. */
+export const ITEM_FIELDS = ['results', 'data', 'items'] as const;
 
 /**
  * Reads one page of a list: "The bicycle list sample shows a bare array of bicycles, while the pagination rule
- * describes the envelope" (section 4): both work. Throws a FleetError of kind `service` for anything else.
+ * describes the envelope" (section 4): both work. Envelopes of other services and `Link` headers are read too. Throws a FleetError
+ * of kind `service` for anything else.
  */
 export function readPage<T>(answer: HttpAnswer): Page<T> {
-  const { trace } = answer;
+  const { headers, trace } = answer;
   const split = splitPage(answer);
-  // What cannot be split is no list, and this says why.
+  // An answer that cannot be split is not a list; parsing the whole text finds the reason.
   const body = readJson(answer, split?.rest);
-  const { results, count, next }: { [field: string]: unknown } = isObject(body)
-    ? body
-    : { results: body };
+  const envelope: Envelope = isObject(body) ? body : {};
   if (!isObject(body) && !Array.isArray(body))
     throw unexpected(answer, 'neither a page nor an array');
-  if (!Array.isArray(results) || split === undefined)
-    throw unexpected(answer, 'a page without an array of results');
-  return {
-    count: readCount(count),
-    items: itemsOf<T>(answer, split.texts),
-    next: readNext(answer, next),
-    trace,
-  };
+  if (split === undefined) throw unexpected(answer, 'a page without an array of results');
+  const items = itemsOf<T>(answer, split.texts);
+  const link = findNext(envelope);
+  const next = readNext(answer, link === undefined ? findLink(headers['link'], 'next') : link);
+  return { count: findCount(envelope, items.length, next !== undefined), items, next, trace };
+}
+
+type Envelope = { readonly [field: string]: unknown };
+
+function objectAt(envelope: Envelope, field: string): Envelope {
+  const value = envelope[field];
+  return isObject(value) ? value : {};
+}
+
+/**
+ * Returns the next link of an envelope as it was sent, null or '' when the envelope says that there is none, and undefined when it
+ * has no such field.
+ */
+function findNext(envelope: Envelope): unknown {
+  const pagination = objectAt(objectAt(envelope, 'meta'), 'pagination');
+  const places = [
+    envelope,
+    objectAt(envelope, 'links'),
+    objectAt(envelope, '_links'),
+    objectAt(pagination, 'links'),
+  ];
+  const links = places
+    .filter((place) => Object.hasOwn(place, 'next'))
+    .map(({ next }) => (isObject(next) ? next['href'] : next));
+  return links.find((link) => link !== null && link !== '') ?? links[0];
+}
+
+/** Returns the total of an envelope, or undefined when it has none. */
+function findCount(envelope: Envelope, length: number, hasNext: boolean): number | undefined {
+  const meta = objectAt(envelope, 'meta');
+  const pagination = objectAt(meta, 'pagination');
+  // In a pagination object of some frameworks `count` is the number of items on this page, beside a `total`.
+  const counts = [
+    envelope['count'],
+    envelope['total'],
+    pagination['total'],
+    pagination['total_count'],
+    pagination['count'],
+    meta['total'],
+    meta['total_count'],
+    meta['count'],
+  ];
+  const count = counts.map(readCount).find((each) => each !== undefined);
+  // A list that goes on has more items than this page: then the number is not a total.
+  return hasNext && count !== undefined && length > 0 && count <= length ? undefined : count;
 }
 
 /** Items of a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
 const MOST_ITEMS = 1_500_000;
 
-/** The text of a page without its items, and theirs; undefined where that is not to be told by the commas and brackets alone. */
+/** Splits the text of a page into its items and the rest. Returns undefined when the text has no array of items. */
 function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | undefined {
   const { text } = answer;
-  let at: number | undefined = text.search(/[[{]/);
-  try {
-    if (text[at] === '{') at = propertyStart(text, at, 'results');
-  } catch {
-    return undefined;
-  }
-  const split = at === undefined || text[at] !== '[' ? undefined : splitArray(text, at, MOST_ITEMS);
-  if (split !== undefined && split.texts.length > MOST_ITEMS)
+  const at = findItems(text);
+  const split = at === undefined ? undefined : splitArray(text, at, MOST_ITEMS);
+  if (at === undefined || split === undefined) return undefined;
+  if (split.texts.length > MOST_ITEMS)
     throw unexpected(answer, `a page of more than ${MOST_ITEMS / 1e6} million items`);
-  const long = split?.texts.findIndex(({ length }) => length > ITEM_LIMIT_BYTES) ?? -1;
+  const long = split.texts.findIndex(({ length }) => length > ITEM_LIMIT_BYTES);
   if (long >= 0)
     throw unexpected(
       answer,
       `item ${long + 1} of the list is larger than ${ITEM_LIMIT_BYTES / 2 ** 20} MB`,
     );
-  return split && { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
+  return { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
+}
+
+/** Returns the index of the array of items, or undefined when there is none. */
+function findItems(text: string): number | undefined {
+  const start = text.search(/[[{]/);
+  if (text[start] === '[') return start;
+  if (text[start] !== '{') return undefined;
+  try {
+    return ITEM_FIELDS.map((field) => propertyStart(text, start, field)).find(
+      (at) => at !== undefined && text[at] === '[',
+    );
+  } catch {
+    // A key is not valid JSON.
+    return undefined;
+  }
 }
 
 /**
@@ -85,7 +141,7 @@ const LARGE_ITEM = {
 };
 
 function readCount(count: unknown): number | undefined {
-  const value = typeof count === 'string' ? Number(count) : count;
+  const value = typeof count === 'string' && count.trim() !== '' ? Number(count) : count;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
@@ -115,12 +171,23 @@ function keyOf(query: Query): string {
 }
 
 /** The page number in a query, when there is exactly one. */
-function pageNumber(query: Query): number | undefined {
+export function pageNumber(query: Query): number | undefined {
   const numbers = query.filter(([name]) => name === 'page').map(([, value]) => Number(value));
   const [number] = numbers;
   return numbers.length === 1 && number !== undefined && Number.isSafeInteger(number)
     ? number
     : undefined;
+}
+
+/**
+ * Whether the next page differs from the one before by its number alone. A link that carries a cursor beside the number does not: a
+ * page that is guessed from it would be another one.
+ */
+function isNumbered(before: Query, next: Query): boolean {
+  return next.every(
+    ([name, value]) =>
+      name === 'page' || before.some(([known, same]) => known === name && same === value),
+  );
 }
 
 function withPage(query: Query, page: number): Query {
@@ -204,6 +271,7 @@ export async function* followPages<T>(
         const left =
           Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
         queue.prepare(
+          wanted,
           next,
           Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1),
         );
@@ -240,9 +308,10 @@ function openQueue<T>(
         start(query)
       );
     },
-    prepare(next: Query, most: number): void {
-      const number = pageNumber(next);
-      for (let index = 0; index < (number === undefined ? Math.min(most, 1) : most); index++) {
+    prepare(before: Query, next: Query, most: number): void {
+      const number = isNumbered(before, next) ? pageNumber(next) : undefined;
+      const count = number === undefined ? Math.min(most, 1) : most;
+      for (let index = 0; index < count; index++) {
         const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
         if (early.has(keyOf(query))) continue;
         // A larger page is asked for again when its turn has come.

@@ -9,7 +9,7 @@ import type { Client } from '../../http/client.js';
 import { redact } from '../../http/headers.js';
 import { pairItems, readJson } from '../../http/json.js';
 import { isSafe } from '../../http/methods.js';
-import { readPage } from '../../http/pages.js';
+import { ITEM_FIELDS, readPage } from '../../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
@@ -193,7 +193,11 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
 /** The items of a list: of a bare array always, of an envelope where the format shows items; else undefined. */
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
-  const isEnvelope = isObject(body) && Array.isArray(body['results']);
+  // An object with a uuid is one resource, whatever arrays it has.
+  const isEnvelope =
+    isObject(body) &&
+    body['uuid'] === undefined &&
+    ITEM_FIELDS.some((field) => Array.isArray(body[field]));
   return isEnvelope && FORMATS_OF_ITEMS.includes(format)
     ? readPage<Resource>(answer).items
     : undefined;

@@ -21,6 +21,8 @@ export function startTally() {
     lastTotal: undefined as number | undefined,
     /** Whether the service has more, or there was more than was shown. */
     hasMore: false,
+    /** The number of the page behind the last one that was read; undefined when its link names no number. */
+    nextPage: undefined as number | undefined,
   };
 }
 
@@ -84,7 +86,7 @@ export function incompleteError(
 }
 
 function describeShown(
-  { read, kept, shown, hasMore, lastTotal: total }: Tally,
+  { read, kept, shown, hasMore, nextPage, lastTotal: total }: Tally,
   noun: Shape<unknown>['noun'],
   { page = 1, limit, all, isNearest, isFiltered }: TallyOptions,
 ): string[] {
@@ -103,8 +105,12 @@ function describeShown(
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;
-  const what = of === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(of, noun)}`;
-  const next = isOnePage ? ` Next page: --page ${page + 1}.` : '';
+  // With a filter of this side, nobody knows whether the rest of the list has more matches.
+  const more = isFiltered ? '' : '; there are more';
+  const what =
+    of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;
+  // Lists with cursors have no numbers to ask for.
+  const next = isOnePage && nextPage !== undefined ? ` Next page: --page ${nextPage}.` : '';
   const how = all === true ? 'leave out --limit' : '--all';
   return [`Showing ${isNearest ? 'the nearest ' : ''}${what}.${next} Everything: ${how}`];
 }

@@ -2,6 +2,7 @@
 
 import type { Context } from '../../../context.js';
 import { hasUuid, openSeen } from '../../../http/distinct.js';
+import { pageNumber } from '../../../http/pages.js';
 import type { HttpRequest, Item } from '../../../http/types.js';
 import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Shape } from '../../../terminal/formats.js';
@@ -45,6 +46,7 @@ export async function* readItems<T extends { uuid?: unknown }>(
       // A change stays one, also when the total comes back while the pages are read again.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
+      tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);
       tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
       yield items;
       // What was taken is let go of: a page may be of any size, and whoever reads on would hold it until the next has come.
