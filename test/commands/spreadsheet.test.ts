@@ -153,8 +153,14 @@ describe('--excel', () => {
   test.each([
     ['de_DE.UTF-8', ';', '52,5'],
     ['en_US.UTF-8', ',', '52.5'],
+    ['fr_FR.UTF-8', ';', '52,5'],
+    ['de_CH.UTF-8', ';', '52.5'],
+    ['fr_CH.UTF-8', ';', '52.5'],
+    ['it_CH.UTF-8@euro', ';', '52.5'],
+    ['de_LI', ';', '52.5'],
     ['C', ',', '52.5'],
-  ])('in %s', async (LC_ALL, separator, latitude) => {
+    ['POSIX', ',', '52.5'],
+  ])('uses the separator and the decimal sign of %s', async (LC_ALL, separator, latitude) => {
     const [first] = sandbox().bicycles();
     sandbox().changeBicycle(first?.uuid ?? '', {
       name: '=HYPERLINK("x")',

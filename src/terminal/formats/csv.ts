@@ -34,7 +34,7 @@ export function openCsv<T>(
     const text = tools.terminal ? clean(textOf(value) ?? '') : cellText(value);
     if (excel === undefined) return text;
     if (typeof value === 'number' || writtenNumber(value) !== undefined)
-      return excel.separator === ';' ? text.replace('.', ',') : text;
+      return text.replace('.', excel.decimal);
     return guardFormula(text);
   }
 

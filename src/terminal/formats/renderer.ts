@@ -2,6 +2,7 @@
 
 import type { Paint } from '../colour.js';
 import type { Column } from '../table.js';
+import type { ExcelLocale } from './excel-locale.js';
 
 /** One resource: its JSON text as the service sent it, and its value; the twin of the HTTP room's Item. */
 export interface ListedItem<T> {
@@ -46,8 +47,8 @@ export interface RendererOptions {
   columns?: readonly string[] | undefined;
   /** Nothing is cut or shortened: `-o wide` and `--no-truncate`. */
   isWhole?: boolean;
-  /** Values for Excel: a mark of UTF-8, the separator and the decimal comma of the locale, and no text that becomes a formula. */
-  excel?: { separator: string } | undefined;
+  /** csv for Excel: a byte order mark, the separator and the decimal sign of the locale, and no text that becomes a formula. */
+  excel?: ExcelLocale | undefined;
   /** False: no line of headers in tables and files of values. */
   hasHeader?: boolean;
   terminal: boolean;

@@ -3,6 +3,7 @@
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import { inBatches } from '../../../terminal/batches.js';
+import { excelLocale } from '../../../terminal/formats/excel-locale.js';
 import {
   type Format,
   type ListedItem,
@@ -56,7 +57,7 @@ export async function openResult<T>(
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),
     isWhole: flags.wide === true || flags.truncate === false,
     hasHeader: flags.headers !== false,
-    excel: flags.excel === true ? { separator: separatorOf(io.env) } : undefined,
+    excel: flags.excel === true ? excelLocale(io.env) : undefined,
     terminal: isDrawn,
     width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
     colorLevel: isDrawn ? io.stdout.colorLevel : 0,
@@ -87,16 +88,6 @@ export async function openResult<T>(
       );
     },
   };
-}
-
-/** What separates values where Excel speaks the language of the environment: a semicolon where a comma is in the numbers. */
-function separatorOf(env: NodeJS.ProcessEnv): string {
-  const [name = ''] = (env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || 'en').split(/[.@]/, 1);
-  try {
-    return (1.5).toLocaleString(name.replace('_', '-')).includes(',') ? ';' : ',';
-  } catch {
-    return ',';
-  }
 }
 
 /**

@@ -1,0 +1,26 @@
+// How Excel reads csv in the user's locale: the separator of values and the decimal sign of numbers.
+
+export interface ExcelLocale {
+  separator: string;
+  decimal: '.' | ',';
+}
+
+/** Regions whose list separator is a semicolon although their decimal sign is a point. */
+const SEMICOLON_AND_POINT_REGIONS = ['CH', 'LI'];
+
+const POINT: ExcelLocale = { separator: ',', decimal: '.' };
+const COMMA: ExcelLocale = { separator: ';', decimal: ',' };
+const SWISS: ExcelLocale = { separator: ';', decimal: '.' };
+
+/** Returns the conventions of the locale in the environment; those of English for one that is unset or unknown. */
+export function excelLocale(env: NodeJS.ProcessEnv): ExcelLocale {
+  const [name = ''] = (env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || '').split(/[.@]/, 1);
+  if (name === '' || name === 'C' || name === 'POSIX') return POINT;
+  try {
+    const locale = new Intl.Locale(name.replaceAll('_', '-'));
+    if (SEMICOLON_AND_POINT_REGIONS.includes(locale.region ?? '')) return SWISS;
+    return (1.5).toLocaleString(locale).includes(',') ? COMMA : POINT;
+  } catch {
+    return POINT;
+  }
+}
