@@ -13,7 +13,7 @@ export interface LatLon {
 }
 
 /** Fields of the service; they may be missing, null, or numbers written as strings. */
-interface Placed {
+export interface Placed {
   latitude?: unknown;
   longitude?: unknown;
 }

@@ -93,10 +93,15 @@ test.each([
   expect(result).toEqual({ code, stdout, stderr });
 });
 
-test('a box across the antimeridian is a box', async () => {
+test('reads a box across the date line as two boxes', async () => {
+  const before = service().requests.length;
   const { code } = await fleet('bicycles', 'list', '--bbox', '-179.5,-16,179.5,-17.5', '--json');
   expect(code).toBe(0);
-  expect(lastPath()).toContain('bbox=-179.5,-16,179.5,-17.5');
+  const asked = service().requests.slice(before);
+  expect(asked.map(({ url }) => decodeURIComponent(url)).sort()).toEqual([
+    '/bicycles/?bbox=-179.5,-16,-180,-17.5',
+    '/bicycles/?bbox=180,-16,179.5,-17.5',
+  ]);
 });
 
 test('--param is sent as it is, repeated and in order', async () => {

@@ -37,5 +37,5 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   const { output } = await context.settings();
   const isDrawn = !AS_SENT.includes(output.value) && options.count !== true;
   const shape = isDrawn ? alertsNamed(await readBicycleNames(context)) : ALERTS;
-  await printList(context, { shape, request, resource: ALERT }, options);
+  await printList(context, { shape, requests: [request], resource: ALERT }, options);
 }

@@ -101,7 +101,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   if (options.paginate === true) {
     // The links to further pages bring the whole query.
     const first = { ...request, query: [...new URLSearchParams(search), ...queryOf(fields)] };
-    return printList(context, { shape: ANYTHING, request: first, format }, { all: true });
+    return printList(context, { shape: ANYTHING, requests: [first], format }, { all: true });
   }
   if (!isSafe(method))
     await askIfProtected(context, clean(`${method} ${address.path}`), options.yes);

@@ -1,17 +1,21 @@
-// Reads a bounding box, or a circle and the box that holds it; shows the corrected value of a box that is the wrong way round.
+// Bounding boxes and circles: parses them, splits boxes at the date line, and decides what is inside.
 
 import { usageError } from '../../errors.js';
 import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
-import type { LatLon } from '../../views/distance.js';
+import { pointOf } from '../../terminal/values.js';
+import type { LatLon, Placed } from '../../views/distance.js';
 
-/** A box in degrees: its north-east corner, then its south-west one. East below west: it lies across the antimeridian. */
+/** A box in degrees: its north-east corner, then its south-west one. A box whose east is smaller than its west crosses the date line. */
 export type Box = readonly [east: number, north: number, west: number, south: number];
 
 const FORM =
   '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
-/** A box this wide was meant the other way round: nobody's fleet spans half the globe across the antimeridian. */
-const WIDEST_ACROSS_ANTIMERIDIAN_DEGREES = 180;
+/** If a box would be wider than this across the date line, its corners are swapped: no fleet spans half the globe there. */
+const WIDEST_ACROSS_DATE_LINE_DEGREES = 180;
+
+/** The service may round the positions that it shows, so a bicycle on the edge may appear this far outside: 0.1 m. */
+const EDGE_DEGREES = 1e-6;
 
 const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 
@@ -41,8 +45,7 @@ export function parseBbox(text: string): Box {
   const [one = 0, up = 0, other = 0, down = 0] = numbers.map((value, index) =>
     clamp(value, index % 2 === 0 ? 180 : 90),
   );
-  // East of its west corner a box is wide as it stands, else across the antimeridian.
-  const isTooWide = one < other && one + 360 - other > WIDEST_ACROSS_ANTIMERIDIAN_DEGREES;
+  const isTooWide = one < other && one + 360 - other > WIDEST_ACROSS_DATE_LINE_DEGREES;
   const [east, west] = isTooWide ? [other, one] : [one, other];
   const meant: Box = [east, Math.max(up, down), west, Math.min(up, down)];
   if (meant.every((value, index) => value === numbers[index])) return meant;
@@ -50,6 +53,36 @@ export function parseBbox(text: string): Box {
     `--bbox "${text}" is out of range, or its corners are in the wrong order: the north-east one comes first`,
     `the form is ${FORM}; corrected: --bbox ${showBox(meant)}`,
   );
+}
+
+/** Whether a box crosses the date line. */
+export function crossesDateLine([east, , west]: Box): boolean {
+  return east < west;
+}
+
+/**
+ * Splits a box that crosses the date line into the two boxes west and east of it. Assumed: the service takes no box whose east is
+ * smaller than its west; it would swap the corners.
+ */
+export function splitBox(box: Box): readonly Box[] {
+  if (!crossesDateLine(box)) return [box];
+  const [east, north, west, south] = box;
+  return [
+    [180, north, west, south],
+    [east, north, -180, south],
+  ];
+}
+
+/** Whether a place is in a box. A bicycle whose position is unknown is in no box. */
+export function isInBox({ latitude, longitude }: Placed, box: Box): boolean {
+  const point = pointOf(longitude, latitude);
+  if (point === undefined) return false;
+  const [placeEast, placeNorth] = point;
+  const [east, north, west, south] = box;
+  if (placeNorth > north + EDGE_DEGREES || placeNorth < south - EDGE_DEGREES) return false;
+  const isWestOfEast = placeEast <= east + EDGE_DEGREES;
+  const isEastOfWest = placeEast >= west - EDGE_DEGREES;
+  return crossesDateLine(box) ? isWestOfEast || isEastOfWest : isWestOfEast && isEastOfWest;
 }
 
 function clamp(value: number, most: number): number {
@@ -110,10 +143,7 @@ export function readCircle(
   return { centre: near, radiusMetres };
 }
 
-/**
- * The box that holds the whole circle. One across the antimeridian or around a pole takes every longitude. Assumed: the interface shows no
- * box whose west is east of its east, so none is sent.
- */
+/** Returns a box that holds the whole circle. For a circle that crosses the date line or contains a pole it has every longitude. */
 export function boxAround({ centre, radiusMetres }: Circle): Box {
   const angle = radiusMetres / EARTH_RADIUS_METRES;
   const latitude = centre.latitude * DEGREE;
@@ -124,8 +154,8 @@ export function boxAround({ centre, radiusMetres }: Circle): Box {
   const halfWidth = north >= 90 || south <= -90 || sine >= 1 ? 180 : Math.asin(sine) / DEGREE;
   const west = round(centre.longitude - halfWidth - MARGIN_DEGREES);
   const east = round(centre.longitude + halfWidth + MARGIN_DEGREES);
-  const isAcross = west < -180 || east > 180;
-  return isAcross ? [180, north, -180, south] : [east, north, west, south];
+  const crosses = west < -180 || east > 180;
+  return crosses ? [180, north, -180, south] : [east, north, west, south];
 }
 
 function round(degrees: number): number {

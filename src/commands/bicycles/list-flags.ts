@@ -20,7 +20,7 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
     .option('--name <text>', 'filter by text in the name, ignoring case')
     .option(
       '--bbox <ne_lon,ne_lat,sw_lon,sw_lat>',
-      'only inside the box with these north-east and south-west corners',
+      'only inside the box with these north-east and south-west corners; it may cross the date line',
       parseBbox,
     )
     .addOption(

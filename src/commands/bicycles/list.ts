@@ -4,7 +4,8 @@ import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
-import type { Item } from '../../http/types.js';
+import { usageError } from '../../errors.js';
+import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, type LatLon, withDistance } from '../../views/distance.js';
@@ -12,7 +13,15 @@ import { uuidOfNamed } from '../named/find.js';
 import type { ListOptions } from '../shared/list/flags.js';
 import { type ListPlan, printList } from '../shared/list/list.js';
 import { scopeOf } from '../shared/organization.js';
-import { type Box, boxAround, readCircle, showBox } from './area.js';
+import {
+  type Box,
+  boxAround,
+  crossesDateLine,
+  isInBox,
+  readCircle,
+  showBox,
+  splitBox,
+} from './area.js';
 
 export interface ListBicyclesOptions extends ListOptions {
   /** Any of these states. */
@@ -35,18 +44,66 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
   await printList(context, plan, options.near === undefined ? options : { ...options, all: true });
 }
 
+const DATE_LINE_NOTE =
+  'The box crosses the date line and is read as two boxes: a page has that page of both.';
+
+/** The service's ordering by its own `distance`, which it measures from the middle of a box. */
+const DISTANCE_ORDERING = /^[-+]?distance$/;
+
+/**
+ * Returns the ordering to send. Throws a usage error for the service's `distance` in a box that crosses the date line: each of its two
+ * boxes has another middle.
+ */
+function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): string | undefined {
+  const sent = ordering ?? param.find(([name]) => name === 'ordering')?.[1];
+  const isByDistance = sent?.split(',').some((field) => DISTANCE_ORDERING.test(field.trim()));
+  if (isByDistance === true && bbox !== undefined && crossesDateLine(bbox))
+    throw usageError(
+      '--ordering distance cannot be used with a --bbox that crosses the date line: the service measures from the middle of a box, and reads two',
+      'use --near LAT,LON --radius METRES, which shows the nearest first',
+    );
+  // Around a point, fleet knows the distances itself and shows the nearest first.
+  return near !== undefined && ordering === 'distance' ? undefined : ordering;
+}
+
+/** Refuses `--param fields=…` without the position in an area: no bicycle could be checked, and none would be shown. */
+function checkPositionFields({ param = [] }: ListBicyclesOptions): void {
+  const fields = param
+    .filter(([name]) => name === 'fields')
+    .flatMap(([, value]) => value.split(','));
+  if (fields.length === 0) return;
+  if (fields.includes('latitude') && fields.includes('longitude')) return;
+  throw usageError(
+    '--param fields needs latitude and longitude with --bbox or --near: fleet checks every position',
+    'add them: --param fields=…,latitude,longitude',
+  );
+}
+
+function withBox(request: HttpRequest, box: Box): HttpRequest {
+  const query = request.query?.map(([name, value]): Query[number] => [
+    name,
+    name === 'bbox' ? showBox(box) : value,
+  ]);
+  return { ...request, ...(query === undefined ? {} : { query }) };
+}
+
 /** What the filters of a list leave of the fleet, for a list and for what counts or draws one. */
 export async function planBicycles(
   context: Context,
   options: ListBicyclesOptions,
 ): Promise<ListPlan<Bicycle>> {
-  const { state, name, zone, ordering, bbox } = options;
+  const { state, name, zone, bbox } = options;
   const circle = readCircle(options.near, options.radius);
+  const ordering = orderingOf(options);
   const query = await scopeOf(context, options.organization);
   // A service may ignore a filter: then it sends more, which these drop.
   const checks: ((item: Item<Bicycle>) => boolean)[] = [];
   const box = circle === undefined ? bbox : boxAround(circle);
-  if (box !== undefined) query.push(['bbox', showBox(box)]);
+  if (box !== undefined) {
+    checkPositionFields(options);
+    query.push(['bbox', showBox(box)]);
+    checks.push(({ value }) => isInBox(value, box));
+  }
   if (zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, zone)]);
   // Observed: the service filters by these three.
   if (state !== undefined) {
@@ -66,8 +123,15 @@ export async function planBicycles(
   }
   if (ordering !== undefined) query.push(['ordering', ordering]);
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
+  const boxes = box === undefined ? [] : splitBox(box);
+  const requests = boxes.length > 1 ? boxes.map((part) => withBox(request, part)) : [request];
   const keep = (item: Item<Bicycle>) => checks.every((isKept) => isKept(item));
-  const plan: ListPlan<Bicycle> = { shape: BICYCLES, request, resource: BICYCLE };
+  const plan: ListPlan<Bicycle> = {
+    shape: BICYCLES,
+    requests,
+    resource: BICYCLE,
+    ...(boxes.length > 1 ? { pageNote: DATE_LINE_NOTE } : {}),
+  };
   if (circle === undefined) return checks.length === 0 ? plan : { ...plan, keep };
 
   const distance = ({ value }: Item<Bicycle>) =>

@@ -47,7 +47,7 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
   const incomplete = await readList<Bicycle>(
     context,
-    { shape: BICYCLES, request },
+    { shape: BICYCLES, requests: [request] },
     { count: true },
     (items) => {
       for (const { value } of items) {
@@ -88,7 +88,8 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
 /** All of a kind; none where the service has no such list. Throws what the client throws, and where some did not come. */
 export async function readNamedRows(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
   const { path, many } = NAMED[kind];
-  const plan = { shape: NAMED_SHAPES[kind], request: { path, subject: `the list of ${many}` } };
+  const request = { path, subject: `the list of ${many}` };
+  const plan = { shape: NAMED_SHAPES[kind], requests: [request] };
   const found: Named[] = [];
   const reading = readList<Named>(context, plan, { count: true }, (items) => {
     for (const { value } of items) found.push(value);

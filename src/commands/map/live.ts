@@ -4,8 +4,6 @@ import type { Bicycle } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { numberOf } from '../../terminal/values.js';
-import type { Box } from '../bicycles/area.js';
 import { planBicycles } from '../bicycles/list.js';
 import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';
 import { patiently } from '../shared/follow/token-command-retry.js';
@@ -40,25 +38,12 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
   const organization = await chosenOrganization(await patiently(context), asked.organization);
   const filters = organization === undefined ? asked : { ...asked, organization };
   const { keep } = await planBicycles(context, filters);
-  const { bbox, where = [] } = filters;
+  const { where = [] } = filters;
   return {
     organization,
     title: await describeFleet(context, filters),
     keep: (bicycle: Bicycle) =>
-      (bbox === undefined || isWithin(bicycle, bbox)) &&
       (keep?.({ json: '', value: bicycle }) ?? true) &&
       where.every((condition) => matches(condition, bicycle, context.clock.wallMs())),
   };
-}
-
-/** Whether a bicycle is in a box, also in one that lies across the antimeridian. */
-function isWithin(
-  { latitude, longitude }: Bicycle,
-  [boxEast, boxNorth, boxWest, boxSouth]: Box,
-): boolean {
-  const [north, east] = [numberOf(latitude), numberOf(longitude)];
-  if (north === undefined || east === undefined) return false;
-  if (north > boxNorth || north < boxSouth) return false;
-  const [isWestOfEast, isEastOfWest] = [east <= boxEast, east >= boxWest];
-  return boxEast < boxWest ? isWestOfEast || isEastOfWest : isWestOfEast && isEastOfWest;
 }

@@ -19,7 +19,7 @@ export async function listNamed(
   const { path, many } = NAMED[kind];
   const plan = {
     shape: NAMED_SHAPES[kind],
-    request: { path, subject: `the list of ${many}` },
+    requests: [{ path, subject: `the list of ${many}` }],
     resource: { ...NAMED_FIELDS, orderings: [] },
   };
   const isAll = options.limit === undefined && options.count !== true;

@@ -14,8 +14,8 @@ import { openProgress } from '../../../terminal/progress.js';
 import { writeFooter } from '../write-footer.js';
 import type { ListOptions } from './flags.js';
 import { closingLines, incompleteError, showProgress, startTally } from './footer.js';
+import { readMerged } from './merged.js';
 import { writeResult } from './output-file.js';
-import { readItems } from './read-until-complete.js';
 import { openResult, type Result } from './result.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
@@ -27,8 +27,10 @@ export interface Listed {
 /** What is to be listed. */
 export interface ListPlan<T> {
   shape: Shape<T>;
-  /** With the service's own filters. */
-  request: HttpRequest;
+  /** With the service's own filters. Several requests are read as one list; they have the same ordering and no common items. */
+  requests: readonly HttpRequest[];
+  /** A line below one page of the list, when there are more. */
+  pageNote?: string;
   /** What the document says of the fields, for `--where`. */
   resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
   /** What every item is made into before anything else looks at it. */
@@ -50,12 +52,12 @@ export async function printList<T extends Listed>(
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
-  const request = makeRequest(plan, options);
+  const requests = makeRequests(plan, options);
   let incomplete: FleetError | undefined;
   if (options.count === true) {
     if (context.flags.jq !== undefined)
       throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
-    const total = isFilteredHere(plan, options) ? undefined : await readTotal(context, request);
+    const total = isFilteredHere(plan, options) ? undefined : await readTotal(context, requests);
     let counted = 0;
     const count = (items: readonly Item<T>[]) => {
       counted += items.length;
@@ -65,7 +67,7 @@ export async function printList<T extends Listed>(
   } else {
     await context.io.startPager(context.notice);
     const result = await openResult(context, plan.shape, plan.format);
-    incomplete = await showList(context, { ...plan, request }, options, result);
+    incomplete = await showList(context, { ...plan, requests }, options, result);
   }
   if (incomplete !== undefined) throw incomplete;
 }
@@ -89,7 +91,7 @@ export async function readList<T extends Listed>(
   const result = { write: async (items: readonly Item<T>[]) => take(items), end };
   return showList(
     context,
-    { ...plan, request: makeRequest(plan, options) },
+    { ...plan, requests: makeRequests(plan, options) },
     { ...options, all: true },
     result,
   );
@@ -119,12 +121,13 @@ async function showList<T extends Listed>(
     tally.hasMore ||= rows.length < kept.length;
     await result.write(rows);
   };
+  let checked = 0;
   const gathered: { item: Item<T>; metres: number }[] = [];
   // A function of its own: what it names is let go of before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = extend === undefined ? came : came.map(extend);
-    // None came before.
-    if (tally.read === items.length && items.length > 0) checkFields(where, items, plan);
+    if (checked === 0 && items.length > 0) checkFields(where, items, plan);
+    checked += items.length;
     const kept = how.isFiltered ? items.filter(isKept) : items;
     tally.kept += kept.length;
     if (distance === undefined) return show(kept);
@@ -133,14 +136,19 @@ async function showList<T extends Listed>(
   try {
     // How many items must come for --limit is known only where every item is shown.
     const most = how.isFiltered || how.isNearest ? undefined : wanted;
-    for await (const items of readItems(context, plan, tally, { wanted, limit: most })) {
+    for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
       await take(items);
       if (wanted === undefined || tally.shown >= wanted) break;
     }
     gathered.sort((a, b) => a.metres - b.metres);
     if (how.isNearest) await show(gathered.map(({ item }) => item));
     progress?.end();
-    await result.end(closingLines(tally, noun, { ...options, ...how }));
+    // The service counts what its own filters leave; a condition, or an item that was dropped here, makes its total useless.
+    const isFiltered = options.where !== undefined || tally.kept < checked;
+    const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
+    if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
+      lines.push(plan.pageNote);
+    await result.end(lines);
   } catch (thrown) {
     throw withListHint(thrown, plan, options);
   } finally {
@@ -165,18 +173,22 @@ function withListHint<T>(
   return withHint(error, `there may be no page ${page}; --count prints how many items there are`);
 }
 
-/** The request with page and further parameters. Throws a usage error for a parameter that is sent already. */
-function makeRequest<T>({ request }: ListPlan<T>, options: ListOptions): HttpRequest {
+/** The requests with page and further parameters. Throws a usage error for a parameter that is sent already. */
+function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpRequest[] {
   const { page, param = [] } = options;
-  const query = request.query ?? [];
-  const twice = param.find(([name]) => name === 'page' || query.some(([taken]) => taken === name));
-  if (twice !== undefined)
-    throw usageError(
-      `the query parameter "${twice[0]}" is sent by a flag or the settings`,
-      'leave it out of --param',
-    );
   const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
-  return further.length === 0 ? request : { ...request, query: [...query, ...further] };
+  return requests.map((request) => {
+    const query = request.query ?? [];
+    const twice = param.find(
+      ([name]) => name === 'page' || query.some(([known]) => known === name),
+    );
+    if (twice !== undefined)
+      throw usageError(
+        `the query parameter "${twice[0]}" is sent by a flag or the settings`,
+        'leave it out of --param',
+      );
+    return further.length === 0 ? request : { ...request, query: [...query, ...further] };
+  });
 }
 
 /**
@@ -202,8 +214,19 @@ function checkFields<T>(
   }
 }
 
-/** The service's total; undefined when it has to be counted, because the service gives none. A bare array carries none, so its length stands for it. */
-async function readTotal(context: Context, request: HttpRequest): Promise<number | undefined> {
-  const { count, next, items } = await firstPage(await context.client(), request);
-  return count ?? (next === undefined ? items.length : undefined);
+/** Returns the service's total of all requests, or undefined when the items must be counted because the service sends no total. */
+async function readTotal(
+  context: Context,
+  requests: readonly HttpRequest[],
+): Promise<number | undefined> {
+  const client = await context.client();
+  let total = 0;
+  for (const request of requests) {
+    const { count, next, items } = await firstPage(client, request);
+    const all = next === undefined ? items.length : undefined;
+    const part = count ?? all;
+    if (part === undefined) return undefined;
+    total += part;
+  }
+  return total;
 }
