@@ -63,9 +63,11 @@ function findNext(envelope: Envelope): unknown {
 function findCount(envelope: Envelope, length: number, hasNext: boolean): number | undefined {
   const meta = objectAt(envelope, 'meta');
   const pagination = objectAt(meta, 'pagination');
-  // In a pagination object of some frameworks `count` is the number of items on this page, beside a `total`.
+  const documented = readCount(envelope['count']);
+  if (documented !== undefined) return documented;
+  // In a pagination object of some frameworks `count` is the number of items on this page, beside a
+  // `total`.
   const counts = [
-    envelope['count'],
     envelope['total'],
     pagination['total'],
     pagination['total_count'],
@@ -184,6 +186,8 @@ export function pageNumber(query: Query): number | undefined {
  * page that is guessed from it would be another one.
  */
 function isNumbered(before: Query, next: Query): boolean {
+  // The first link may repeat parameters that the request did not have, such as the ordering.
+  if (pageNumber(before) === undefined) return true;
   return next.every(
     ([name, value]) =>
       name === 'page' || before.some(([known, same]) => known === name && same === value),

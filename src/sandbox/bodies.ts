@@ -122,7 +122,7 @@ export function readEdit(
     ...TEXT_FIELDS,
     'note',
   ]);
-  for (const field of ['model', 'lock']) if (body[field] === null) fields[field] = null;
+  for (const field of ['model', 'lock', 'note']) if (body[field] === null) fields[field] = null;
   const isLockNew = fields['lock'] !== undefined && fields['lock'] !== (row.body.lock ?? null);
   if (isLockNew && !WORKSHOP_STATES.includes(row.body.state)) {
     complain('lock', 'The lock can only be changed in maintenance or when retired.', 'invalid');
