@@ -20,7 +20,7 @@ export class RichText {
 
   close(element: XmlElement): void {
     if (element.name !== 't' || this.#run === undefined) return;
-    this.#text += decodeEscapes(element.keepsSpace ? this.#run : trimSpace(this.#run));
+    this.#text += decodeEscapes(detach(element.keepsSpace ? this.#run : trimSpace(this.#run)));
     this.#run = undefined;
   }
 
@@ -31,6 +31,17 @@ export class RichText {
     this.#run = undefined;
     return text;
   }
+}
+
+/** V8 copies texts up to this length when it cuts them out of a longer text. */
+const LONGEST_COPIED_CHARACTERS = 12;
+
+/**
+ * Copies a text. A text that was cut out of the XML keeps a whole chunk of 64 KB in memory. XML has no lone surrogates, so UTF-8
+ * does not change it.
+ */
+export function detach(text: string): string {
+  return text.length <= LONGEST_COPIED_CHARACTERS ? text : Buffer.from(text).toString();
 }
 
 /** Removes XML's white space at both ends, as Excel does without `xml:space="preserve"`. */

@@ -8,7 +8,7 @@ import {
   readIsoDateCell,
   readNumberCell,
 } from './cell-value.js';
-import { RichText } from './rich-text.js';
+import { detach, RichText } from './rich-text.js';
 import type { FormatOfStyle } from './styles.js';
 import {
   CELL_BYTES,
@@ -115,7 +115,7 @@ class SheetReader implements SheetRows {
   text(text: string): void {
     if (this.#cell === undefined) return;
     if (this.#isInValue) this.#cell.value += text;
-    else this.#cell.richText.addText(text);
+    else this.#cell.richText?.addText(text);
   }
 
   close(element: XmlElement, path: readonly XmlElement[]): void {
@@ -126,7 +126,7 @@ class SheetReader implements SheetRows {
     }
     if (this.#cell !== undefined) {
       if (level === CELL_LEVEL + 1) this.#isInValue = false;
-      this.#cell.richText.close(element);
+      this.#cell.richText?.close(element);
       return;
     }
     const isRow = level === ROW_LEVEL && element.name === 'row';
@@ -179,7 +179,7 @@ class SheetReader implements SheetRows {
       value: '',
       hasValue: false,
       hasFormula: false,
-      richText: new RichText(),
+      richText: undefined,
     };
   }
 
@@ -199,11 +199,14 @@ class SheetReader implements SheetRows {
 
   #openInCell(cell: CellState, element: XmlElement, inside: readonly XmlElement[]): void {
     if (inside.length > 0) {
-      if (inside[0]?.name === 'is') cell.richText.open(element, inside.slice(1));
+      if (inside[0]?.name === 'is') cell.richText?.open(element, inside.slice(1));
       return;
     }
     if (element.name === 'f') cell.hasFormula = true;
-    if (element.name === 'is') cell.hasValue = true;
+    if (element.name === 'is') {
+      cell.hasValue = true;
+      cell.richText = new RichText();
+    }
     if (element.name !== 'v') return;
     cell.hasValue = true;
     cell.value = '';
@@ -249,9 +252,9 @@ class SheetReader implements SheetRows {
       case 's':
         return withFormat(this.#sharedText(cell.value), format.textProblem);
       case 'str':
-        return withFormat(decodeEscapes(cell.value), format.textProblem);
+        return withFormat(decodeEscapes(detach(cell.value)), format.textProblem);
       case 'inlineStr':
-        return withFormat(cell.richText.take(), format.textProblem);
+        return withFormat(cell.richText?.take() ?? '', format.textProblem);
       case 'b':
         return readBoolean(cell.value);
       case 'd':
@@ -293,7 +296,7 @@ class SheetReader implements SheetRows {
 interface CellState {
   readonly type: string;
   readonly style: number;
-  readonly richText: RichText;
+  richText: RichText | undefined;
   value: string;
   hasValue: boolean;
   hasFormula: boolean;
