@@ -135,7 +135,6 @@ const HEAVY = [
   'conf',
   'yaml',
   'cli-table3',
-  'write-excel-file/node',
   'saxes',
   'pg',
   'pg-cursor',

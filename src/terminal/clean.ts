@@ -40,14 +40,17 @@ export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
+/** Text of this kind needs no closer look in a cell. */
+const PRINTABLE_LINES = /^[\x20-\x7E\t\n\r]*$/;
+
 /**
- * Returns the text as it may be written into a cell of a file: line breaks (LF, CR) and tabs stay,
- * and every other hidden character is replaced as in `clean`.
+ * Cleans a text for a cell of a file: as `clean` does, but tabs and line breaks stay. The format of the file must quote or escape
+ * them.
  */
 export function cleanCell(text: string): string {
-  if (PRINTABLE_ASCII.test(text)) return text;
+  if (PRINTABLE_LINES.test(text)) return text;
   return text.replace(HIDDEN(), (character) =>
-    character === '\n' || character === '\r' || character === '\t'
+    character === '\t' || character === '\n' || character === '\r'
       ? character
       : symbolOf(character),
   );

@@ -12,9 +12,14 @@ import type { RendererTools, Shape } from './renderer.js';
 /** Assumed: fields named like this hold times; the interface names `created`, `modified` and `latest_gps_timestamp`. */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
 
+/** Whether the service writes times into the field, by its name. */
+export function isTimeField(path: string): boolean {
+  return TIME_FIELD.test(path);
+}
+
 /** A column for a field that the view has none for. */
 function fieldColumn<T>(path: string, keep: number): Column<T> {
-  const isTime = TIME_FIELD.test(path);
+  const isTime = isTimeField(path);
   return {
     header: clean(path.toUpperCase()),
     field: path,

@@ -57,6 +57,8 @@ export interface RendererOptions {
   colorLevel: 0 | 1 | 2 | 3;
   /** Milliseconds since the epoch, for ages. */
   now: number;
+  /** IANA name of the time zone for local times; the machine's zone by default. */
+  timezone?: string | undefined;
 }
 
 /** The same, with the paint made. */

@@ -1,62 +1,154 @@
-// A workbook for spreadsheets: one sheet with typed cells, widths and a frozen header; text stays text, whatever it begins with.
+// The format xlsx: a workbook with one sheet, whose numbers, times and truth values are typed cells and whose texts stay texts.
 
-import type { Cell, CellObject } from 'write-excel-file/node';
 import { usageError } from '../../errors.js';
 import { exactValue } from '../../json/exact.js';
-import { clean } from '../clean.js';
-import { readTime } from '../time.js';
-import { textOf } from '../values.js';
+import { widthOf } from '../cells.js';
 import { openFileCells } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
+import {
+  LONGEST_CELL_CHARACTERS,
+  machineTimezone,
+  timeHeader,
+  type XlsxCell,
+  xlsxCellOf,
+} from './xlsx-cell.js';
+import { type PackedRows, packRows, writeXlsx } from './xlsx-file.js';
 
 /** A sheet has no more, the header included. */
 const MOST_ROWS = 1_048_576;
-/** A cell has no more. */
-const LONGEST_CELL_CHARACTERS = 32_767;
-/** A time or most of a name. */
-const WIDTH_CHARACTERS = 20;
-const TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss';
+const MOST_COLUMNS = 16_384;
+const NARROWEST_COLUMN = 6;
+const WIDEST_COLUMN = 60;
+const TIME_WIDTH = 19;
+/** Longer texts have the widest column anyway. */
+const MEASURED_CHARACTERS = 500;
+/** The button of the filter in a header. */
+const FILTER_WIDTH = 3;
+const MARGIN_WIDTH = 2;
+const SHOWN_CELLS = 10;
 
-/** Collects the rows, and makes the file at the end: a spreadsheet cannot be written as it comes. */
+/** Collects the rows and makes the file at the end, when the widths of the columns are known. */
 export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
+  const { hasHeader = true, timezone = machineTimezone() } = tools;
   const cellsOf = openFileCells(shape, tools);
-  const rows: Cell[][] = [];
+  const packed: PackedRows[] = [];
+  const columns = new ColumnSummary();
+  const losses = new LossList();
+  let rowCount = 0;
+  const firstRow = hasHeader ? 2 : 1;
   return {
     rows(batch) {
       const values = batch.map(exactValue);
-      const { read } = cellsOf(values);
-      for (const value of values) rows.push(read(value).map(cellFor));
-      if (rows.length >= MOST_ROWS)
+      const { names, read } = cellsOf(values);
+      if (names.length > MOST_COLUMNS)
+        throw usageError('a sheet holds 16,384 columns at most', 'choose some with --columns');
+      const rows = values.map((value) =>
+        read(value).map((inner, column) => xlsxCellOf(inner, names[column] ?? '', timezone)),
+      );
+      for (const [index, cells] of rows.entries()) {
+        columns.add(cells);
+        losses.add(cells, names, firstRow + rowCount + index);
+      }
+      packed.push(packRows(rows, firstRow + rowCount));
+      rowCount += rows.length;
+      if (rowCount >= MOST_ROWS)
         throw usageError('a sheet holds 1,048,575 rows at most', 'use -o csv, or filter');
       return '';
     },
-    async finish() {
-      const { default: writeXlsxFile } = await import('write-excel-file/node');
-      const header = cellsOf([]).names.map(
-        (name): CellObject => ({ value: escapeSheet(name), type: String, fontWeight: 'bold' }),
+    finish() {
+      const names = cellsOf([]).names.map((name, column) =>
+        columns.hasTimes(column) ? timeHeader(name, timezone) : name,
       );
-      return writeXlsxFile([header, ...rows], {
-        columns: header.map(() => ({ width: WIDTH_CHARACTERS })),
-        stickyRowsCount: 1,
-        sheet: shape.noun.many,
-      }).toBuffer();
+      return writeXlsx(
+        {
+          name: shape.noun.many,
+          header: hasHeader ? names : undefined,
+          columnWidths: names.map((name, column) => columns.width(column, hasHeader ? name : '')),
+          rowCount,
+        },
+        packed,
+      );
     },
+    notices: () => losses.describe(),
   };
 }
 
-function cellFor(inner: unknown): Cell {
-  if (inner === null || inner === undefined) return null;
-  if (typeof inner === 'boolean') return { value: inner, type: Boolean };
-  if (typeof inner === 'number') return { value: inner, type: Number };
-  const time = /^\d{4}-\d{2}-\d{2}T/.test(String(inner)) ? readTime(inner) : undefined;
-  if (time !== undefined) return { value: new Date(time), type: Date, format: TIME_FORMAT };
-  return {
-    value: escapeSheet(clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS)),
-    type: String,
-  };
+/** Keeps of each column its width and whether it holds times. */
+class ColumnSummary {
+  readonly #widths: number[] = [];
+  readonly #timeColumns = new Set<number>();
+
+  add(cells: readonly XlsxCell[]): void {
+    for (const [column, cell] of cells.entries()) {
+      if (cell.kind === 'time') this.#timeColumns.add(column);
+      const width = cellWidth(cell);
+      if (width > (this.#widths[column] ?? 0)) this.#widths[column] = width;
+    }
+  }
+
+  hasTimes(column: number): boolean {
+    return this.#timeColumns.has(column);
+  }
+
+  width(column: number, header: string): number {
+    const content = Math.max(this.#widths[column] ?? 0, widthOf(header) + FILTER_WIDTH);
+    return Math.min(WIDEST_COLUMN, Math.max(NARROWEST_COLUMN, content) + MARGIN_WIDTH);
+  }
 }
 
-/** A workbook takes `_x0041_` for an A (ECMA-376, ST_Xstring), unless its first sign is written so itself; the library leaves that to us. */
-function escapeSheet(text: string): string {
-  return text.replace(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_');
+function cellWidth(cell: XlsxCell): number {
+  if (cell.kind === 'empty') return 0;
+  if (cell.kind === 'time') return TIME_WIDTH;
+  if (cell.kind !== 'text') return String(cell.value).length;
+  const lines = cell.text.slice(0, MEASURED_CHARACTERS).split('\n');
+  return Math.max(...lines.map(widthOf));
+}
+
+/** Counts the cells that hold less than the service sent, or hold it in another way. */
+class LossList {
+  #numberCount = 0;
+  readonly #numberFields = new Set<string>();
+  #cutCount = 0;
+  readonly #cutCells: string[] = [];
+
+  add(cells: readonly XlsxCell[], names: readonly string[], row: number): void {
+    for (const [column, cell] of cells.entries()) {
+      if (cell.kind !== 'text') continue;
+      if (cell.isNumber) this.#addNumber(names[column] ?? '');
+      if (cell.isCut) this.#addCut(names[column] ?? '', row);
+    }
+  }
+
+  #addNumber(field: string): void {
+    this.#numberCount++;
+    this.#numberFields.add(field);
+  }
+
+  #addCut(field: string, row: number): void {
+    this.#cutCount++;
+    if (this.#cutCells.length < SHOWN_CELLS) this.#cutCells.push(`${field} in row ${row}`);
+  }
+
+  describe(): string[] {
+    const notices: string[] = [];
+    if (this.#numberCount > 0) {
+      const fields = [...this.#numberFields].join(', ');
+      notices.push(
+        this.#numberCount === 1
+          ? `1 number has more digits than a spreadsheet keeps and was written as text: ${fields}`
+          : `${this.#numberCount} numbers have more digits than a spreadsheet keeps and were written as text: ${fields}`,
+      );
+    }
+    if (this.#cutCount > 0) {
+      const others = this.#cutCount - this.#cutCells.length;
+      const cells = `${this.#cutCells.join(', ')}${others === 0 ? '' : ` and ${others} more`}`;
+      const limit = LONGEST_CELL_CHARACTERS.toLocaleString('en');
+      notices.push(
+        this.#cutCount === 1
+          ? `1 text was cut to ${limit} characters, which is all that a cell holds: ${cells}`
+          : `${this.#cutCount} texts were cut to ${limit} characters, which is all that a cell holds: ${cells}`,
+      );
+    }
+    return notices;
+  }
 }

@@ -1,0 +1,191 @@
+// Decides what a value becomes in a workbook: a number, a date, a truth value or a text.
+
+import { writtenNumber } from '../../json/exact.js';
+import { cleanCell } from '../clean.js';
+import { readTime } from '../time.js';
+import { textOf } from '../values.js';
+import { isTimeField } from './columns.js';
+
+export type XlsxCell =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'number'; readonly value: number }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  /** Milliseconds since 1970 of the local time, read as if it were UTC. */
+  | { readonly kind: 'time'; readonly localMs: number }
+  | {
+      readonly kind: 'text';
+      readonly text: string;
+      /** The text was longer than a cell can hold. */
+      readonly isCut: boolean;
+      /** The value is a number that a spreadsheet cannot hold. */
+      readonly isNumber: boolean;
+    };
+
+/** Excel's limit for one cell, in UTF-16 units. */
+export const LONGEST_CELL_CHARACTERS = 32_767;
+/** Excel shows and keeps 15 digits of an integer. */
+const SMALLEST_INEXACT_INTEGER = 1e15;
+/** Excel turns smaller numbers into 0. */
+const SMALLEST_NUMBER = 1e-300;
+const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
+const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
+
+const EMPTY: XlsxCell = { kind: 'empty' };
+
+/**
+ * Returns the cell for the value of a field. Numbers become texts when a double does not hold them exactly. Times become local times
+ * when the name of the field says that it holds times.
+ */
+export function xlsxCellOf(value: unknown, field: string, timezone: string): XlsxCell {
+  if (value === null || value === undefined || value === '') return EMPTY;
+  if (typeof value === 'boolean') return { kind: 'boolean', value };
+  const number = typeof value === 'number' ? String(value) : writtenNumber(value);
+  if (number !== undefined) {
+    if (isSpreadsheetNumber(number)) return { kind: 'number', value: Number(number) };
+    return { kind: 'text', text: number, isCut: false, isNumber: true };
+  }
+  const localMs = isTimeField(field) ? localTimeOf(value, timezone) : undefined;
+  if (localMs !== undefined) return { kind: 'time', localMs };
+  const text = cleanCell(textOf(value) ?? '');
+  const cut = cutText(text);
+  return { kind: 'text', text: cut, isCut: cut.length < text.length, isNumber: false };
+}
+
+/**
+ * Returns the text that `readWorkbook` returns for the value after it was written into a workbook; null for an empty cell. Times have
+ * the form `2026-03-01T08:30:00` in the time zone.
+ */
+export function xlsxCellText(value: unknown, field: string, timezone: string): string | null {
+  const cell = xlsxCellOf(value, field, timezone);
+  switch (cell.kind) {
+    case 'empty':
+      return null;
+    case 'number':
+      // Without the sign of -0.
+      return String(cell.value + 0);
+    case 'boolean':
+      return String(cell.value);
+    case 'time':
+      return new Date(cell.localMs).toISOString().replace(/(?:\.000)?Z$/, '');
+    case 'text':
+      return cell.text;
+  }
+}
+
+/** The header of a column of local times: `created (Europe/Berlin)`. */
+export function timeHeader(field: string, timezone: string): string {
+  return `${field} (${timezone})`;
+}
+
+/** Splits a header that `timeHeader` made into field and time zone; any other header is the field. */
+export function splitTimeHeader(header: string): { field: string; timezone: string | undefined } {
+  const start = header.lastIndexOf(' (');
+  if (start <= 0 || !header.endsWith(')')) return { field: header, timezone: undefined };
+  const timezone = header.slice(start + 2, -1);
+  if (!isTimeZone(timezone)) return { field: header, timezone: undefined };
+  return { field: header.slice(0, start), timezone };
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The machine's time zone. */
+export function machineTimezone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** Whether Excel holds the decimal number exactly, and fleet reads the same value back. */
+function isSpreadsheetNumber(written: string): boolean {
+  const value = Number(written);
+  const size = Math.abs(value);
+  if (size >= SMALLEST_INEXACT_INTEGER || (size < SMALLEST_NUMBER && size > 0)) return false;
+  return normalizeDecimal(String(value)) === normalizeDecimal(written);
+}
+
+/** Writes equal decimal numbers alike: `100.0`, `1e2` and `100` become `+1e3`. */
+function normalizeDecimal(decimal: string): string {
+  const [mantissa = '', exponent = '0'] = decimal.toLowerCase().split('e');
+  const sign = mantissa.startsWith('-') ? '-' : '+';
+  const [integer = '', fraction = ''] = mantissa.replace(/^[+-]/, '').split('.');
+  const digits = `${integer}${fraction}`;
+  const significant = digits.replace(/^0+/, '');
+  if (significant === '') return '0';
+  const leadingZeros = digits.length - significant.length;
+  const pointPosition = integer.length - leadingZeros + Number(exponent);
+  return `${sign}${significant.replace(/0+$/, '')}e${pointPosition}`;
+}
+
+function cutText(text: string): string {
+  if (text.length <= LONGEST_CELL_CHARACTERS) return text;
+  const code = text.charCodeAt(LONGEST_CELL_CHARACTERS - 1);
+  const splitsPair = code >= 0xd800 && code <= 0xdbff;
+  return text.slice(0, LONGEST_CELL_CHARACTERS - (splitsPair ? 1 : 0));
+}
+
+/** The local time of a time with a date and a clock, undefined for other values and years that Excel does not know. */
+function localTimeOf(value: unknown, timezone: string): number | undefined {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}[T ]/i.test(value)) return undefined;
+  const time = readTime(value);
+  if (time === undefined) return undefined;
+  const localMs = time + zoneOffset(time, timezone);
+  return localMs >= FIRST_SAFE_DAY_MS && localMs < BEHIND_LAST_DAY_MS ? localMs : undefined;
+}
+
+/** Assumed: offsets change only at full quarters of an hour, as they have since 1973. */
+const OFFSET_STEP_MS = 15 * 60 * 1000;
+const MOST_OFFSETS = 100_000;
+
+interface Zone {
+  readonly format: Intl.DateTimeFormat;
+  readonly offsets: Map<number, number>;
+}
+
+const zones = new Map<string, Zone>();
+
+/** Milliseconds to add to a time to get the local time; depends on the time because of daylight saving. */
+function zoneOffset(time: number, timezone: string): number {
+  const zone = zones.get(timezone) ?? openZone(timezone);
+  const step = Math.floor(time / OFFSET_STEP_MS);
+  const known = zone.offsets.get(step);
+  if (known !== undefined) return known;
+  const start = step * OFFSET_STEP_MS;
+  const offset = readOffset(zone.format, start);
+  if (zone.offsets.size >= MOST_OFFSETS) zone.offsets.clear();
+  zone.offsets.set(step, offset);
+  return offset;
+}
+
+function openZone(timezone: string): Zone {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const zone = { format, offsets: new Map<number, number>() };
+  zones.set(timezone, zone);
+  return zone;
+}
+
+function readOffset(format: Intl.DateTimeFormat, time: number): number {
+  const parts = new Map(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  const localMs = Date.UTC(
+    part('year'),
+    part('month') - 1,
+    part('day'),
+    part('hour'),
+    part('minute'),
+    part('second'),
+  );
+  return localMs - time;
+}

@@ -1,0 +1,186 @@
+// Writes the parts of an .xlsx workbook with one sheet (ECMA-376) and zips them.
+
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { XlsxCell } from './xlsx-cell.js';
+
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const CONTENT = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+
+const DAY_MS = 86_400_000;
+/** Serial number 0 of Excel for dates from March 1900 on. */
+const DAY_ZERO_MS = Date.UTC(1899, 11, 30);
+const TEXT_FORMAT = 49;
+const TIME_FORMAT = 164;
+const TIME_CODE = 'yyyy\\-mm\\-dd\\ hh:mm:ss';
+const LONGEST_SHEET_NAME = 31;
+
+/** Positions in `cellXfs` of the styles below. */
+const STYLE = { header: 1, time: 2, text: 3, lines: 4 } as const;
+const CELL_STYLES = [
+  '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
+  '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
+  `<xf numFmtId="${TIME_FORMAT}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
+  `<xf numFmtId="${TEXT_FORMAT}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
+  `<xf numFmtId="${TEXT_FORMAT}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1"><alignment wrapText="1"/></xf>`,
+];
+
+export interface SheetLayout {
+  readonly name: string;
+  /** Undefined for a sheet without a header. */
+  readonly header: readonly string[] | undefined;
+  /** In characters. */
+  readonly columnWidths: readonly number[];
+  /** The header does not count. */
+  readonly rowCount: number;
+}
+
+/** The XML of rows, packed: the widths of the columns, which come first, are known only at the end. */
+export type PackedRows = Uint8Array;
+
+/** Writes rows as XML; `firstRow` is the number of the first one, from 1. */
+export function packRows(rows: readonly (readonly XlsxCell[])[], firstRow: number): PackedRows {
+  const xml = rows.map((cells, index) => rowXml(cells, firstRow + index)).join('');
+  return deflateRawSync(xml, { level: 1 });
+}
+
+/** Makes the file from the layout and the rows. */
+export async function writeXlsx(
+  layout: SheetLayout,
+  packedRows: readonly PackedRows[],
+): Promise<Buffer> {
+  const { Zip, ZipDeflate } = await import('fflate');
+  const file: Uint8Array[] = [];
+  const zip = new Zip((error, chunk) => {
+    if (error !== null) throw error;
+    file.push(chunk);
+  });
+  const add = (name: string, pieces: Iterable<Uint8Array>) => {
+    const entry = new ZipDeflate(name);
+    zip.add(entry);
+    for (const piece of pieces) entry.push(piece);
+    entry.push(new Uint8Array(), true);
+  };
+  for (const [name, xml] of Object.entries(fixedParts(layout)))
+    add(name, [Buffer.from(DECLARATION + xml)]);
+  add('xl/worksheets/sheet1.xml', sheetPieces(layout, packedRows));
+  zip.end();
+  return Buffer.concat(file);
+}
+
+function* sheetPieces(
+  layout: SheetLayout,
+  packedRows: readonly PackedRows[],
+): Generator<Uint8Array, void, undefined> {
+  const { header } = layout;
+  yield Buffer.from(`${DECLARATION}${sheetStart(layout)}`);
+  if (header !== undefined) yield Buffer.from(headerXml(header));
+  for (const rows of packedRows) yield inflateRawSync(rows);
+  yield Buffer.from(sheetEnd(layout));
+}
+
+function sheetStart({ header, columnWidths }: SheetLayout): string {
+  const pane =
+    '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/><selection pane="bottomLeft"/>';
+  const columns = columnWidths.map(
+    (width, index) =>
+      `<col min="${index + 1}" max="${index + 1}" width="${width}" customWidth="1"/>`,
+  );
+  const cols = columns.length === 0 ? '' : `<cols>${columns.join('')}</cols>`;
+  return `<worksheet xmlns="${MAIN}"><sheetViews><sheetView tabSelected="1" workbookViewId="0">${header === undefined ? '' : pane}</sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>${cols}<sheetData>`;
+}
+
+function sheetEnd(layout: SheetLayout): string {
+  const range = filterRange(layout, (column) => column);
+  const filter = range === undefined ? '' : `<autoFilter ref="${range}"/>`;
+  return `</sheetData>${filter}</worksheet>`;
+}
+
+/** The cells that the filter of the header covers: `A1:D31`; undefined without a header. */
+function filterRange(
+  { header, rowCount }: SheetLayout,
+  fix: (part: string) => string,
+): string | undefined {
+  if (header === undefined || header.length === 0) return undefined;
+  const last = `${fix(columnLetters(header.length))}${fix(String(rowCount + 1))}`;
+  return `${fix('A')}${fix('1')}:${last}`;
+}
+
+function columnLetters(column: number): string {
+  let letters = '';
+  for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26))
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+  return letters;
+}
+
+function headerXml(header: readonly string[]): string {
+  const cells = header.map((name, index) =>
+    textXml(`${columnLetters(index + 1)}1`, name, STYLE.header),
+  );
+  return `<row r="1">${cells.join('')}</row>`;
+}
+
+function rowXml(cells: readonly XlsxCell[], row: number): string {
+  const xml = cells.map((cell, index) => cellXml(cell, `${columnLetters(index + 1)}${row}`));
+  return `<row r="${row}">${xml.join('')}</row>`;
+}
+
+function cellXml(cell: XlsxCell, reference: string): string {
+  switch (cell.kind) {
+    case 'empty':
+      return '';
+    case 'number':
+      return `<c r="${reference}"><v>${cell.value}</v></c>`;
+    case 'boolean':
+      return `<c r="${reference}" t="b"><v>${cell.value ? 1 : 0}</v></c>`;
+    case 'time':
+      return `<c r="${reference}" s="${STYLE.time}"><v>${(cell.localMs - DAY_ZERO_MS) / DAY_MS}</v></c>`;
+    case 'text':
+      return textXml(reference, cell.text, cell.text.includes('\n') ? STYLE.lines : STYLE.text);
+  }
+}
+
+function textXml(reference: string, text: string, style: number): string {
+  return `<c r="${reference}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeCell(text)}</t></is></c>`;
+}
+
+/**
+ * A workbook takes `_x0041_` for an A (ECMA-376, ST_Xstring), unless its first sign is written so itself. XML readers turn a
+ * carriage return into a line feed, so it is written in this way too.
+ */
+function escapeCell(text: string): string {
+  return escapeXml(text.replace(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_').replaceAll('\r', '_x000D_'));
+}
+
+function escapeXml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+function fixedParts(layout: SheetLayout): Record<string, string> {
+  const name = sheetName(layout.name);
+  const range = filterRange(layout, (part) => `$${part}`);
+  // Excel and LibreOffice find the filter of a sheet by this hidden name.
+  const names =
+    range === undefined
+      ? ''
+      : `<definedNames><definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">'${escapeXml(name.replaceAll("'", "''"))}'!${range}</definedName></definedNames>`;
+  return {
+    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${CONTENT}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${CONTENT}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${CONTENT}.styles+xml"/></Types>`,
+    '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><bookViews><workbookView/></bookViews><sheets><sheet name="${escapeXml(name)}" sheetId="1" r:id="rId1"/></sheets>${names}</workbook>`,
+    'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
+    'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="${TIME_FORMAT}" formatCode="${TIME_CODE}"/></numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${CELL_STYLES.length}">${CELL_STYLES.join('')}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
+  };
+}
+
+/** Excel refuses some characters in the name of a sheet, and more than 31 of them. */
+function sheetName(name: string): string {
+  const allowed = name.replace(/[[\]:*?/\\]/g, ' ').replace(/^'+|'+$/g, '');
+  return allowed.slice(0, LONGEST_SHEET_NAME).trim() || 'Sheet1';
+}
