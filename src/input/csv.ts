@@ -1,6 +1,7 @@
 // Reads records of CSV (RFC 4180) with commas, semicolons or tabs.
 
 import { parse } from 'csv-parse/sync';
+import { splitTimeHeader } from '../terminal/formats/xlsx-cell.js';
 import { type RowPlace, UnreadableInput } from './row.js';
 
 /** More than any header has. */
@@ -31,14 +32,11 @@ export function readHeader(line: string, place: RowPlace, separator: string | un
 }
 
 /**
- * Returns a heading in the form in which it is compared: trimmed, and in lower case. A time zone in
- * parentheses at the end is left out, because fleet's own workbooks write `created (Europe/Berlin)`.
+ * Returns a heading in the form in which it is compared: trimmed, and in lower case. The time zone
+ * that fleet's own workbooks write behind it is left out: `created (Europe/Berlin)`.
  */
 export function normalizeHeading(heading: string): string {
-  return heading
-    .trim()
-    .replace(/ \((?:[A-Za-z]+(?:[/_+-][A-Za-z0-9_+-]+)+|UTC)\)$/, '')
-    .toLowerCase();
+  return splitTimeHeader(heading.trim()).field.trim().toLowerCase();
 }
 
 /** Whether a line opens or closes a quoted cell that spans several lines. */

@@ -3,6 +3,7 @@
 import { writtenNumber } from '../../json/exact.js';
 import { cleanCell } from '../clean.js';
 import { isJsonNumber, textOf } from '../values.js';
+import { LONGEST_CELL_CHARACTERS, xlsxCellText } from './xlsx-cell.js';
 
 /**
  * Returns the text of a value in a file: null and missing are empty, objects are compact JSON, and
@@ -33,8 +34,17 @@ export function isExportOf(cell: string, value: unknown): boolean {
     return isSameNumber(cell.trim().replace(',', '.'), textOf(value) ?? '');
   const exported = withoutCarriageReturns(cellText(value));
   const read = withoutCarriageReturns(cell);
-  return read === exported || read === guardFormula(exported);
+  if (read === exported || read === guardFormula(exported)) return true;
+  // A workbook holds only the beginning of a very long text.
+  return (
+    cell.length > SHORTEST_CUT_CELL_CHARACTERS &&
+    cell.length < exported.length &&
+    cell === xlsxCellText(value, '', 'UTC')
+  );
 }
+
+/** Below this length a cell of a workbook was not cut. */
+const SHORTEST_CUT_CELL_CHARACTERS = LONGEST_CELL_CHARACTERS - 2;
 
 function withoutCarriageReturns(text: string): string {
   return text.replace(/\r\n?/g, '\n');
