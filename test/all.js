@@ -1,13 +1,11 @@
-// What `npm test` runs after the build: types and style beside the tests, which wait for sockets and processes part of their time.
+// What `npm test` runs after the build: the check of types and style, and the tests. They run side by side,
+// as the tests wait for sockets and processes part of their time.
 
-import { spawn } from 'node:child_process';
+import { runCommands } from './support/run-commands.js';
 
-function run(command) {
-  return new Promise((resolve) => {
-    spawn(command, { shell: true, stdio: 'inherit' }).on('close', (code) => resolve(code ?? 1));
-  });
-}
+const VITEST = 'node_modules/vitest/vitest.mjs';
 
-const tests = ['npx vitest run --config test/vitest.config.ts', ...process.argv.slice(2)].join(' ');
-const codes = await Promise.all([run('npm run check'), run(tests)]);
-process.exitCode = Math.max(...codes);
+process.exitCode = await runCommands([
+  ['npm', 'run', 'check'],
+  [process.execPath, VITEST, 'run', '--config', 'test/vitest.config.ts', ...process.argv.slice(2)],
+]);

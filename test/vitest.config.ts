@@ -10,6 +10,7 @@ const LONGEST = [
   'commands/watch',
   'commands/gone',
   'process',
+  'run-end',
   'commands/lists',
   'commands/examples',
   'commands/chaos',

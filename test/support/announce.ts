@@ -1,10 +1,12 @@
-// Says at the end of a run which tests were skipped for want of a tool, and stops what the tests shared.
+// Prepares a test run: names its folders, and starts the watchdog. At the end it prints which tests were
+// skipped because a tool is missing, and stops the database that the tests share.
 
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { announceFolder } from './folder.js';
-import { announcePostgres } from './postgres.js';
+import { startWatchdog } from './end-with-runner.js';
+import { announceFolder, FOLDER_VARIABLE } from './folder.js';
+import { announcePostgres, POSTGRES_VARIABLE } from './postgres.js';
 import { SKIPS_VARIABLE, skippedLines } from './tools.js';
 
 /** Vitest calls it before the first test, and what it returns after the last. */
@@ -13,6 +15,8 @@ export function setup(): () => Promise<void> {
   process.env[SKIPS_VARIABLE] = skips;
   const removeFolder = announceFolder();
   const stopPostgres = announcePostgres();
+  const folders = [process.env[FOLDER_VARIABLE], process.env[POSTGRES_VARIABLE]];
+  startWatchdog([skips, ...folders.filter((folder) => folder !== undefined)]);
   return async () => {
     await stopPostgres();
     removeFolder();

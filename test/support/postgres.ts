@@ -22,7 +22,7 @@ import { beforeAll } from 'vitest';
 import { listenOn } from './listen.js';
 
 /** The folder of the run's server; every worker inherits the variable. */
-const VARIABLE = 'FLEET_TEST_POSTGRES';
+export const POSTGRES_VARIABLE = 'FLEET_TEST_POSTGRES';
 const PATIENCE_MS = 60_000;
 /** Who runs the server when root does the tests, for PostgreSQL refuses root: `nobody`. */
 const NOBODY = 65534;
@@ -52,7 +52,7 @@ function nativeFolder(): string | undefined {
 /** Names the folder for the run; what it returns stops the server, if one was started. */
 export function announcePostgres(): () => Promise<void> {
   const folder = join(tmpdir(), `fleet-postgres-${process.pid}`);
-  process.env[VARIABLE] = folder;
+  process.env[POSTGRES_VARIABLE] = folder;
   return async () => {
     if (!existsSync(folder)) return;
     const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
@@ -89,7 +89,7 @@ export function usePostgres(): () => Promise<string> {
 }
 
 async function startOnce(): Promise<number> {
-  const folder = process.env[VARIABLE] ?? '';
+  const folder = process.env[POSTGRES_VARIABLE] ?? '';
   const ready = join(folder, 'port');
   try {
     mkdirSync(folder);

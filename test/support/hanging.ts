@@ -1,0 +1,60 @@
+// A test that never ends, with everything that tests start: `test/run-end.test.ts` kills its runner. The
+// variable FLEET_TEST_LIST names the file in which it lists its processes and folders.
+
+import { spawn } from 'node:child_process';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'vitest';
+import { FOLDER_VARIABLE, newFolder } from './folder.js';
+import { hasPostgres, POSTGRES_VARIABLE, usePostgres } from './postgres.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
+import { makeHome } from './shell.js';
+import { openTerminal } from './terminal.js';
+
+const LIST = process.env['FLEET_TEST_LIST'] ?? '';
+const makeDatabase = hasPostgres() ? usePostgres() : undefined;
+
+/** Starts a shell that ignores gentle signals, with a child, in a session of their own. */
+async function startStubbornShell(): Promise<string[]> {
+  const script = 'trap "" TERM HUP INT; sleep 1000 & echo $$ $!; wait';
+  const shell = spawn('bash', ['-c', script], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const line = await new Promise<Buffer>((resolve) => shell.stdout.once('data', resolve));
+  return `${line}`.trim().split(' ');
+}
+
+test('never ends', async () => {
+  const pids = [String(process.pid), ...(await startStubbornShell())];
+
+  const home = await makeHome({ FLEET_CONFIG_DIR: newFolder() });
+  const sandbox = spawn(
+    PROGRAM_FILE,
+    [...PROGRAM_ARGS, 'sandbox', '--port', '0', '--sse-port', '0'],
+    {
+      env: home.env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  await new Promise((resolve) => sandbox.stdout.once('data', resolve));
+  pids.push(String(sandbox.pid));
+  const pidFile = join(home.folder, 'pid');
+  const terminal = await openTerminal(home);
+  terminal.press(
+    `echo $$ > pid; sh -c 'echo $$ >> pid; exec fleet sandbox --port 0 --sse-port 0'\n`,
+  );
+  await terminal.until(/saved as|was not saved/);
+  pids.push(...readFileSync(pidFile, 'utf8').trim().split('\n'));
+
+  if (makeDatabase !== undefined) {
+    await makeDatabase();
+    const data = join(process.env[POSTGRES_VARIABLE] ?? '', 'data', 'postmaster.pid');
+    pids.push(readFileSync(data, 'utf8').split('\n')[0] ?? '');
+  }
+
+  const folders = [process.env[FOLDER_VARIABLE], process.env[POSTGRES_VARIABLE]];
+  writeFileSync(`${LIST}.new`, JSON.stringify({ pids: pids.map(Number), folders }));
+  renameSync(`${LIST}.new`, LIST);
+  await new Promise(() => {});
+});
