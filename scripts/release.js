@@ -95,6 +95,24 @@ function readBundledLibraries() {
   return new Set([...headings].map(([, name, version]) => `${name}@${version}`));
 }
 
+/** The runtime in the executables, as a component of the SBOM. Its version is that of the build. */
+function describeRuntime() {
+  const executable = join(FOLDER, `fleet-${VERSION}-linux-x64`);
+  const text = readFileSync(executable).toString('latin1');
+  const version = /\bBun v(\d+\.\d+\.\d+)/.exec(text)?.[1];
+  if (version === undefined) throw new Error(`${executable} does not contain the version of Bun`);
+  return {
+    'bom-ref': `bun@${version}`,
+    type: 'framework',
+    name: 'bun',
+    version,
+    scope: 'optional',
+    description: 'the runtime in the executables; the npm package does not contain it',
+    purl: `pkg:npm/bun@${version}`,
+    licenses: [{ license: { id: 'MIT' } }],
+  };
+}
+
 /**
  * Writes the list of libraries in CycloneDX format. npm lists the tools of development too. Only the
  * libraries in the bundle and those that npm installs with the package stay in the list.
@@ -120,6 +138,7 @@ function writeSbom() {
       ref,
       dependsOn: dependsOn.filter((name) => kept.has(name)),
     }));
+  components.push(describeRuntime());
   const text = JSON.stringify({ ...sbom, components, dependencies }, undefined, 2);
   writeFileSync(join(FOLDER, `${PACKAGE}-${VERSION}.cdx.json`), `${text}\n`);
 }
