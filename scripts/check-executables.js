@@ -21,7 +21,7 @@ function checkWindowsProgram(bytes) {
   if (bytes.toString('latin1', 0, 2) !== 'MZ') throw new Error('it is not a Windows executable');
   const header = bytes.length < 64 ? bytes.length : bytes.readUInt32LE(0x3c);
   if (bytes.toString('latin1', header, header + 4) !== 'PE\0\0')
-    throw new Error('it has no PE header');
+    throw new Error('the PE header is missing');
   const machine = bytes.readUInt16LE(header + 4);
   if (machine !== X64_OF_PE) throw new Error(`it is for machine ${hex(machine)}, not for x64`);
   const optionalHeader = header + 24;

@@ -85,7 +85,7 @@ describe('check-executables', () => {
       'fleet.exe without a PE header',
       makeElf(),
       Buffer.from('MZ and more'),
-      'fleet.exe is not a valid executable: it has no PE header',
+      'fleet.exe is not a valid executable: the PE header is missing',
     ],
     [
       'fleet.exe for arm64',

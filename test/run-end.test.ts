@@ -35,7 +35,7 @@ afterAll(() => {
   for (const child of started) killGroup(child, 'SIGKILL');
 });
 
-/** Starts a command that leads to a hanging run, in a session of its own. */
+/** Starts a command that leads to a hanging run, in a new session. */
 async function start(file: string, args: readonly string[]): Promise<HangingRun> {
   const list = join(newFolder(), 'list');
   const env: NodeJS.ProcessEnv = { PATH: process.env['PATH'], FLEET_TEST_LIST: list };

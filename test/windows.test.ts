@@ -79,7 +79,7 @@ describe('the settings folder on Windows', () => {
     expect(stderr).toContain(`${start} ${example}`);
   });
 
-  test('names APPDATA when the user has no folder', async () => {
+  test('names APPDATA when it is not set', async () => {
     const { code, stderr } = await configPath({ FLEET_CONFIG_DIR: undefined });
     expect(code).toBe(3);
     expect(stderr).toContain('APPDATA is "", which is not an absolute path\n');

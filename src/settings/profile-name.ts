@@ -55,7 +55,7 @@ export interface NameCollision {
 }
 
 /**
- * Finds stored profiles whose names Windows or macOS treat as the same file. Older versions of fleet
+ * Finds stored profiles with names that Windows or macOS treat as the same file. Older versions of fleet
  * could create them. The command does not delete the profile in use when another one can go.
  */
 export function describeCollisions(

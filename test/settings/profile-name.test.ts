@@ -96,7 +96,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('can replace one whose name differs only in case', async () => {
+  test('can replace an existing one with a name that differs only in case', async () => {
     writeProfiles('berlin');
     expect((await editProfiles('Berlin')).code).toBe(0);
     expect(readProfiles()).toEqual({ Berlin: { retries: 2 } });
@@ -110,7 +110,7 @@ describe('a new profile', () => {
   });
 });
 
-describe('a profile whose name differs only in case', () => {
+describe('a profile name that differs only in case', () => {
   test('is suggested for a command that reads', async () => {
     writeProfiles('berlin', 'munich');
     const { code, stderr } = await fleet(['config', 'get', 'retries', '--profile', 'BERLIN']);

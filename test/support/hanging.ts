@@ -14,7 +14,7 @@ import { openTerminal } from './terminal.js';
 const LIST = process.env['FLEET_TEST_LIST'] ?? '';
 const makeDatabase = hasPostgres() ? usePostgres() : undefined;
 
-/** Starts a shell that ignores gentle signals, with a child, in a session of their own. */
+/** Starts a shell with a child in a new session. The shell ignores the signals that ask it to end. */
 async function startStubbornShell(): Promise<string[]> {
   const script = 'trap "" TERM HUP INT; sleep 1000 & echo $$ $!; wait';
   const shell = spawn('bash', ['-c', script], {

@@ -1,4 +1,4 @@
-// Runs commands side by side for `npm test`, and ends them when this process is told to end.
+// Runs commands side by side for `npm test`, and ends them when this process gets a signal to end.
 
 import { spawn } from 'node:child_process';
 

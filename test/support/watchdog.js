@@ -50,8 +50,8 @@ const runner = readProcess(String(runnerPid));
 const starter = starterPid === 0 ? undefined : readProcess(String(starterPid));
 
 /**
- * The runner and its descendants by process ID. A process stays here after its parent has ended, when
- * the system no longer knows to whom it belonged.
+ * The runner and its descendants by process ID. When a parent ends, the system forgets the connection,
+ * so a process stays in this map.
  * @type {Map<number, Running>}
  */
 const family = new Map(runner === undefined ? [] : [[runnerPid, runner]]);
@@ -84,7 +84,7 @@ function send(known, signal) {
   try {
     process.kill(known.pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended.
   }
 }
 
@@ -92,7 +92,7 @@ function send(known, signal) {
 const gentleSignal = (/** @type {Running} */ { name }) =>
   name === 'postgres' ? 'SIGQUIT' : 'SIGTERM';
 
-/** @param {boolean} isRunnerEnding whether the runner ends by itself: a signal would change its exit code */
+/** @param {boolean} isRunnerEnding if true, the runner gets no signal: it would change its exit code */
 async function endFamily(isRunnerEnding) {
   const startedAt = performance.now();
   const asked = new Set();
