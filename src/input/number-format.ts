@@ -148,11 +148,11 @@ function readSection(tokens: readonly Token[], addsSign: boolean): NumberReading
   if (!isInteger) return NUMBER;
   const digits = tokens.filter(({ kind }) => kind === 'digit');
   const zeros = digits.filter(({ text }) => text === '0').length;
-  if (zeros < 2) return hasInnerLiteral(tokens) ? refusedAsChanged() : readAffixes(tokens);
+  if (zeros < 2) return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
   // `#` and `?` before the zeros add nothing; behind or between them the shown text is uncertain.
   const firstZero = digits.findIndex(({ text }) => text === '0');
   if (digits.slice(firstZero).some(({ text }) => text !== '0')) return refusedAsChanged();
-  if (firstZero > 0 && hasInnerLiteral(tokens)) return refusedAsChanged();
+  if (firstZero > 0 && innerLiterals(tokens).length > 0) return refusedAsChanged();
   return { kind: 'padded', parts: partsOf(tokens), addsSign };
 }
 
@@ -181,10 +181,15 @@ function readAffixes(tokens: readonly Token[]): NumberReading {
   return isIdentifier || extendsDigits ? refusedAsChanged() : NUMBER;
 }
 
-function hasInnerLiteral(tokens: readonly Token[]): boolean {
+/** Text between digits changes the number, unless it separates thousands: `# ##0`, `#'##0`. */
+function changesDigits(tokens: readonly Token[]): boolean {
+  return innerLiterals(tokens).some(({ text }) => !/^[\s'’]$/u.test(text));
+}
+
+function innerLiterals(tokens: readonly Token[]): readonly Token[] {
   const first = tokens.findIndex(({ kind }) => kind === 'digit');
   const last = tokens.findLastIndex(({ kind }) => kind === 'digit');
-  return tokens.slice(first, last).some(({ kind }) => kind === 'literal');
+  return tokens.slice(first, last).filter(({ kind }) => kind === 'literal');
 }
 
 /** A comma behind the last digit of the integer part divides by a thousand. */

@@ -240,10 +240,10 @@ class SheetReader implements SheetRows {
   /** The text of a cell; undefined for a cell without a value. */
   #read(cell: CellState): CellText | undefined {
     const { formats, dates } = this.#options;
-    // The result of a text formula may be empty; a number without digits was not calculated.
     const isEmpty = cell.value === '' && cell.type !== 'inlineStr';
-    if (cell.hasFormula && isEmpty && !(cell.type === 'str' && cell.hasValue))
-      return { problem: 'a formula without a stored value' };
+    // The result of a text formula may be an empty text; a number without digits was not calculated.
+    const isStored = cell.hasValue && (!isEmpty || cell.type === 'str');
+    if (cell.hasFormula && !isStored) return { problem: 'a formula without a stored value' };
     if (!cell.hasValue || isEmpty) return undefined;
     const format = formats(cell.style);
     switch (cell.type) {

@@ -66,6 +66,7 @@ export async function readWorkbook(
   source: string,
   options: WorkbookOptions,
 ): Promise<WorkbookSheet> {
+  options.signal.throwIfAborted();
   if (isOldExcel(bytes)) {
     throw usageError(
       `${source} is an old .xls or a password-protected file`,

@@ -82,6 +82,13 @@ describe('numbers', () => {
     ['0%', '0.25', '0.25'],
     ['# ?/?', '0.5', '0.5'],
     ['0" kg"', '7', '7'],
+    ['#\\ ##0', '1234', '1234'],
+    ["#'##0", '1234', '1234'],
+    ['0_);(0)', '-5', '-5'],
+    ['[Red][<10]0;0', '5', '5'],
+    ['00\\ 00\\ 00', '10203', '01 02 03'],
+    ['00000;-00000', '-123', '-00123'],
+    ['0"."0', '12', '1.2'],
     ['[$€-407]\\ 0.00', '7.5', '7.5'],
     ['@', '7', '7'],
     ['00000', '123', '00123'],
@@ -104,6 +111,7 @@ describe('numbers', () => {
     ['0;-0;;@', '0', 'its number format hides the value'],
     ['"yes";"no"', '1', 'its number format shows another text'],
     ['"AB-"0', '42', 'its number format shows another text'],
+    ['[>=1000]0.0,"k";0', '5', 'its number format shows another text'],
     ['(###) ###-####', '5551234567', 'its number format shows another text'],
   ])('refuses a number in the format %s: %s', async (code, stored, reason) => {
     const promise = cellOf(`<c s="1"><v>${stored}</v></c>`, { formats: [code] });
@@ -182,6 +190,13 @@ describe('formulas and errors', () => {
     );
   });
 
+  test('refuses a formula in a text cell without a value', async () => {
+    for (const type of ['inlineStr', 'str', 's', 'b'])
+      expect(await errorOf(cellOf(`<c t="${type}"><f>A2</f></c>`))).toContain(
+        'A1: a formula without a stored value',
+      );
+  });
+
   test('names ten cells and counts the others', async () => {
     const cells = '<c t="e"><v>#REF!</v></c>'.repeat(13);
     const error = await errorOf(cellsOf(`<row>${cells}</row>`));
@@ -219,6 +234,60 @@ describe('rows and cells', () => {
     ['a row beyond the last', '<row r="1048577"/>', 'more than 1048576 rows'],
   ])('refuses %s', async (_what, rows, reason) => {
     expect(await errorOf(cellsOf(rows))).toContain(reason);
+  });
+});
+
+describe('workbooks of other programs', () => {
+  test('reads the built-in formats by their number', async () => {
+    const ids = [1, 2, 4, 10, 11, 14, 22, 44, 49];
+    const cells = ids.map((_id, index) => `<c s="${index}"><v>46082</v></c>`);
+    const styles = ids.map((id) => `<xf numFmtId="${id}"/>`);
+    const parts = {
+      'xl/styles.xml': `<styleSheet><cellXfs>${styles.join('')}</cellXfs></styleSheet>`,
+    };
+    const day = '2026-03-01';
+    const number = '46082';
+    expect(await cellsOf(`<row>${cells.join('')}</row>`, { parts })).toEqual([
+      [number, number, number, number, number, day, `${day}T00:00:00`, number, number],
+    ]);
+  });
+
+  test('refuses a built-in format that depends on the language', async () => {
+    const parts = {
+      'xl/styles.xml': '<styleSheet><cellXfs><xf numFmtId="30"/></cellXfs></styleSheet>',
+    };
+    const error = await errorOf(cellOf('<c s="0"><v>46082</v></c>', { parts }));
+    expect(error).toContain('A1: 46082 (its number format (30) depends on the language of Excel)');
+  });
+
+  test('reads the shapes of LibreOffice', async () => {
+    const row = `<row r="1" customFormat="false" ht="12.8" hidden="false" customHeight="false" outlineLevel="0" collapsed="false"><c r="A1" s="1" t="s"><v>0</v></c><c r="B1" s="1" t="str"><f aca="false">A1&amp;""</f><v>Ada</v></c><c r="C1" s="2" t="b"><v>1</v></c></row>`;
+    const texts = '<si><t xml:space="preserve">Ada</t></si>';
+    const formats = ['General', '"TRUE";"TRUE";"FALSE"'];
+    expect(await cellsOf(row, { texts, formats })).toEqual([['Ada', 'Ada', 'true']]);
+  });
+
+  test('reads a strict workbook with other folders, names in another case, and UTF-16', async () => {
+    const type = 'http://purl.oclc.org/ooxml/officeDocument/relationships';
+    const sheet = `<?xml version="1.0" encoding="UTF-16"?><worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetData></worksheet>`;
+    const bytes = zipParts({
+      '_rels/.rels': `<Relationships><Relationship Id="a" Type="${type}/officeDocument" Target="/book/main.xml"/></Relationships>`,
+      'book/main.xml': `<w:workbook xmlns:w="m" xmlns:rel="${type}"><w:sheets><w:sheet name="A" sheetId="1" rel:id="s1"/></w:sheets></w:workbook>`,
+      'book/_rels/main.xml.rels': `<Relationships><Relationship Id="s1" Type="${type}/worksheet" Target="../Data/Sheet.xml"/><Relationship Id="t" Type="${type}/sharedStrings" Target="texts.xml"/></Relationships>`,
+      'data\\SHEET.xml': new Uint8Array(Buffer.from(`\uFEFF${sheet}`, 'utf16le')),
+      'book/Texts.xml': '<sst><si><t>Ada</t></si></sst>',
+    });
+    const read = await readWorkbook(bytes, 'fleet.xlsx', { signal: new AbortController().signal });
+    expect(read).toEqual({ name: 'A', isOnlyVisible: true, rows: [{ row: 1, cells: ['Ada'] }] });
+  });
+
+  test('skips charts on sheets of their own', async () => {
+    const parts = workbookParts({
+      sheets: [{ name: 'Chart' }, { rows: '<row><c><v>1</v></c></row>' }],
+    });
+    const rels = parts['xl/_rels/workbook.xml.rels'] ?? '';
+    parts['xl/_rels/workbook.xml.rels'] = rels.replace('/worksheet"', '/chartsheet"');
+    expect((await read(zipParts(parts))).name).toBe('Sheet2');
   });
 });
 
@@ -351,6 +420,24 @@ describe('files that are not workbooks', () => {
     const error = await errorOf(read(bytes));
     expect(error).toContain(reason);
     expect(error).toContain('save it as .xlsx');
+  });
+
+  test('refuses a part in another encoding', async () => {
+    const xml = '<?xml version="1.0" encoding="iso-8859-1"?><worksheet/>';
+    const bytes = zipParts(workbookParts({ sheets: [{ xml }] }));
+    expect(await errorOf(read(bytes))).toContain('encoding "iso-8859-1"');
+  });
+
+  test('refuses two entries of one name', async () => {
+    const bytes = makeWorkbook('', { parts: { 'XL/workbook.xml': '<workbook/>' } });
+    expect(await errorOf(read(bytes))).toContain('two entries named');
+  });
+
+  test('throws the reason of a signal that was aborted before', async () => {
+    const signal = AbortSignal.abort(new Error('interrupted'));
+    await expect(readWorkbook(makeWorkbook(''), 'fleet.xlsx', { signal })).rejects.toThrow(
+      'interrupted',
+    );
   });
 
   test('refuses a part with a wrong checksum', async () => {

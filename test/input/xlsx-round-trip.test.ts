@@ -194,7 +194,7 @@ describe('-o xlsx', () => {
     for (const cell of ['"A2"><v>100<', '"A3"><v>67.2<', '"A4"><v>-0.000001<'])
       expect(sheet).toContain(`<c r=${cell}`);
     for (const text of ['=1+1', '0042', '67.20'])
-      expect(sheet).toContain(`t="inlineStr"><is><t xml:space="preserve">${text}<`);
+      expect(sheet).toContain(`t="inlineStr"><is><t>${text}<`);
     expect(sheet).not.toContain('<f>');
   });
 
