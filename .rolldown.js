@@ -187,24 +187,26 @@ const coastline = {
   },
 };
 
-/** The text of the ISC licence, for a package that names the licence without its text. */
-function iscLicence(author) {
-  const holder = typeof author === 'string' ? author : author.name;
-  return [
-    `Copyright (c) ${holder} and contributors`,
-    '',
-    'Permission to use, copy, modify, and/or distribute this software for any purpose with or',
-    'without fee is hereby granted, provided that the above copyright notice and this permission',
-    'notice appear in all copies.',
-    '',
-    'THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO THIS',
-    'SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE',
-    'AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES',
-    'WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT,',
-    'NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR',
-    'PERFORMANCE OF THIS SOFTWARE.',
-  ].join('\n');
-}
+/** Licences of libraries whose packages on npm leave them out, as their repositories have them. */
+const LEFT_OUT_LICENCES = {
+  saxes: `The ISC License
+
+Copyright (c) Contributors
+Copyright (c) Isaac Z. Schlueter and Contributors (sax, from which saxes was forked)
+
+Permission to use, copy, modify, and/or distribute this software for any
+purpose with or without fee is hereby granted, provided that the above
+copyright notice and this permission notice appear in all copies.
+
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES
+WITH REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF
+MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR
+ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES
+WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN
+ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR
+IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.
+`,
+};
 
 /** Writes `THIRD-PARTY-LICENSES.txt`: name, version and licence of each library of which something went into the bundle. */
 const licences = {
@@ -220,9 +222,11 @@ const licences = {
     const within = foldersWithin(resolve('node_modules/maplibre-gl'));
     const folders = [...found, resolve(WORLD), ...within];
     const texts = [...new Set(folders)].sort().map((folder) => {
-      const { name, version, license, author } = JSON.parse(
+      const { name, version, license } = JSON.parse(
         readFileSync(join(folder, 'package.json'), 'utf8'),
       );
+      const leftOut = LEFT_OUT_LICENCES[name];
+      if (leftOut !== undefined) return `${name} ${version} (${license})\n\n${leftOut}`;
       const names = readdirSync(folder);
       const file =
         names.find((each) => /^licen[cs]e/i.test(each)) ??
@@ -230,12 +234,9 @@ const licences = {
       const whole = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim();
       // A few have it at the end of their README.
       const start = /^licen[cs]e/i.test(file) ? 0 : whole.search(/^#+ *licen[cs]e/im);
-      const isNamed = license === 'ISC' && author !== undefined;
-      // Parts of MapLibre GL name only their licence.
-      if (start < 0 && !isNamed && !within.includes(folder))
-        throw new Error(`${name} has no licence to ship`);
-      const standard = isNamed ? iscLicence(author) : `See ${name} on npm.`;
-      const text = start < 0 ? standard : whole.slice(start);
+      // What MapLibre GL may have taken in names its licence at least.
+      if (start < 0 && !within.includes(folder)) throw new Error(`${name} has no licence to ship`);
+      const text = start < 0 ? `See ${name} on npm.` : whole.slice(start);
       return `${name} ${version} (${license ?? 'MIT'})\n\n${text}\n`;
     });
     this.emitFile({
