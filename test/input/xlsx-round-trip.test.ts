@@ -196,6 +196,7 @@ describe('-o xlsx', () => {
     for (const text of ['=1+1', '0042', '67.20'])
       expect(sheet).toContain(`t="inlineStr"><is><t>${text}<`);
     expect(sheet).not.toContain('<f>');
+    expect(sheet).toContain('<ignoredError sqref="A1:B4" numberStoredAsText="1"/>');
   });
 
   test('fits the columns to their content, within limits', async () => {

@@ -104,7 +104,8 @@ function isSpreadsheetNumber(written: string): boolean {
   const value = Number(written);
   const size = Math.abs(value);
   if (size >= SMALLEST_INEXACT_INTEGER || (size < SMALLEST_NUMBER && size > 0)) return false;
-  return normalizeDecimal(String(value)) === normalizeDecimal(written);
+  const shortest = String(value);
+  return shortest === written || normalizeDecimal(shortest) === normalizeDecimal(written);
 }
 
 /** Writes equal decimal numbers alike: `100.0`, `1e2` and `100` become `+1e3`. */

@@ -117,10 +117,16 @@ function sheetStart({ header, columnWidths }: SheetLayout): string {
   return `<worksheet xmlns="${MAIN}"><sheetViews><sheetView tabSelected="1" workbookViewId="0">${header === undefined ? '' : pane}</sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>${cols}<sheetData>`;
 }
 
+/** Without `ignoredErrors` Excel offers to turn texts such as `00123` into numbers. */
 function sheetEnd(layout: SheetLayout): string {
-  const range = filterRange(layout, (column) => column);
+  const range = filterRange(layout, (part) => part);
   const filter = range === undefined ? '' : `<autoFilter ref="${range}"/>`;
-  return `</sheetData>${filter}</worksheet>`;
+  const columnCount = layout.columnWidths.length;
+  const ignored =
+    columnCount === 0
+      ? ''
+      : `<ignoredErrors><ignoredError sqref="A1:${columnLetters(columnCount)}${layout.rowCount + 1}" numberStoredAsText="1"/></ignoredErrors>`;
+  return `</sheetData>${filter}${ignored}</worksheet>`;
 }
 
 /** The cells that the filter of the header covers: `A1:D31`; undefined without a header. */
