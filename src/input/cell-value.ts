@@ -19,8 +19,8 @@ const MOST_DIGITS = 17;
 const LONGEST_NUMBER_CHARACTERS = 400;
 
 /**
- * Reads a stored number in its number format. The text is the shortest decimal number that the cell's double stands for:
- * Excel stores 0.29 as `0.28999999999999998`.
+ * Reads a stored number in its number format. Returns the shortest decimal number that gives the same
+ * double, because Excel stores 0.29 as `0.28999999999999998`.
  */
 export function readNumberCell(raw: string, format: NumberFormat, dates: DateSystem): CellText {
   const stored = raw.trim();

@@ -15,7 +15,7 @@ export type FormatPart = { readonly literal: string } | { readonly digit: true }
 
 export interface NumberFormat {
   readingOf(value: number): NumberReading;
-  /** Why a text in such a cell is not shown as it is; undefined when it is. */
+  /** Why Excel shows another text than the stored one; undefined when it shows the stored text. */
   readonly textProblem: string | undefined;
 }
 

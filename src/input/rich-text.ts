@@ -33,12 +33,12 @@ export class RichText {
   }
 }
 
-/** V8 copies texts up to this length when it cuts them out of a longer text. */
+/** V8 copies parts of a text up to this length, so they do not refer to the whole text. */
 const LONGEST_COPIED_CHARACTERS = 12;
 
 /**
- * Copies a text. A text that was cut out of the XML keeps a whole chunk of 64 KB in memory. XML has no lone surrogates, so UTF-8
- * does not change it.
+ * Copies a text. V8 keeps the whole chunk of XML in memory while a part of it is used. UTF-8 keeps the text
+ * unchanged, because XML cannot hold lone surrogates.
  */
 export function detach(text: string): string {
   return text.length <= LONGEST_COPIED_CHARACTERS ? text : Buffer.from(text).toString();

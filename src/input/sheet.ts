@@ -69,7 +69,7 @@ export async function readSheet(
   return reader;
 }
 
-/** Where an element stands below the root: worksheet, sheetData, row, c. */
+/** The depth of the elements: worksheet is 0, sheetData is 1, row is 2 and c is 3. */
 const SHEET_DATA_LEVEL = 1;
 const ROW_LEVEL = 2;
 const CELL_LEVEL = 3;
@@ -162,7 +162,7 @@ class SheetReader implements SheetRows {
     if (this.rows.length >= MOST_ROWS)
       throw new WorkbookLimitError('it has more than 1,000,000 rows');
     budget.use(ROW_BYTES + CELL_BYTES * cells.length);
-    // A copy has no room for further elements; an array that grew has half as much again.
+    // `slice` copies the cells without the spare capacity of a growing array.
     this.rows.push({ row: this.#row, cells: cells.slice() });
   }
 
@@ -312,10 +312,10 @@ function readBoolean(value: string): CellText {
   const word = value.trim();
   if (word === '1' || word === 'true') return { text: 'true' };
   if (word === '0' || word === 'false') return { text: 'false' };
-  return { problem: `"${word.slice(0, 20)}" is not a truth value` };
+  return { problem: `"${word.slice(0, 20)}" is not a boolean` };
 }
 
-/** Hidden by hand, by a filter, by a closed group, or by a height of zero. */
+/** Whether the user, a filter or a closed group hid the row, or its height is zero. */
 function isHidden({ hidden, ht, customHeight }: Readonly<Record<string, string>>): boolean {
   return (
     isTrueAttribute(hidden) ||

@@ -11,7 +11,7 @@ export class WorkbookLimitError extends Error {
 }
 
 const MEMORY_LIMIT_BYTES = 128 * 1024 * 1024;
-/** Measured with Node 20: an array of its own for each row, and what V8 adds to each text. */
+/** Measured with Node 20: the array of a row, one of its elements, and the header of a text. */
 export const ROW_BYTES = 96;
 export const CELL_BYTES = 8;
 export const TEXT_BYTES = 32;

@@ -9,7 +9,7 @@ export class PackageError extends Error {}
 export interface SheetPart {
   readonly name: string;
   readonly isVisible: boolean;
-  /** False for charts and dialogs on a sheet of their own. */
+  /** False for chart sheets and dialog sheets. */
   readonly isWorksheet: boolean;
   /** The name of its entry in the archive. */
   readonly part: string;
@@ -22,7 +22,7 @@ export interface WorkbookParts {
   readonly dates: DateSystem;
 }
 
-/** Returns the unpacked bytes of an entry, or undefined when there is none of that name. */
+/** Returns the unpacked bytes of an entry, or undefined when the entry does not exist. */
 export type OpenPart = (name: string) => AsyncIterable<Uint8Array> | undefined;
 
 interface Relationship {
@@ -144,7 +144,7 @@ function sheetOf({ attributes }: XmlElement): SheetElement {
   const { name, state } = attributes;
   const relationship = attributeOfRelationship(attributes);
   if (name === undefined || relationship === undefined)
-    throw new PackageError('one of its sheets has no name');
+    throw new PackageError('the name of a sheet is missing');
   return { name, state, relationship };
 }
 

@@ -150,9 +150,9 @@ function chooseSheet(
   if (name !== undefined) return chooseByName(worksheets, name);
   const first = worksheets.find((sheet) => isChoice(sheet));
   if (first !== undefined) return first;
-  if (worksheets.length === 0) throw new PackageError('it has no sheet with cells');
+  if (worksheets.length === 0) throw new PackageError('it does not contain a worksheet');
   throw usageError(
-    `${source} has no visible sheet`,
+    `all sheets of ${source} are hidden`,
     `choose a hidden sheet with --sheet NAME: ${worksheets.map((sheet) => sheet.name).join(', ')}`,
   );
 }

@@ -1,4 +1,4 @@
-// Workbooks that are small on disk and huge in memory: a process of its own reads each of them.
+// Reads workbooks that are small on disk and huge in memory, each in a separate process.
 
 import { unzipSync, zipSync } from 'fflate';
 import { beforeAll, describe, expect, test } from 'vitest';

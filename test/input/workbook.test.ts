@@ -54,7 +54,7 @@ describe('texts', () => {
     expect(await cellOf(`<c t="inlineStr">${inline}</c>`)).toBe(text);
   });
 
-  test('reads texts that look like other values as they are', async () => {
+  test('keeps texts that look like other values', async () => {
     const words = ['null', '-1', '=1+1', '1e5', '00123', 'TRUE', '12345678901234567890'];
     const cells = words.map((word) => `<c t="inlineStr"><is><t>${word}</t></is></c>`);
     expect(await cellsOf(`<row>${cells.join('')}</row>`)).toEqual([words]);
@@ -123,7 +123,7 @@ describe('numbers', () => {
     expect(await cellsOf(row)).toEqual([['true', 'false']]);
   });
 
-  test('refuses texts whose number format adds to them or hides them', async () => {
+  test('refuses texts when the number format changes or hides them', async () => {
     const cell = '<c t="inlineStr" s="1"><is><t>42</t></is></c>';
     for (const code of ['"AB-"@', ';;;'])
       expect(await errorOf(cellOf(cell, { formats: [code] }))).toContain('A1: "42" (its number');
@@ -281,7 +281,7 @@ describe('workbooks of other programs', () => {
     expect(read).toEqual({ name: 'A', isOnlyVisible: true, rows: [{ row: 1, cells: ['Ada'] }] });
   });
 
-  test('skips charts on sheets of their own', async () => {
+  test('skips chart sheets', async () => {
     const parts = workbookParts({
       sheets: [{ name: 'Chart' }, { rows: '<row><c><v>1</v></c></row>' }],
     });
@@ -333,9 +333,9 @@ describe('sheets', () => {
     expect(await errorOf(read(ambiguous, { sheet: 'AB' }))).toContain('unknown sheet "AB"');
   });
 
-  test('refuses a workbook whose sheets are all hidden', async () => {
+  test('refuses a workbook when all sheets are hidden', async () => {
     const hidden = zipParts(workbookParts({ sheets: sheets.slice(0, 1) }));
-    expect(await errorOf(read(hidden))).toContain('has no visible sheet');
+    expect(await errorOf(read(hidden))).toContain('all sheets of fleet.xlsx are hidden');
     expect((await read(hidden, { sheet: 'Notes' })).rows).toHaveLength(1);
   });
 });
@@ -416,7 +416,7 @@ describe('files that are not workbooks', () => {
       zipParts(workbookParts({ sheets: [], parts: { 'xl/workbook.xml': '<document/>' } })),
       'not a workbook',
     ],
-  ])('refuses %s and says what it is', async (_what, bytes, reason) => {
+  ])('refuses %s and names the kind of file', async (_what, bytes, reason) => {
     const error = await errorOf(read(bytes));
     expect(error).toContain(reason);
     expect(error).toContain('save it as .xlsx');

@@ -103,6 +103,8 @@ const TEXTS = [
   '_x0041_x0042_',
   '_x005F_x0041_',
   '_X000D_',
+  '_x0041\r',
+  '_x0041\r\n_x0042_x000D_\r_',
   ' leading and trailing ',
   '\t',
   '\n',
@@ -144,7 +146,7 @@ describe('a value that was written into a workbook', () => {
       .map(([name, charge, created]) => `{"name":${name},"charge":${charge},"created":${created}}`);
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), expectRoundTrip),
-      { numRuns: 150 },
+      { numRuns: 200 },
     );
   });
 });

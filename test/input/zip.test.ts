@@ -19,7 +19,7 @@ interface ZipShape {
   flags?: number;
 }
 
-/** An archive with one stored entry, whose sizes and offsets are all in zip64 fields. */
+/** Makes an archive with one stored entry. All sizes and offsets are in zip64 fields. */
 function makeZip64(name: string, text: string, { method = 0, flags = 0 }: ZipShape = {}): Buffer {
   const data = Buffer.from(text);
   const nameBytes = Buffer.from(name);

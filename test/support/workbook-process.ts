@@ -1,4 +1,4 @@
-// Reads a workbook in a process of its own, to measure the memory and the time that it takes.
+// Reads a workbook in a separate process to measure its memory and time.
 
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -83,7 +83,7 @@ export function zipParts(parts: Readonly<Record<string, string | Uint8Array>>): 
   return Buffer.from(zipSync(files));
 }
 
-/** A workbook whose first sheet has these rows. */
+/** Makes a workbook with one sheet. */
 export function makeWorkbook(rows: string, rest: Omit<MadeWorkbook, 'sheets'> = {}): Buffer {
   return zipParts(workbookParts({ sheets: [{ rows }], ...rest }));
 }

@@ -1,4 +1,4 @@
-// Decides what a value becomes in a workbook: a number, a date, a truth value or a text.
+// Chooses the type of a workbook cell for a value: number, date, boolean or text.
 
 import { writtenNumber } from '../../json/exact.js';
 import { cleanCell } from '../clean.js';

@@ -179,11 +179,12 @@ function textXml(reference: string, text: string, style: number): string {
 }
 
 /**
- * A workbook takes `_x0041_` for an A (ECMA-376, ST_Xstring), unless its first sign is written so itself. XML readers turn a
- * carriage return into a line feed, so it is written in this way too.
+ * Excel reads `_x0041_` as the letter A (ECMA-376, ST_Xstring), so an underscore that begins such an escape is escaped too. XML
+ * readers turn a carriage return into a line feed, so it is written as `_x000D_`, whose first underscore can end an escape.
  */
 function escapeCell(text: string): string {
-  return escapeXml(text.replace(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_').replaceAll('\r', '_x000D_'));
+  const escaped = text.replace(/_(?=x[0-9a-f]{4}[_\r])/gi, '_x005F_');
+  return escapeXml(escaped.replaceAll('\r', '_x000D_'));
 }
 
 function escapeXml(text: string): string {

@@ -1,4 +1,4 @@
-// The format xlsx: a workbook with one sheet, whose numbers, times and truth values are typed cells and whose texts stay texts.
+// Renders rows as a workbook with one sheet. Numbers, times and booleans become typed cells; texts stay texts.
 
 import { usageError } from '../../errors.js';
 import { exactValue } from '../../json/exact.js';
