@@ -9,12 +9,14 @@ import type { Settings } from './settings/resolve.js';
 import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
 import type { Clock } from './system/clock.js';
+import { openTimeZone, type TimeZone } from './system/time-zone.js';
 import { clean, escapeJson } from './terminal/clean.js';
 import { loadPaint } from './terminal/colour.js';
 import type { PictureFormat } from './terminal/formats.js';
 import type { Io, Streams } from './terminal/io.js';
 import type { Jq } from './terminal/jq/results.js';
 import { drawMark, splitMark } from './terminal/marks.js';
+import type { Now } from './terminal/typed-time.js';
 
 /** What a process provides besides its arguments. */
 export interface World extends Streams {
@@ -44,6 +46,8 @@ export interface OutputFlags {
   /** `-o svg` or `-o html`. */
   picture?: PictureFormat;
   columns?: string[];
+  /** The IANA name of the zone of local times; the machine's zone when absent. */
+  timezone?: string;
   /** `-o wide`: every column, whole values. */
   wide?: boolean;
   /** False after `--no-truncate`. */
@@ -101,6 +105,10 @@ export interface Context extends Signals {
   readonly io: Io;
   readonly flags: GlobalFlags;
   readonly clock: Clock;
+  /** The zone of times for people: that of `--timezone`, else the machine's. */
+  readonly zone: TimeZone;
+  /** The present time, for times that people type. */
+  now(): Now;
   settings(): Promise<Settings>;
   /** The source of tokens of the settings; of others for one that looks at settings of which some are refused. */
   token(given?: TokenSettings): Promise<TokenSource>;
@@ -151,6 +159,7 @@ export function openContext(
 ) {
   const { clock } = world;
   const { signal } = signals;
+  const zone = openTimeZone(flags.timezone);
   // Every request in flight listens to them, and there can be 64: Node would warn of a leak.
   setMaxListeners(0, signal, signals.urgentSignal);
   const notice = async (line: string) => {
@@ -170,6 +179,7 @@ export function openContext(
     const sources = {
       env: io.env,
       clock,
+      zone,
       signal: AbortSignal.any([signal, over.signal]),
       notice,
       secrets: io.secrets,
@@ -193,6 +203,8 @@ export function openContext(
     io,
     flags,
     clock,
+    zone,
+    now: () => ({ ms: clock.wallMs(), zone }),
     settings,
     token,
     network,

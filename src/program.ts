@@ -16,6 +16,7 @@ import {
   helpWidth,
 } from './cli/help.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
+import { readTimeZone } from './cli/time-zone.js';
 import { addBicycles } from './commands/bicycles/index.js';
 import type { OfflineFlags } from './commands/shared/offline.js';
 import {
@@ -305,6 +306,11 @@ function addGlobalFlags(program: Command): void {
       'write the complete result to this file; its extension chooses the format; - is stdout',
     )
     .option('--excel', 'csv for Excel: its separator, and no cell that becomes a formula')
+    .option(
+      '--timezone <name>',
+      'zone of local times, such as Europe/Berlin, in output and input (default: of the machine)',
+      readTimeZone,
+    )
     .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)
     .option('--no-truncate', 'keep values whole in a table; -o wide also shows every column')
     .option('--no-headers', 'leave out the header (table, csv, tsv)')

@@ -20,6 +20,7 @@ import {
   squeeze,
 } from '../src/json/text.js';
 import { hideJwts, openSecrets } from '../src/system/secrets.js';
+import { MACHINE_ZONE } from '../src/system/time-zone.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
 import { FORMATS, openRenderer, type Shape } from '../src/terminal/formats.js';
@@ -29,6 +30,8 @@ import { ALERTS } from '../src/views/alert.js';
 import { BICYCLES } from '../src/views/bicycle.js';
 import { isLong } from './support/often.js';
 import { NOW, rowsOf } from './support/rows.js';
+
+const EPOCH = { ms: 0, zone: MACHINE_ZONE };
 
 /** What stands repeated in a hostile text; one of each kind that a pattern or a segmenter treats apart. */
 const CHARACTERS: Readonly<Record<string, string>> = {
@@ -215,10 +218,10 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
       '=2026-03-01T12:00:00Z',
       '=null',
     ])
-      matches(parseCondition(`x${condition}`), { x: text }, 0);
+      matches(parseCondition(`x${condition}`), { x: text }, EPOCH);
   },
   'conditions behind a time': (text) =>
-    matches(parseCondition('x<-2h'), { x: `2026-03-01${text}` }, 0),
+    matches(parseCondition('x<-2h'), { x: `2026-03-01${text}` }, EPOCH),
 };
 
 /** The characters on which a function takes more than linear time. */

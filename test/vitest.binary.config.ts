@@ -12,6 +12,6 @@ export default defineConfig({
       'test/terminal/{jq,stdin}.test.ts',
       'test/commands/{alerts-kill,bulk,bulk-kill,chaos,completion,doctor,examples,journal-file,watch-terminal}.test.ts',
     ],
-    env: { FLEET_BINARY: new URL('../dist/fleet', import.meta.url).pathname },
+    env: { ...usual.test?.env, FLEET_BINARY: new URL('../dist/fleet', import.meta.url).pathname },
   },
 });

@@ -53,6 +53,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts'],
     globalSetup: ['test/support/announce.ts'],
+    // Expected texts have times of day; a machine in another zone must show the same.
+    env: { TZ: 'UTC' },
     sequence: { sequencer: LongestFirst },
     // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
     isolate: false,

@@ -64,17 +64,29 @@ export function showAge(atMs: number | null, nowMs: number): string {
   return atMs === null ? '–' : showElapsed(nowMs - atMs);
 }
 
-const TIME = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
-const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+let formats = openTimeFormats(undefined);
+
+function openTimeFormats(timeZone: string | undefined) {
+  return {
+    time: new Intl.DateTimeFormat('en-GB', {
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      timeZone,
+    }),
+    date: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }),
+  };
+}
+
+/** Shows times in this zone from now on; null is the browser's own zone. */
+export function useTimeZone(timeZone: string | null): void {
+  formats = openTimeFormats(timeZone ?? undefined);
+}
 
 export function pageTime(atMs: number): string {
-  return TIME.format(atMs);
+  return formats.time.format(atMs);
 }
 
 export function showDate(atMs: number): string {
-  return DATE.format(atMs);
+  return formats.date.format(atMs);
 }

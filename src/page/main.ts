@@ -1,7 +1,7 @@
 // The page of `fleet map -o html` and `--serve`: reads what fleet put into it, and starts.
 
 import { goLive } from './current.js';
-import { byId, readBlock, sayFailure } from './dom.js';
+import { byId, readBlock, sayFailure, useTimeZone } from './dom.js';
 import { askFleet } from './live.js';
 import { openPage, takeNews } from './page.js';
 import type { Payload } from './payload.js';
@@ -11,6 +11,7 @@ async function start(): Promise<void> {
   // A page that is served has the fleet not in it.
   const payload = block.link === null ? block : await askFleet<Payload>('fleet');
   const { tiles, link } = payload;
+  useTimeZone(payload.timeZone);
   const page = openPage(payload);
   const credits = [
     'Coastlines and towns: Natural Earth',

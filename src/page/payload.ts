@@ -81,6 +81,8 @@ export interface Update {
 /** The fleet as a whole: what a page starts from. */
 export interface Payload extends Update {
   readonly title: string;
+  /** The IANA name of the zone of times; null for that of the browser. */
+  readonly timeZone: string | null;
   readonly tiles: Tiles | null;
   /** Since when the past can be shown, in milliseconds since the epoch; null where no mirror keeps it. */
   readonly pastFromMs: number | null;

@@ -5,6 +5,7 @@ import type { Client } from '../http/client.js';
 import type { Clock } from '../system/clock.js';
 import type { Secrets } from '../system/secrets.js';
 import { unsetVariable } from '../system/shell-words.js';
+import type { TimeZone } from '../system/time-zone.js';
 import { profileFlag, type Settings } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { type Login, loadTokens, type Stored } from './store.js';
@@ -30,6 +31,8 @@ export interface TokenInput {
   stored: Stored;
   settings: Pick<Settings, 'profile' | 'tokenCommand' | 'timeout'>;
   clock: Clock;
+  /** The zone of times in notices; the machine's when absent. */
+  zone?: TimeZone;
   /** Stops a token command that runs; its reason is thrown. */
   signal: AbortSignal;
   /** Takes what a token command prints on its stderr (a login page to open, for instance). */

@@ -3,6 +3,7 @@
 import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { Tokens } from '../http/types.js';
 import { every } from '../system/clock.js';
+import { MACHINE_ZONE, showLocalTime } from '../system/time-zone.js';
 import { openRenewal } from './login-renewal.js';
 import { readExpiry, readToken } from './parse-token.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
@@ -56,7 +57,10 @@ const CHECK_EVERY_MS = 30_000;
 const PAUSE_MS = 60_000;
 
 /** A fetch that fails while the old token is good is reported once and tried again a minute later; no other failure is kept. */
-function keepFresh({ read, fetch }: TokenReader, { clock, signal, notice }: TokenInput): Tokens {
+function keepFresh(
+  { read, fetch }: TokenReader,
+  { clock, zone = MACHINE_ZONE, signal, notice }: TokenInput,
+): Tokens {
   let running: Promise<string> | undefined;
   let pausedUntilMs = 0;
   let isReported = false;
@@ -81,7 +85,7 @@ function keepFresh({ read, fetch }: TokenReader, { clock, signal, notice }: Toke
         if (!isGood) throw thrown;
         pausedUntilMs = clock.monotonicMs() + PAUSE_MS;
         const { message, hint } = asFleetError(thrown);
-        const ends = new Date(endsAtMs).toISOString();
+        const ends = showLocalTime(endsAtMs, zone);
         if (!isReported)
           await notice(
             `warning: ${message}; the old token is used until it ends at ${ends}; ${hint}`,

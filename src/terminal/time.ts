@@ -10,8 +10,8 @@ const SECOND_MS = 1000;
 const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * Milliseconds since the epoch of an ISO 8601 time, undefined for anything else. A time without an offset is UTC, as the interface
- * says of its times (section 2.1).
+ * Milliseconds since the epoch of a time that the service sent in ISO 8601, undefined for anything else. Without an offset it is UTC, as
+ * the interface says of its times (section 2.1). Times that people type are read by `parseTypedTime`.
  */
 export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
@@ -35,17 +35,24 @@ export function toIso(value: unknown): string {
   return text === undefined ? MISSING : clean(text);
 }
 
-const UNITS_MS = { ms: 1, s: SECOND_MS, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const UNITS_MS = {
+  ms: 1,
+  s: SECOND_MS,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+} as const;
 
-/** Milliseconds of a duration as it is typed: `200ms`, `90s`, `5m`, `1.5h`, `1d`. `what` names the flag in the error (exit 2). */
+/** Milliseconds of a duration as it is typed: `200ms`, `90s`, `5m`, `1.5h`, `1d`, `1w`. `what` names the flag in the error (exit 2). */
 export function parseDuration(text: string, what = 'a duration'): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|w)$/.exec(text.trim());
   const unit = match?.[2] as keyof typeof UNITS_MS | undefined;
   const milliseconds = unit === undefined ? Number.NaN : Number(match?.[1]) * UNITS_MS[unit];
   if (Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
   throw usageError(
     `${what} takes a number with a unit, not "${text}"`,
-    'for example 200ms, 90s, 5m, 2h, 1d',
+    'for example 200ms, 90s, 5m, 2h, 1d, 1w',
   );
 }
 
@@ -65,16 +72,4 @@ export function showDuration(milliseconds: number): string {
     .filter(([count]) => count > 0)
     .map(([count, unit]) => `${count} ${unit}`)
     .join(' ');
-}
-
-/** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */
-export function readSince(text: string, wallMs: number): number {
-  const at = readTime(text);
-  if (at !== undefined) return at;
-  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text))
-    return wallMs - parseDuration(text.replace('-', ''));
-  throw usageError(
-    `--since takes a time or an age, not "${text}"`,
-    'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d',
-  );
 }

@@ -2,6 +2,7 @@
 
 import type { Alert } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
+import { showClock, type TimeZone } from '../system/time-zone.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { NO_PAINT, type Paint } from '../terminal/colour.js';
@@ -23,7 +24,7 @@ import {
 import { drawCard } from './card.js';
 import type { WatchCounts } from './connection.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
-import { changeLine, type ShownEntry, showClock } from './watch.js';
+import { changeLine, type ShownEntry } from './watch.js';
 
 /** What can be seen at once. */
 export type BoardPanel =
@@ -56,7 +57,7 @@ export interface BoardInput {
   /** By the machine's date, in milliseconds since the epoch. */
   nowMs: number;
   monotonicMs: number;
-  offsetMinutes: number;
+  zone: TimeZone;
   /** By topic. */
   connections: ReadonlyMap<string, BoardConnection>;
   traffic: BoardTraffic;
@@ -145,7 +146,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   const rest = height - 5 - top.length;
   const alertRows = rest >= 9 ? Math.max(3, Math.floor(rest / 4)) : 0;
   const changeRows = rest - alertRows - (alertRows > 0 ? 1 : 0) - 1;
-  const line = { width, terminal: true, offsetMinutes: input.offsetMinutes, paint };
+  const line = { width, terminal: true, zone: input.zone, paint };
   const changes = input.changes.slice(0, Math.max(0, changeRows));
   const lines = [trafficLine(input, place), '', ...top, '', paint.bold(cut('CHANGES', width))];
   const changeLines = changes.map(({ entry, atMs }) => changeLine(entry, atMs, line));
@@ -173,11 +174,8 @@ function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number)
   return lines.map((halves) => halves.join(GUTTER).trimEnd());
 }
 
-function titleLine(
-  { title, nowMs, offsetMinutes }: BoardInput,
-  { width, paint }: BoardPlace,
-): string {
-  const clock = `${showClock(nowMs, offsetMinutes)} `;
+function titleLine({ title, nowMs, zone }: BoardInput, { width, paint }: BoardPlace): string {
+  const clock = `${showClock(nowMs, zone)} `;
   const name = { text: ` fleet watch ${clean(title)}`, width: width - clock.length - 1 };
   return paint.inverse(cut(drawRow([name, { text: clock }], NO_PAINT), width));
 }
@@ -259,12 +257,16 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
 
 /** Every field that is known of one bicycle, below its name. */
 function cardLines(
-  { fleet: { card }, nowMs }: BoardInput,
+  { fleet: { card }, nowMs, zone }: BoardInput,
   scroll: number,
   { width, paint }: BoardPlace,
 ): string[] {
   if (card === undefined) return [cut('nothing is known of this bicycle any more', width)];
-  const text = drawCard(card, { alerts: undefined, changes: [] }, { width, paint, now: nowMs });
+  const text = drawCard(
+    card,
+    { alerts: undefined, changes: [] },
+    { width, paint, now: nowMs, zone },
+  );
   const [name = '', ...rows] = text.trimEnd().split('\n');
   // A long word stays whole in a card, and a screen ends; painted lines were wrapped.
   return [

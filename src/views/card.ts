@@ -3,6 +3,7 @@
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
+import { MACHINE_ZONE, showLocalTime } from '../system/time-zone.js';
 import { cut, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { paintIn } from '../terminal/colour.js';
@@ -75,12 +76,16 @@ function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   return { set, unset };
 }
 
-function showField(field: string, value: unknown, { now, isWhole }: RowsOptions): string {
+function showField(
+  field: string,
+  value: unknown,
+  { now, zone = MACHINE_ZONE, isWhole }: RowsOptions,
+): string {
   const text = textOf(value) ?? '';
   if (isWhole === true) return clean(text);
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
-  if (typeof value === 'string' && readTime(value) !== undefined)
-    return `${age(value, now)} (${clean(value)})`;
+  const atMs = readTime(value);
+  if (atMs !== undefined) return `${age(value, now)} (${showLocalTime(atMs, zone)})`;
   // What a link leads to is named by its UUID, which other commands take; the bicycle's own is there to be copied.
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));

@@ -2,10 +2,10 @@
 
 import type { ErrorKind, FleetError } from '../errors.js';
 import type { Gap, StreamEvent } from '../http/stream/events.js';
+import { showClock, type TimeZone } from '../system/time-zone.js';
 import { clean } from '../terminal/clean.js';
 import { count } from '../terminal/count.js';
 import { showDuration } from '../terminal/time.js';
-import { showClock } from './watch.js';
 
 /** How a watch ended. */
 type SignalKind = Extract<ErrorKind, 'interrupted' | 'terminated' | 'hangup'>;
@@ -59,11 +59,11 @@ export function iso(at: number | undefined): string | null {
 /** One event for people, without its newline, cleaned; undefined for those that are not printed. */
 export function streamLine(
   event: StreamEvent,
-  offsetMinutes: number,
+  zone: TimeZone,
   namesTopic: boolean,
   titleOf = (topic: string) => topic,
 ): string | undefined {
-  const clock = (at: number) => showClock(at, offsetMinutes);
+  const clock = (at: number) => showClock(at, zone);
   const topic = namesTopic && 'topic' in event ? `${event.topic}: ` : '';
   switch (event.type) {
     case 'open':
@@ -159,11 +159,7 @@ function countSome(number: number, one: string, what: string): string[] {
 }
 
 /** The summary for people: one line, then one for each gap. */
-export function summaryLines(
-  summary: WatchSummary,
-  offsetMinutes: number,
-  namesTopic: boolean,
-): string[] {
+export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: boolean): string[] {
   const { gaps, gapCount, messages, shown, neverConnected } = summary;
   // Of a single topic the error that ends it says why.
   const isNever = neverConnected.length > 0 && !namesTopic;
@@ -187,8 +183,8 @@ export function summaryLines(
     const topic = namesTopic ? ` ${gap.topic}` : '';
     const span =
       gap.durationMs === 0
-        ? showClock(gap.fromWallMs, offsetMinutes)
-        : `${showClock(gap.fromWallMs, offsetMinutes)} to ${showClock(gap.atMs, offsetMinutes)} (${showDuration(gap.durationMs)})`;
+        ? showClock(gap.fromWallMs, zone)
+        : `${showClock(gap.fromWallMs, zone)} to ${showClock(gap.atMs, zone)} (${showDuration(gap.durationMs)})`;
     lines.push(clean(`  gap ${span}${topic}: ${gap.message}`));
   }
   if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);

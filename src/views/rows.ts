@@ -1,5 +1,6 @@
 // Rows of cells as lines: in columns of fixed widths, or as the table of a list without its headers.
 
+import type { TimeZone } from '../system/time-zone.js';
 import { cut, widthOf } from '../terminal/cells.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
 import { openTable } from '../terminal/formats/table.js';
@@ -29,6 +30,8 @@ export interface RowsOptions {
   paint: Paint;
   /** Milliseconds since the epoch, for ages. */
   now: number;
+  /** The zone of the times of a card. */
+  zone?: TimeZone;
   isWhole?: boolean;
 }
 

@@ -3,6 +3,7 @@
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import type { PushEnvelope } from '../api/push.js';
+import { showClock, type TimeZone } from '../system/time-zone.js';
 import { pad } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
@@ -48,7 +49,7 @@ export interface LinePlace {
   /** Ages and local times for people, ISO 8601 and numbers as they were sent for programs. */
   terminal: boolean;
   /** Minutes that local time is ahead of UTC. */
-  offsetMinutes: number;
+  zone: TimeZone;
   paint: Paint;
 }
 
@@ -82,11 +83,6 @@ const PLACE_DECIMALS = 4;
 
 /** Changes of place below this are the noise of a satellite receiver standing still. */
 const STANDSTILL_METRES = 5;
-
-/** Local time of day, `14:03:59`. */
-export function showClock(at: number, offsetMinutes: number): string {
-  return new Date(at + offsetMinutes * 60_000).toISOString().slice(11, 19);
-}
 
 const textCell = (value: unknown) => showText(value, TEXT_CHARACTERS);
 
@@ -225,11 +221,11 @@ export function changeText(entry: ShownEntry): { name: string; text: string } {
 
 /** One line without its newline: time, name, what changed, charge, place. */
 export function changeLine(entry: ShownEntry, at: number, line: LinePlace): string {
-  const { paint, width, terminal, offsetMinutes } = line;
+  const { paint, width, terminal, zone } = line;
   const content = contentOf(entry, { now: at, terminal });
   const { name, what, charge, place } = content;
   const mark = markOf(entry);
-  const clock = terminal ? showClock(at, offsetMinutes) : new Date(at).toISOString();
+  const clock = terminal ? showClock(at, zone) : new Date(at).toISOString();
   if (width === undefined) {
     const text = `${mark === undefined ? '' : `${mark}: `}${what.text}`;
     const cells = [

@@ -131,7 +131,7 @@ describe.concurrent('how it ends', () => {
 
   test.each([
     [['--every', '10ms'], /--every takes 100 ms or more/],
-    [['--since', 'yesterday'], /--since takes a time or an age/],
+    [['--since', 'soon'], /--since takes a time, not "soon"/],
     [['-o', 'csv'], /alerts watch writes lines, or JSON lines/],
     [['--columns', 'uuid'], /takes no --columns/],
     [['--state', 'neww'], /did you mean "new"/],

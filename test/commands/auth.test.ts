@@ -48,7 +48,7 @@ describe('auth login', () => {
         'saved base_url https://b.example.com/api/',
         'saved sse_url https://p.example.com',
         `stored the token for profile "default" in ${folder}/credentials.json (mode 0600)`,
-        'it expires in 30 min (2026-03-01T12:30:00.000Z)',
+        'it expires in 30 min (2026-03-01 12:30:00)',
         '',
       ].join('\n'),
     });
@@ -107,7 +107,7 @@ describe('auth login', () => {
     });
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(
-      'warning: this token expired 2 h ago (2026-03-01T10:00:00.000Z); the service will refuse it\n',
+      'warning: this token expired 2 h ago (2026-03-01 10:00:00); the service will refuse it\n',
     );
     expect(run.stderr).toContain(
       'warning: FLEET_TOKEN overrides the stored token, which is not used as long as that is set\n',
@@ -452,7 +452,7 @@ describe('auth status', () => {
     expect(run.code).toBe(4);
     expect(run.stdout).toContain('expired       2 h ago (2026-03-01T10:00:00.000Z)\n');
     expect(run.stderr).toBe(
-      'error: the token expired 2 h ago (2026-03-01T10:00:00.000Z)\nhint: run "fleet auth login" for a new token\n',
+      'error: the token expired 2 h ago (2026-03-01 10:00:00)\nhint: run "fleet auth login" for a new token\n',
     );
     expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
       expired: true,

@@ -18,6 +18,7 @@ import { ServiceTime } from '../../src/follower/service-time.js';
 import { main } from '../../src/main.js';
 import type { Payload, Update } from '../../src/page/payload.js';
 import { systemClock } from '../../src/system/clock.js';
+import { openTimeZone } from '../../src/system/time-zone.js';
 import { readPage } from '../support/chaos-page.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
@@ -45,7 +46,7 @@ function update(sequence: number, characters = 0): Update {
 
 /** The fleet after an update. */
 function payload(sequence: number): Payload {
-  return { ...update(sequence), title: 'a fleet', tiles: null, pastFromMs: null };
+  return { ...update(sequence), title: 'a fleet', timeZone: null, tiles: null, pastFromMs: null };
 }
 
 const TEMPLATE =
@@ -282,7 +283,7 @@ function openFeed(keep: (bicycle: Bicycle) => boolean): TabFeed {
   return new TabFeed({
     title: 'a fleet',
     tiles: null,
-    offsetMinutes: 0,
+    zone: openTimeZone('UTC'),
     pastFromMs: null,
     startMs: 0,
     keep,

@@ -197,7 +197,7 @@ describe('the card', () => {
       latitude              52.52
       longitude             13.4049
       organization          1c2d3e4f-0000-4000-8000-000000000009
-      latest_gps_timestamp  3 min ago (2026-03-01T11:57:00Z)
+      latest_gps_timestamp  3 min ago (2026-03-01 11:57:00)
       concurrency_version   8
       weight                21
       position              geo:52.52,13.4049

@@ -68,6 +68,7 @@ async function write(name: string, count: number): Promise<string> {
     rows: bicycles.map(rowOf),
     alerts,
     tiles: null,
+    timeZone: null,
   };
   const path = join(folder, name);
   writeFileSync(path, drawPage(await readTemplate(), payload, packDetails(items)).join(''));

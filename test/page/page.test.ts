@@ -436,7 +436,7 @@ test('a tab whose connection to fleet broke goes on after the last update that i
     note: null,
     atMs: Date.now(),
   };
-  const payload: Payload = { ...STILL, ...nothing, link, title: 'x', tiles: null };
+  const payload: Payload = { ...STILL, ...nothing, link, title: 'x', timeZone: null, tiles: null };
   const opened = {
     port: 0,
     key: 'k'.repeat(24),

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { readFilter } from '../../src/commands/watch/filter.js';
+import { openTimeZone } from '../../src/system/time-zone.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import {
@@ -55,7 +56,7 @@ const VIEW: BoardView = {
 const INPUT: BoardInput = {
   view: VIEW,
   nowMs: NOW,
-  offsetMinutes: 60,
+  zone: openTimeZone('Europe/Berlin'),
   title: TOPIC,
   monotonicMs: 4_000_000,
   connections: new Map([[TOPIC, { state: 'open', sinceMs: 3_960_000 }]]),
@@ -303,9 +304,12 @@ test('nothing known yet', () => {
 
 describe('the list of bicycles', () => {
   const names = (sort: BoardView['sort'], filter = '') =>
-    pickRows(BICYCLES, { sort, keep: readFilter(filter, NOW).keep }, 0, 3).rows.map(({ name }) =>
-      String(name).slice(0, 9),
-    );
+    pickRows(
+      BICYCLES,
+      { sort, keep: readFilter(filter, { ms: NOW, zone: openTimeZone('UTC') }).keep },
+      0,
+      3,
+    ).rows.map(({ name }) => String(name).slice(0, 9));
   test.each([
     ['charg<20', 'unknown field "charg", did you mean "charge"?'],
     ['state=retird', 'unknown state "retird", did you mean "retired"?'],
@@ -314,7 +318,7 @@ describe('the list of bicycles', () => {
     ['charge<20 state=lost Ada', undefined],
     ['charge<', undefined],
   ])('says what is wrong with the filter %j', (text, problem) => {
-    const filterProblem = readFilter(text, NOW).problem;
+    const filterProblem = readFilter(text, { ms: NOW, zone: openTimeZone('UTC') }).problem;
     if (problem === undefined) return expect(filterProblem).toBeUndefined();
     expect(filterProblem).toContain(problem);
     const input = { view: { ...VIEW, filter: text }, fleet: { ...INPUT.fleet, filterProblem } };

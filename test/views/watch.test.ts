@@ -2,6 +2,7 @@
 
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { openTimeZone } from '../../src/system/time-zone.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { distanceMetres } from '../../src/views/distance.js';
@@ -78,7 +79,12 @@ const ENTRIES: ShownEntry[] = [
 
 /** The line of an entry at so many columns; in a pipe without. */
 const draw = (entry: ShownEntry, width?: number, paint = NO_PAINT) =>
-  changeLine(entry, AT, { width, terminal: width !== undefined, offsetMinutes: 60, paint });
+  changeLine(entry, AT, {
+    width,
+    terminal: width !== undefined,
+    zone: openTimeZone('Europe/Berlin'),
+    paint,
+  });
 
 test('at 80 columns', () => {
   const lines = ENTRIES.map((entry) => draw(entry, 80));

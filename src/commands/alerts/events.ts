@@ -3,6 +3,7 @@
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
 import type { Page, Query } from '../../http/types.js';
+import type { TimeZone } from '../../system/time-zone.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import type { CommonEffect, CommonEvent } from '../shared/follow/loop.js';
 import type { AlertItem, Version } from './known.js';
@@ -11,6 +12,8 @@ import type { Webhook } from './webhook-receiver.js';
 
 /** What following alerts is asked to do. */
 export interface AlertsPlan extends EndOptions {
+  /** The zone of times in conditions; the machine's when absent. */
+  zone?: TimeZone;
   readonly form: 'lines' | 'json';
   /** What the list is asked for, besides order and page. */
   readonly query: Query;

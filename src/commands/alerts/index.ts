@@ -142,7 +142,10 @@ function addWatch(alerts: Command, run: Run): void {
       readDuration('--every', SHORTEST_PAUSE_MS),
       15_000,
     )
-    .option('--since <time>', 'also show what changed since this time, or an age such as 2h')
+    .option(
+      '--since <time>',
+      'also show what changed since this time: 2h, yesterday, "2026-11-23 08:00"',
+    )
     .option('--state-file <path>', 'remember what was printed in this file, across restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
     .option(

@@ -48,7 +48,14 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const query = await scopeOf(patient);
   const base = settings.baseUrl.value?.href ?? '';
   const memory = await openMemory(context, await statePath(context, options, base), base);
-  const plan = { form, ...options, query, everyMs: baseUrl && options.backfill, isBackfill: true };
+  const plan = {
+    form,
+    zone: context.zone,
+    ...options,
+    query,
+    everyMs: baseUrl && options.backfill,
+    isBackfill: true,
+  };
   const open = (session: Session<AlertsEvent>) =>
     receive(context, { ...options, secret }, memory, session);
   const title = ['listen', 'for alerts'] as const;

@@ -12,6 +12,7 @@ import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
 import { doublingPauseMs, type Moment } from '../../system/clock.js';
+import { MACHINE_ZONE } from '../../system/time-zone.js';
 import { textOf } from '../../terminal/values.js';
 import { iso } from '../../views/connection.js';
 import type { End } from '../shared/follow/loop.js';
@@ -312,7 +313,9 @@ function show(
   });
   counts.shown++;
   if (mark === 'caught-up') counts.caughtUp++;
-  const isMet = plan.until?.every((condition) => matches(condition, item.value, now.wallMs));
+  const isMet = plan.until?.every((condition) =>
+    matches(condition, item.value, { ms: now.wallMs, zone: plan.zone ?? MACHINE_ZONE }),
+  );
   if (isMet || counts.shown === plan.maxEvents)
     turn.end = { type: 'end', end: isMet ? 'until' : 'max-events' };
 }

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { readSince } from '../../terminal/time.js';
+import { readTimeFlag } from '../../terminal/typed-time.js';
 import { showOrganizations } from '../named/find.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import { chooseLines } from '../shared/follow/print.js';
@@ -26,7 +26,7 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const settings = await context.settings();
   const form = await chooseLines(context, 'alerts watch');
   const sinceMs =
-    options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
+    options.since === undefined ? undefined : readTimeFlag('--since', options.since, context.now());
   const baseUrl = requireBaseUrl(settings);
   const patient = await beginFollowing(context, options.for);
   const organization = await chosenOrganization(patient, options.organization);
@@ -35,6 +35,7 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
   const plan = {
     form,
+    zone: context.zone,
     ...options,
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),

@@ -26,9 +26,10 @@ import {
 } from '../../settings/store.js';
 import { organizationsOf, readExpiry } from '../../settings/token.js';
 import { findTokenPlace } from '../../settings/token-place.js';
+import { showElapsed } from '../../system/age.js';
+import { showLocalTime } from '../../system/time-zone.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
-import { age } from '../../terminal/time.js';
 import { checkLogin, clientOfLogin, withPrefixHint } from './check.js';
 import { askAddress, askOrganization, askPassword, askToken } from './questions.js';
 
@@ -260,12 +261,14 @@ async function save(
   );
 }
 
-async function reportEnd({ clock, notice }: Context, { token, login }: StoredToken): Promise<void> {
+async function reportEnd(
+  { clock, zone, notice }: Context,
+  { token, login }: StoredToken,
+): Promise<void> {
   const expiry = readExpiry(token);
   if (expiry === undefined) return;
   const now = clock.wallMs();
-  const iso = new Date(expiry).toISOString();
-  const when = `${age(iso, now)} (${iso})`;
+  const when = `${showElapsed(now - expiry)} (${showLocalTime(expiry, zone)})`;
   if (expiry <= now)
     return notice(`warning: this token expired ${when}; the service will refuse it`);
   await notice(

@@ -7,6 +7,7 @@ import { resolveSettings, type Settings } from '../../settings/resolve.js';
 import { deleteToken, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
 import { findTokenPlace, type TokenPlace } from '../../settings/token-place.js';
+import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
@@ -56,11 +57,12 @@ export async function showStatus(context: Context): Promise<void> {
   const status = tokenStatus(settings, place, token, now);
   const { expires } = status;
   if (status.expired === true) {
-    const message = `the token expired ${age(expires, now)} (${expires})`;
+    const message = `the token expired ${showMoment(expires, context.zone, now)}`;
     failure = new FleetError('auth', message, { hint: place?.refusalHint });
   }
   if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
-    const rows = drawStatus(status, token !== '', now);
+    const zone = isScreen(context) ? context.zone : undefined;
+    const rows = drawStatus(status, token !== '', { now, zone });
     await writeResult(context, drawList(rows, isScreen(context) ? io.stdout.width() : undefined));
   } else await printReport(context, STATUS, [status], format);
   if (failure !== undefined) throw failure;
@@ -98,10 +100,19 @@ function tokenStatus(
   };
 }
 
+/** A time for people in their zone, or without one in ISO 8601 for programs. */
+function showTime(iso: string, zone: TimeZone | undefined): string {
+  return zone === undefined ? iso : showLocalTime(Date.parse(iso), zone);
+}
+
+function showMoment(iso: string | null, zone: TimeZone | undefined, now: number): string {
+  return iso === null ? 'unknown' : `${age(iso, now)} (${showTime(iso, zone)})`;
+}
+
 function drawStatus(
   status: ReturnType<typeof tokenStatus>,
   hasToken: boolean,
-  now: number,
+  { now, zone }: { now: number; zone: TimeZone | undefined },
 ): string[][] {
   const { expires, expired, claims, renewable_until: until } = status;
   const places = [
@@ -114,16 +125,13 @@ function drawStatus(
   if (!hasToken) return places;
   return [
     ...places,
-    [
-      expired === true ? 'expired' : 'expires',
-      expires === null ? 'unknown' : `${age(expires, now)} (${expires})`,
-    ],
+    [expired === true ? 'expired' : 'expires', showMoment(expires, zone, now)],
     ...(until === null
       ? []
       : [
           [
             'renewable',
-            `until ${until}: commands that run in the second half of that time renew it`,
+            `until ${showTime(until, zone)}: commands that run in the second half of that time renew it`,
           ],
         ]),
     ...(claims === null ? [['claims', 'none: the token is not a JWT']] : []),

@@ -61,6 +61,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     width: io.stdout.width() ?? 80,
     paint: await loadPaint(io.stdout.colorLevel),
     now: context.clock.wallMs(),
+    zone: context.zone,
     isWhole: flags.wide === true || flags.truncate === false,
   });
   await io.stdout.write(forScreen(card, io.stdout));

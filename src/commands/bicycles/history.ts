@@ -14,7 +14,9 @@ import type { MirrorAddress } from '../../mirror/address.js';
 import type { Row } from '../../mirror/database.js';
 import type { Mirror } from '../../mirror/open.js';
 import { statIfThere } from '../../settings/trust.js';
-import { readSince, showDuration } from '../../terminal/time.js';
+import { showLocalTime } from '../../system/time-zone.js';
+import { showDuration } from '../../terminal/time.js';
+import { readTimeFlag } from '../../terminal/typed-time.js';
 import { textOf } from '../../terminal/values.js';
 import { type HistoryRow as Entry, HISTORY } from '../../views/history.js';
 import { type Names, readNames } from '../named/find.js';
@@ -50,7 +52,7 @@ export async function showHistory(
   const since =
     typed === undefined
       ? undefined
-      : new Date(readSince(typed, context.clock.wallMs())).toISOString();
+      : new Date(readTimeFlag('--since', typed, context.now())).toISOString();
   const { uuid, item } = await findOne(context, mirror, text);
   const served =
     fields.length > 0 && !fields.includes('state')
@@ -68,7 +70,8 @@ export async function showHistory(
   }
   const status = await mirror?.status();
   const keptSince = since ?? status?.keptSince;
-  const span = keptSince === undefined ? '' : ` since ${keptSince}`;
+  const span =
+    keptSince === undefined ? '' : ` since ${showLocalTime(Date.parse(keptSince), context.zone)}`;
   // What only the service said is as old as the service.
   const old = status === undefined || status.isCurrent || !isRecorded ? [] : [describeAge(status)];
   const none =

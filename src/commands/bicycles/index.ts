@@ -116,7 +116,7 @@ with its source. The mirror also shows the gaps, when it recorded nothing.`,
     ],
   )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
-    .option('--since <time>', 'only since this time, or an age such as 7d')
+    .option('--since <time>', 'only since this time: 7d, monday, "2026-11-23 08:00"')
     .option(
       '--field <name,…>',
       `only changes of these fields, such as state (repeatable)`,

@@ -9,9 +9,11 @@ import { explainSettings, profileFlag, type Settings } from '../../settings/reso
 import { loadStored, type Stored } from '../../settings/store.js';
 import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
 import { statIfThere } from '../../settings/trust.js';
+import { showElapsed } from '../../system/age.js';
 import { quoteForShell, setVariables } from '../../system/shell-words.js';
+import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
-import { age } from '../../terminal/time.js';
+import { isScreen } from '../shared/list/output-file.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
 /** What is known once the settings were looked at: what is refused of them has its default. */
@@ -101,16 +103,15 @@ function missing(key: string, flag: string): Finding[] {
 }
 
 /** Reads the token, which goes nowhere from here, and looks for an organization in it; what is found of it is put into `known`. */
-export async function checkToken(
-  { clock, signal, ...context }: Context,
-  known: CheckedSettings,
-): Promise<Finding[]> {
+export async function checkToken(context: Context, known: CheckedSettings): Promise<Finding[]> {
+  const { clock, signal } = context;
+  const zone = isScreen(context) ? context.zone : undefined;
   const findings: Finding[] = [];
   try {
     const source = await context.token(known);
     known.token = await source.get();
     known.renewal = source.refusalHint;
-    findings.push(judgeToken(known.token, source, clock.wallMs()));
+    findings.push(judgeToken(known.token, source, { now: clock.wallMs(), zone }));
   } catch (thrown) {
     signal.throwIfAborted();
     findings.push(failed('token', asFleetError(thrown)));
@@ -144,13 +145,17 @@ export function changeCommand(
   return origin === 'environment' ? setVariables({ [from]: value }) : command;
 }
 
-function judgeToken(token: string, { origin, refusalHint }: TokenSource, now: number): Finding {
+function judgeToken(
+  token: string,
+  { origin, refusalHint }: TokenSource,
+  { now, zone }: { now: number; zone: TimeZone | undefined },
+): Finding {
   const expiry = readExpiry(token);
   const claims = Object.keys(readClaims(token) ?? {}).join(', ');
   const kind = claims === '' ? 'not a JWT' : `claims ${claims}`;
   if (expiry === undefined) return ok('token', `${origin}; it does not say when it ends; ${kind}`);
-  const iso = new Date(expiry).toISOString();
-  const finding = `${origin}; it ${expiry <= now ? 'expired' : 'ends'} ${age(iso, now)} (${iso}); ${kind}`;
+  const at = zone === undefined ? new Date(expiry).toISOString() : showLocalTime(expiry, zone);
+  const finding = `${origin}; it ${expiry <= now ? 'expired' : 'ends'} ${showElapsed(now - expiry)} (${at}); ${kind}`;
   if (expiry <= now) return failure('token', 'auth', finding, refusalHint);
   return expiry - now < SOON_MS ? warning('token', finding, refusalHint) : ok('token', finding);
 }

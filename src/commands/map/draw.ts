@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Context } from '../../context.js';
 import { readTowns } from '../../globe/towns.js';
 import { distPath } from '../../system/program-files.js';
+import { showLocalTime } from '../../system/time-zone.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
@@ -32,17 +33,13 @@ export function loadWorld() {
 }
 
 /** What is drawn of a picture. */
-function mapInputOf({ bicycles, title, takenAtMs }: FleetPicture): MapInput {
-  const offsetMinutes = -new Date(takenAtMs).getTimezoneOffset();
+function mapInputOf({ bicycles, title, takenAtMs, zone }: FleetPicture): MapInput {
   return {
     ...sceneOf(bicycles.map(({ value }) => value)),
     ...loadWorld(),
     title: `${countNoun(bicycles.length, { one: 'bicycle', many: 'bicycles' })}, ${title}`,
-    // `2026-11-21 14:03`: local time of the day it was read.
-    moment: new Date(takenAtMs + offsetMinutes * 60_000)
-      .toISOString()
-      .slice(0, 16)
-      .replace('T', ' '),
+    // To the minute: `2026-11-21 14:03`.
+    moment: showLocalTime(takenAtMs, zone).slice(0, -3),
   };
 }
 

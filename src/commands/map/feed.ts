@@ -13,6 +13,7 @@ import type {
   Tiles,
   Update,
 } from '../../page/payload.js';
+import type { TimeZone } from '../../system/time-zone.js';
 import { streamLine } from '../../views/connection.js';
 import { packedFieldsOf, rowOf } from '../../views/map/pack.js';
 import { changeText, type ShownEntry } from '../../views/watch.js';
@@ -22,7 +23,7 @@ import { STILL } from './html.js';
 export interface FeedOptions {
   title: string;
   tiles: Tiles | null;
-  offsetMinutes: number;
+  zone: TimeZone;
   /** Since when the past can be shown. */
   pastFromMs: number | null;
   /** The first number of updates: greater than all of an earlier run, which a page that stayed open may know. */
@@ -94,20 +95,39 @@ export class TabFeed {
 
   /** The fleet as the last update left it. */
   payload(atMs: number): Payload {
-    const { title, tiles, pastFromMs } = this.#options;
+    const { title, tiles, pastFromMs, zone } = this.#options;
     const rows = Array.from(this.#shown.values(), rowOf);
-    return { title, tiles, pastFromMs, atMs, rows, gone: [], ...this.#last, events: this.#events };
+    return {
+      title,
+      timeZone: zone.name ?? null,
+      tiles,
+      pastFromMs,
+      atMs,
+      rows,
+      gone: [],
+      ...this.#last,
+      events: this.#events,
+    };
   }
 
   /** Other bicycles in the same page: those of a moment of the past. */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
-    const { title, tiles } = this.#options;
+    const { title, tiles, zone } = this.#options;
     const nothing = {
       rows: [],
       byType: [],
       note: 'Alerts are those of now, and not shown for the past.',
     };
-    return { ...STILL, title, tiles, atMs, note: null, rows: bicycles.map(rowOf), alerts: nothing };
+    return {
+      ...STILL,
+      title,
+      timeZone: zone.name ?? null,
+      tiles,
+      atMs,
+      note: null,
+      rows: bicycles.map(rowOf),
+      alerts: nothing,
+    };
   }
 
   fields(uuid: string): FieldTexts | undefined {
@@ -136,7 +156,7 @@ export class TabFeed {
     const link = this.#link;
     if (event.type === 'gap') {
       this.#link = { ...link, gaps: link.gaps + 1 };
-      const text = streamLine(event, this.#options.offsetMinutes, false) ?? event.message;
+      const text = streamLine(event, this.#options.zone, false) ?? event.message;
       this.#add({ kind: 'gap', atMs: event.atMs, uuid: null, name: null, text });
     } else if (event.type === 'open') {
       this.#link = { ...link, state: 'open', sinceMs: event.atMs, message: null };

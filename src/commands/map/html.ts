@@ -20,9 +20,10 @@ export async function writePage(
   { tiles, attribution }: HtmlOptions,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  const { bicycles, alerts, takenAtMs, incomplete, title } = picture;
+  const { bicycles, alerts, takenAtMs, incomplete, title, zone } = picture;
   const payload: Payload = {
     title,
+    timeZone: zone.name ?? null,
     atMs: takenAtMs,
     note: incomplete?.message ?? null,
     rows: bicycles.map(({ value }) => rowOf(value)),

@@ -44,6 +44,8 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
     title: await describeFleet(context, filters),
     keep: (bicycle: Bicycle) =>
       (keep?.({ json: '', value: bicycle }) ?? true) &&
-      where.every((condition) => matches(condition, bicycle, context.clock.wallMs())),
+      where.every((condition) =>
+        matches(condition, bicycle, { ms: context.clock.wallMs(), zone: context.zone }),
+      ),
   };
 }

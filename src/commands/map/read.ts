@@ -43,6 +43,7 @@ export async function readFleet(context: Context, asked: MapFilters) {
     title: `${await describeFleet(context, filters)}${age}`,
     /** When it was read, by the machine's date in milliseconds since the epoch. */
     takenAtMs,
+    zone: context.zone,
     /** Every bicycle, also those without a position; `json` is the object as sent, its numbers exact. */
     bicycles,
     /** New and escalated alerts of these bicycles; undefined where they could not be read. */

@@ -49,7 +49,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
     const feed = new TabFeed({
       ...part,
       tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
-      offsetMinutes: live.session.stderr.offsetMinutes,
+      zone: context.zone,
       pastFromMs: past?.fromMs ?? null,
       startMs: context.clock.wallMs(),
     });

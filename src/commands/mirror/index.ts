@@ -135,9 +135,9 @@ function addReplay(mirror: Command, run: Run): void {
   )
     .option(
       '--since <time>',
-      'start at this time, or an age such as 2h (default: at the beginning)',
+      'start at this time: 2h, yesterday, "2026-11-23 08:00" (default: at the beginning)',
     )
-    .option('--until <time>', 'stop at this time, or an age such as 1h (default: at the end)')
+    .option('--until <time>', 'stop at this time, like --since (default: at the end)')
     .option('--speed <factor>', speed, readSpeed, DEFAULT_SPEED)
     .option(
       '--where <condition>',

@@ -14,7 +14,7 @@ import {
   readPast,
 } from '../../mirror/past.js';
 import { readGaps } from '../../mirror/status.js';
-import { readSince } from '../../terminal/time.js';
+import { readTimeFlag } from '../../terminal/typed-time.js';
 import { IDLE_MS } from '../shared/follow/flags.js';
 import type { EventSink } from '../shared/follow/loop.js';
 import type { Condition } from '../shared/list/where.js';
@@ -40,9 +40,11 @@ const MOST_GAPS = 10_000;
 
 /** Plays what was recorded, to its end or Ctrl-C. */
 export async function replayMirror(context: Context, options: ReplayOptions): Promise<void> {
-  const nowMs = context.clock.wallMs();
-  const sinceMs = options.since === undefined ? undefined : readSince(options.since, nowMs);
-  const untilMs = options.until === undefined ? undefined : readSince(options.until, nowMs);
+  const now = context.now();
+  const sinceMs =
+    options.since === undefined ? undefined : readTimeFlag('--since', options.since, now);
+  const untilMs =
+    options.until === undefined ? undefined : readTimeFlag('--until', options.until, now);
   if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
     throw usageError('--until is not after --since', 'give the earlier time to --since');
   const form = await chooseForm(context, options, 'mirror replay');
@@ -53,7 +55,15 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     if (found.length === 0) return context.notice('No changes are recorded in that time');
     const topics = mirror.organizations.map((each) => organizationTopic(each));
     const { where, maxEvents, speed } = options;
-    const shown = { form, where, maxEvents, topics, idle: IDLE_MS, resyncPages: 0 };
+    const shown = {
+      form,
+      zone: context.zone,
+      where,
+      maxEvents,
+      topics,
+      idle: IDLE_MS,
+      resyncPages: 0,
+    };
     const plan: WatchPlan = {
       ...shown,
       organizations: [],

@@ -16,6 +16,7 @@ import {
 } from '../../mirror/writers.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { momentOf, sleep } from '../../system/clock.js';
+import type { TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
 import { followTopics, seesAllOf } from '../shared/follow/subscribe.js';
@@ -55,7 +56,7 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
     const onToken = (token: string) => learnRights(session, token);
     await becomeWriter(session);
-    announce(session);
+    announce(session, context.zone);
     const plan = {
       topics,
       sseUrl,
@@ -168,11 +169,15 @@ function keepYoungGenerationSmall(): void {
   }
 }
 
-function announce({ report, found, writer: { organizations } }: MirrorSession): void {
+function announce(
+  { report, found, writer: { organizations } }: MirrorSession,
+  zone: TimeZone,
+): void {
   if (found === undefined) return;
   const { rows, heardMs, gap, isWhole } = found;
   const until = wholeSeconds(
     utcOfMs(Math.min(heardMs ?? 0, gap?.startedMs ?? Number.POSITIVE_INFINITY)),
+    zone,
   );
   const condition = isWhole ? `up to date until ${until}` : 'not read to the end yet';
   const before = heardMs === undefined ? 'a new mirror' : `${rows} bicycles, ${condition}`;

@@ -6,6 +6,7 @@ import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import { type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/status.js';
+import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
@@ -34,7 +35,11 @@ export async function showMirrorStatus(
   const { flags, io, clock } = context;
   if (format === 'table' && flags.jq === undefined && flags.columns === undefined) {
     const width = isScreen(context) ? io.stdout.width() : undefined;
-    await writeResult(context, drawList(linesOf(report, status, clock.wallMs()), width));
+    const zone = isScreen(context) ? context.zone : undefined;
+    await writeResult(
+      context,
+      drawList(linesOf(report, status, { ms: clock.wallMs(), zone }), width),
+    );
   } else
     await printReport(
       context,
@@ -47,7 +52,7 @@ export async function showMirrorStatus(
   const isOnlyOld = isWhole && openGaps.length === 0 && asOfMs !== undefined && !status.isWritten;
   throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`, {
     hint: isOnlyOld
-      ? `its bicycles are complete as of ${wholeSeconds(utcOfMs(asOfMs))}; to keep it current: fleet mirror run`
+      ? `its bicycles are complete as of ${wholeSeconds(utcOfMs(asOfMs), context.zone)}; to keep it current: fleet mirror run`
       : undefined,
   });
 }
@@ -103,7 +108,13 @@ async function reportOf(
   };
 }
 
-function linesOf(report: Report, status: MirrorStatus, now: number): string[][] {
+/** The present time, and the zone of times for people; without a zone they are in UTC. */
+interface Now {
+  ms: number;
+  zone: TimeZone | undefined;
+}
+
+function linesOf(report: Report, status: MirrorStatus, now: Now): string[][] {
   const { bicycles, gone, alerts, changes, gaps } = report.counts;
   const recorded = `${report.changes_estimated ? 'about ' : ''}${changes}`;
   return [
@@ -112,16 +123,16 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
     ['organizations', report.organizations.join(', ') || '-'],
     ['status', status.isCurrent ? 'current' : `not current: ${reasonOf(status)}`],
     ['as of', report.as_of === null ? '-' : timeAndAge(report.as_of, now)],
-    ...writersOf(status, now).map((line) => ['writer', line]),
+    ...writersOf(status, now.ms).map((line) => ['writer', line]),
     ['list', listRead(report, now)],
     ['bicycles', `${bicycles}${gone === 0 ? '' : `, and ${gone} that are gone`}`],
     ['alerts', status.hasAlerts ? String(alerts) : `${alerts}, not read to the end yet`],
     [
       'changes',
-      `${recorded}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`,
+      `${recorded}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since, now.zone)}`}`,
     ],
     ['gaps', gaps === 0 ? 'none' : `${gaps}, ${status.openGaps.length || 'none'} open`],
-    ...report.gaps.map((gap) => ['', describeGap(gap)]),
+    ...report.gaps.map((gap) => ['', describeGap(gap, now.zone)]),
   ];
 }
 
@@ -137,25 +148,28 @@ function writersOf({ writers }: MirrorStatus, now: number): string[] {
 }
 
 /** When the whole list was last read, and how many bicycles the service counted then. */
-function listRead({ list_read: read, whole }: Report, now: number): string {
+function listRead({ list_read: read, whole }: Report, now: Now): string {
   if (read === null)
     return whole ? 'its organizations were read apart' : 'first reading not complete';
   const counted = read.count === null ? '' : `, ${read.count} bicycles counted by the service`;
   return `last complete reading ${timeAndAge(read.at, now)}${counted}`;
 }
 
-function timeAndAge(utc: string, now: number): string {
-  return `${wholeSeconds(utc)} (${age(utc, now)})`;
+function timeAndAge(utc: string, { ms, zone }: Now): string {
+  return `${wholeSeconds(utc, zone)} (${age(utc, ms)})`;
 }
 
-/** A time in UTC as people read it; JSON has all its digits. */
-export function wholeSeconds(utc: string): string {
-  return utc.replace(/\.\d+Z$/, 'Z');
+/** A time without the fraction of its second: in the zone, or without one in UTC. JSON has all its digits. */
+export function wholeSeconds(utc: string, zone: TimeZone | undefined): string {
+  return zone === undefined ? utc.replace(/\.\d+Z$/, 'Z') : showLocalTime(Date.parse(utc), zone);
 }
 
 /** `2026-… for 4 min: the stream was cut; 12 changes found`. */
-function describeGap({ started, ended, reason, found }: RecordedGap): string {
+function describeGap(
+  { started, ended, reason, found }: RecordedGap,
+  zone: TimeZone | undefined,
+): string {
   const length =
     ended === null ? 'still open' : `for ${showDuration(Date.parse(ended) - Date.parse(started))}`;
-  return `${wholeSeconds(started)} ${length}: ${reason}${found === 0 ? '' : `; ${found} ${found === 1 ? 'change' : 'changes'} found`}`;
+  return `${wholeSeconds(started, zone)} ${length}: ${reason}${found === 0 ? '' : `; ${found} ${found === 1 ? 'change' : 'changes'} found`}`;
 }

@@ -72,7 +72,7 @@ throttle: 429 for a second action within a time. expire ends tokens.
     )
     .option(
       '--since <time>',
-      'start the replay at this time, or an age such as 2h (default: at the beginning)',
+      'start the replay at this time, such as 2h, or yesterday (default: at the beginning)',
     )
     .option(
       '--speed <factor>',

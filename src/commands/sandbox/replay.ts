@@ -8,7 +8,7 @@ import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { openMirror } from '../../mirror/open.js';
 import { type Happening, playHappenings, rangeOf, readPast } from '../../mirror/past.js';
 import type { Recorded, Sandbox } from '../../sandbox/index.js';
-import { readSince } from '../../terminal/time.js';
+import { readTimeFlag } from '../../terminal/typed-time.js';
 
 export interface ReplaySource {
   to: MirrorAddress;
@@ -23,7 +23,7 @@ export async function withPast(
   { to, since, speed }: ReplaySource,
   use: (recorded: Recorded, play: (sandbox: Sandbox) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const sinceMs = since === undefined ? undefined : readSince(since, context.clock.wallMs());
+  const sinceMs = since === undefined ? undefined : readTimeFlag('--since', since, context.now());
   // Whose fleet it is makes no difference here.
   const mirror = await openMirror(to, { signal: context.signal, env: context.io.env });
   try {

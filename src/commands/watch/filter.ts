@@ -2,13 +2,14 @@
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError } from '../../errors.js';
+import type { Now } from '../../terminal/typed-time.js';
 import { type Condition, checkCondition, matches, parseCondition } from '../shared/list/where.js';
 
 const CONDITION = /.[=<>~!]/;
 const UNFINISHED = /[=<>~]$/;
 
-/** Reads what was typed, `charge<20 state=lost emmy`: every part must hold; a condition that is wrong, or not finished yet, holds for all. `nowMs` is in milliseconds since the epoch. */
-export function readFilter(text: string, nowMs: number) {
+/** Reads what was typed, `charge<20 state=lost emmy`: every part must hold; a condition that is wrong, or not finished yet, holds for all. */
+export function readFilter(text: string, now: Now) {
   const parts = text.split(' ').filter(Boolean);
   const wanted = parts.filter((part) => !CONDITION.test(part)).join(' ');
   const conditions: Condition[] = [];
@@ -27,7 +28,7 @@ export function readFilter(text: string, nowMs: number) {
     /** Whether a bicycle is shown. */
     keep: (bicycle: Bicycle) =>
       containsText(bicycle, wanted.toLowerCase()) &&
-      conditions.every((condition) => matches(condition, bicycle, nowMs)),
+      conditions.every((condition) => matches(condition, bicycle, now)),
     /** Why a condition is left out; undefined where nothing is wrong. */
     problem,
   };

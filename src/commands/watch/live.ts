@@ -7,6 +7,7 @@ import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
 import { type Clock, every, momentOf, openTimer } from '../../system/clock.js';
+import { showClock } from '../../system/time-zone.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { widthOf } from '../../terminal/cells.js';
 import { loadPaint, type Paint } from '../../terminal/colour.js';
@@ -16,7 +17,7 @@ import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/board.js';
 import { connectionText, keyHints } from '../../views/board-help.js';
-import { type ShownEntry, showClock } from '../../views/watch.js';
+import type { ShownEntry } from '../../views/watch.js';
 import { openLiveMap } from '../map/live-map.js';
 import type { Session } from '../shared/follow/loop.js';
 import { Board, type BoardSeen } from './board.js';
@@ -108,7 +109,8 @@ type Size = { readonly width: number; readonly height: number };
 
 /** Draws the board, or its map, as it is now. */
 function openDrawing({ context, plan, watched, session }: LiveOptions, board: Board, paint: Paint) {
-  const { offsetMinutes, titleOf } = session.stderr;
+  const { titleOf } = session.stderr;
+  const { zone } = context;
   const { stdout } = context.io;
   const { connections, store } = watched;
   const title = plan.topics.map(titleOf).join(', ');
@@ -117,7 +119,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
   const drawBoard = (size: Size): { lines: string[]; seen: Partial<BoardSeen> } => {
     const { view, changes, alerts } = board;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
-    const { keep, problem } = readFilter(view.filter, nowMs);
+    const { keep, problem } = readFilter(view.filter, { ms: nowMs, zone });
     const rows = bicycleRows(size.height);
     const picked = pickRows(store.bicycles(), { sort: view.sort, keep }, view.scroll, rows);
     const { counts, lastMessageMs } = watched;
@@ -127,7 +129,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
         title,
         nowMs,
         monotonicMs,
-        offsetMinutes,
+        zone,
         alerts,
         connections: connections.topics,
       },
@@ -146,7 +148,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
   const drawMap: typeof drawBoard = (size) => {
     const { wallMs, monotonicMs } = momentOf(context.clock);
     const look = { ...size, hasColor: stdout.colorLevel > 0, hasUnicode: stdout.hasUnicode };
-    const { keep } = readFilter(board.view.filter, wallMs);
+    const { keep } = readFilter(board.view.filter, { ms: wallMs, zone });
     const bicycles = [...store.bicycles()].filter(
       (each) => (plan.map?.keep(each) ?? true) && keep(each),
     );
@@ -156,7 +158,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
     const { canvas, seen } = map.frame({
       ...{ state: board.map, bicycles, isWhole, look },
       title: `${countNoun(bicycles.length, BICYCLES.noun)}${soFar}, ${plan.map?.title ?? title}`,
-      moment: showClock(wallMs, offsetMinutes),
+      moment: showClock(wallMs, zone),
       footer: [
         { text: `${connection.text}  `, ink: connection.color },
         { text: keyHints(MAP_HINTS, look.width - widthOf(connection.text) - 2), ink: 'dim' },

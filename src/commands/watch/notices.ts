@@ -15,10 +15,7 @@ import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { WatchPlan } from './plan.js';
 import type { WatchEffect } from './state.js';
 
-export function openWatchReport(
-  { print, atNow, offsetMinutes, ...stderr }: Stderr,
-  plan: WatchPlan,
-) {
+export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan: WatchPlan) {
   return {
     /** What was found and read; what has its place on stdout is printed there. */
     effect(effect: WatchEffect): void {
@@ -59,7 +56,7 @@ export function openWatchReport(
       print(false, fields, atNow(`${message}; reading the list again in ${showDuration(pauseMs)}`));
     },
     summary(summary: WatchSummary) {
-      const lines = summaryLines(summary, offsetMinutes, plan.topics.length > 1);
+      const lines = summaryLines(summary, zone, plan.topics.length > 1);
       // What was not delivered is a promise as well.
       return stderr.summary(summary.undelivered > 0, summaryRecord(summary), lines);
     },

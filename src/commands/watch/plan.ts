@@ -5,6 +5,7 @@ import { bicycleTopic, organizationTopic, readTopic, type TopicRole } from '../.
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
+import type { TimeZone } from '../../system/time-zone.js';
 import { findBicycle } from '../bicycles/find.js';
 import type { EndOptions } from '../shared/follow/ending.js';
 import { chooseLines } from '../shared/follow/print.js';
@@ -35,6 +36,8 @@ export interface MapPlan {
 
 export interface WatchPlan extends WatchOptions {
   form: Form;
+  /** The zone of times in conditions; the machine's when absent. */
+  zone?: TimeZone;
   topics: readonly string[];
   sseUrl: URL;
   /** Undefined: the board comes first. */
@@ -61,7 +64,7 @@ export async function makePlan(
   const named = bicycles.includes(undefined)
     ? undefined
     : new Set(bicycles.filter((uuid) => uuid !== undefined));
-  return { ...options, form, sseUrl, topics, organizations, bicycles: named };
+  return { ...options, form, zone: context.zone, sseUrl, topics, organizations, bicycles: named };
 }
 
 async function chooseTopics(

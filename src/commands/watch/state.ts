@@ -13,6 +13,7 @@ import { MemoryStore } from '../../follower/memory-store.js';
 import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { Moment } from '../../system/clock.js';
+import { MACHINE_ZONE } from '../../system/time-zone.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/connection.js';
 import { namesChange, type ShownEntry } from '../../views/watch.js';
 import type { Stop } from '../shared/follow/ending.js';
@@ -224,7 +225,8 @@ export class Watch {
     if (!isOurs || where.length + until.length === 0) return { isWanted: isOurs, isMet: false };
     const { sender, topic, message } = envelope ?? {};
     const value = { sender, topic, message, ...fields };
-    const holds = (condition: Condition) => matches(condition, value, this.#now.wallMs);
+    const holds = (condition: Condition) =>
+      matches(condition, value, { ms: this.#now.wallMs, zone: this.plan.zone ?? MACHINE_ZONE });
     const isWanted = where.every(holds);
     return { isWanted, isMet: isWanted && until.length > 0 && until.every(holds) };
   }

@@ -51,14 +51,14 @@ export interface RendererOptions {
   excel?: ExcelLocale | undefined;
   /** False: no line of headers in tables and files of values. */
   hasHeader?: boolean;
+  /** The IANA name of the zone of local times; the machine's zone when absent. */
+  timezone?: string | undefined;
   terminal: boolean;
   /** Columns to draw in; undefined where nothing limits the width: a pipe, and `-o wide`. */
   width: number | undefined;
   colorLevel: 0 | 1 | 2 | 3;
   /** Milliseconds since the epoch, for ages. */
   now: number;
-  /** IANA name of the time zone for local times; the machine's zone by default. */
-  timezone?: string | undefined;
 }
 
 /** The same, with the paint made. */

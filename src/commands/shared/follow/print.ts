@@ -65,11 +65,11 @@ export async function openPrinter(
   };
 }
 
-async function openLines({ io: { stdout } }: Context, { offsetMinutes, unshown }: Stderr) {
+async function openLines({ io: { stdout } }: Context, { zone, unshown }: Stderr) {
   const paint = await loadPaint(stdout.colorLevel);
   const lineOf = ({ entry, atMs, data }: Printable) => {
     try {
-      const place = { width: stdout.width(), terminal: stdout.isTerminal, offsetMinutes, paint };
+      const place = { width: stdout.width(), terminal: stdout.isTerminal, zone, paint };
       return `${changeLine(entry, atMs, place)}\n`;
     } catch (error) {
       unshown(asFleetError(error), data ?? '');

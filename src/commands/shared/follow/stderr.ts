@@ -4,10 +4,10 @@ import { readTopic } from '../../../api/push.js';
 import type { Context } from '../../../context.js';
 import type { FleetError } from '../../../errors.js';
 import type { Lost, StreamEvent } from '../../../http/stream/events.js';
+import { showClock } from '../../../system/time-zone.js';
 import { wrap } from '../../../terminal/cells.js';
 import { clean, escapeJson } from '../../../terminal/clean.js';
 import { iso, streamLine, streamRecord } from '../../../views/connection.js';
-import { showClock } from '../../../views/watch.js';
 
 /** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */
 export type Form = 'lines' | 'json' | 'board' | 'page';
@@ -35,11 +35,10 @@ const LONGER_PAUSE = 4;
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openStderr(context: Context, options: StderrOptions) {
-  const { io, flags } = context;
+  const { io, flags, zone } = context;
   const { wallMs } = context.clock;
   const { form, namesTopic, titleOf = (topic) => topic } = options;
   const isJson = form === 'json';
-  const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
   let lastLoss: Lost | undefined;
   const writeBounded = openBounded(io.stderr.write, (lines) => {
     const message = `${lines} lines were dropped here: the reader of stderr is too slow`;
@@ -61,11 +60,10 @@ export function openStderr(context: Context, options: StderrOptions) {
   const detail = (text: string) => {
     if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
   };
-  const atNow = (line: string) => `${showClock(wallMs(), offsetMinutes)} ${line}`;
+  const atNow = (line: string) => `${showClock(wallMs(), zone)} ${line}`;
 
   return {
-    /** Minutes that local time is ahead of UTC. */
-    offsetMinutes,
+    zone,
     titleOf,
     print,
     /** The line behind the local time of day. */
@@ -86,7 +84,7 @@ export function openStderr(context: Context, options: StderrOptions) {
       print(
         event.type !== 'open',
         streamRecord(event),
-        streamLine(event, offsetMinutes, namesTopic, titleOf),
+        streamLine(event, zone, namesTopic, titleOf),
       );
       if (event.type === 'gap' && event.text !== undefined && !isJson) detail(`  ${event.text}`);
     },

@@ -4,6 +4,7 @@ import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
 import { readExpiry, type TokenSource } from '../../../settings/token.js';
 import { doublingPauseMs, sleep } from '../../../system/clock.js';
+import { showLocalTime } from '../../../system/time-zone.js';
 import { showDuration } from '../../../terminal/time.js';
 import { openStderr } from './stderr.js';
 
@@ -38,14 +39,14 @@ export async function patiently(context: Context, forMs?: number): Promise<Conte
 }
 
 async function warnOfEnd(
-  { clock, notice }: Context,
+  { clock, zone, notice }: Context,
   source: TokenSource,
   forMs = SOON_MS,
 ): Promise<void> {
   const endsAtMs = source.isRenewable ? undefined : readExpiry(await source.get());
   const leftMs = (endsAtMs ?? 0) - clock.wallMs();
   if (endsAtMs === undefined || leftMs <= 0 || leftMs >= forMs) return;
-  const end = `in ${showDuration(leftMs)}, at ${new Date(endsAtMs).toISOString()}`;
+  const end = `in ${showDuration(leftMs)}, at ${showLocalTime(endsAtMs, zone)}`;
   await notice(
     `warning: the token (${source.origin}) ends ${end}, and nothing renews it; "fleet auth login --email ADDRESS" or a token_command does`,
   );

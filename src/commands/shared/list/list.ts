@@ -108,7 +108,8 @@ async function showList<T extends Listed>(
   const { noun } = plan.shape;
   const { where = [], limit, all = false } = options;
   const tally = startTally();
-  const { wallMs: now, monotonicMs: startedAt } = momentOf(context.clock);
+  const { wallMs, monotonicMs: startedAt } = momentOf(context.clock);
+  const now = { ms: wallMs, zone: context.zone };
   const draw = () => showProgress(tally, noun, context.clock.monotonicMs() - startedAt);
   const wanted = limit ?? (all ? Number.POSITIVE_INFINITY : undefined);
   const progress = wanted === undefined ? undefined : openProgress(context, { draw });

@@ -58,6 +58,7 @@ export async function openResult<T>(
     isWhole: flags.wide === true || flags.truncate === false,
     hasHeader: flags.headers !== false,
     excel: flags.excel === true ? excelLocale(io.env) : undefined,
+    timezone: flags.timezone,
     terminal: isDrawn,
     width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
     colorLevel: isDrawn ? io.stdout.colorLevel : 0,

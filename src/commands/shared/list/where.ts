@@ -3,8 +3,10 @@
 import { fieldOf, type Vocabulary } from '../../../api/resource.js';
 import { nearest, unknownWord } from '../../../cli/nearest.js';
 import { usageError } from '../../../errors.js';
+import type { TimeZone } from '../../../system/time-zone.js';
 import { firstSegment } from '../../../terminal/formats/columns.js';
-import { parseDuration, readTime } from '../../../terminal/time.js';
+import { readTime } from '../../../terminal/time.js';
+import { type Now, parseTypedTime } from '../../../terminal/typed-time.js';
 import { isJsonNumber, numberOf, readPath, textOf } from '../../../terminal/values.js';
 
 export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
@@ -75,19 +77,19 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
     usageError(`"${text}" compares ${field}, which is a ${kind}, with "${value}"`, hint);
   if (vocabulary.numbers.includes(field) && numberOf(value) === undefined)
     throw refuse('number', `write a plain number: "${field}${operator}20"`);
-  if (vocabulary.times.includes(field) && readMoment(value, 0) === undefined)
+  if (vocabulary.times.includes(field) && parseTypedTime(value) === undefined)
     throw refuse(
       'time',
-      `write an age ("${field}<-2h" is older than two hours) or a time such as 2026-03-01T12:00:00Z`,
+      `write an age ("${field}<-2h" is older than two hours) or a time such as yesterday, monday, "2026-11-23 08:00", 23.11.2026 or 2026-03-01T12:00:00Z`,
     );
 }
 
 /**
  * Whether a value meets the condition. A field that is missing or null meets `=null` and `!=` with anything else; a list meets what one of its elements meets.
  * Numbers, also those written as strings, are compared as numbers; times as times; everything else as text, `~` whatever the case.
- * @param now milliseconds since the epoch, from which ages such as `-2h` count
+ * @param now the present time and the zone of typed times: ages such as `-2h` and words such as `yesterday` count from it
  */
-export function matches(condition: Condition, value: unknown, now: number): boolean {
+export function matches(condition: Condition, value: unknown, now: Now): boolean {
   const { operator } = condition;
   const found = readPath(value, condition.field);
   if (condition.value === 'null' && isEquality(operator))
@@ -99,7 +101,7 @@ export function matches(condition: Condition, value: unknown, now: number): bool
 }
 
 /** `!=` is what `=` is not. */
-function meets({ operator, value }: Condition, found: unknown, now: number): boolean {
+function meets({ operator, value }: Condition, found: unknown, now: Now): boolean {
   if (found === undefined || found === null) return false;
   if (operator === '~') return fold(textOf(found) ?? '').includes(fold(value));
   // The text, which without quotes is a missing value.
@@ -118,7 +120,7 @@ function fold(text: string): string {
 }
 
 /** A text equals itself; a number every way to write it, but a text such as `007` only itself. */
-function isEqual(wanted: string, found: unknown, now: number): boolean {
+function isEqual(wanted: string, found: unknown, now: Now): boolean {
   const text = (textOf(found) ?? '').trim();
   const isLiteral =
     typeof found === 'string' &&
@@ -128,19 +130,32 @@ function isEqual(wanted: string, found: unknown, now: number): boolean {
 }
 
 /** Below zero when what was found is less than what is wanted, above when more, undefined when they cannot be compared. */
-function compare(found: unknown, wanted: string, now: number): number | undefined {
-  const number = numberOf(wanted);
-  const limit = number ?? readMoment(wanted, now);
-  if (limit !== undefined) {
-    const value = number === undefined ? readTime(found) : numberOf(found);
-    return value === undefined ? undefined : value - limit;
+function compare(found: unknown, wanted: string, now: Now): number | undefined {
+  if (numberOf(wanted) !== undefined) {
+    const value = numberOf(found);
+    return value === undefined ? undefined : value - Number(numberOf(wanted));
   }
-  if (typeof found !== 'string') return undefined;
+  const limit = momentOf(wanted, now);
+  const value = limit === undefined ? undefined : readTime(found);
+  if (limit !== undefined && value !== undefined) return value - limit;
+  // A word such as `monday` may be meant as text; an ISO 8601 time or `-2h` is not.
+  if (typeof found !== 'string' || (limit !== undefined && FORMAL_TIME.test(wanted)))
+    return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
 }
 
-/** Milliseconds since the epoch of an ISO 8601 time or an age before `now` such as `-2h`; undefined for anything else. */
-function readMoment(text: string, now: number): number | undefined {
-  if (/^-\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return now - parseDuration(text.slice(1));
-  return readTime(text);
+const FORMAL_TIME = /^(?:\d{4}-\d\d-\d\d|-\d)/;
+
+/** Typed times by their text, for one present time: a list compares every item with the same few. */
+let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefined> } | undefined;
+const MOST_REMEMBERED_TIMES = 100;
+
+/** Returns the instant of a typed time, or undefined for other text. */
+function momentOf(text: string, now: Now): number | undefined {
+  const isSame = readTimes?.ms === now.ms && readTimes.zone === now.zone;
+  if (readTimes === undefined || !isSame || readTimes.times.size > MOST_REMEMBERED_TIMES)
+    readTimes = { ...now, times: new Map() };
+  const { times } = readTimes;
+  if (!times.has(text)) times.set(text, parseTypedTime(text)?.(now));
+  return times.get(text);
 }

@@ -1,0 +1,177 @@
+// Time zones: the machine's or a named one; converts between instants and local times.
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Offsets change on quarters of an hour; within one the offset is remembered. */
+const QUARTER_MS = 15 * MINUTE_MS;
+
+export interface TimeZone {
+  /** The IANA name; undefined for the machine's own zone. */
+  readonly name: string | undefined;
+  /** Returns how many minutes local time is ahead of UTC at this instant, in milliseconds since the epoch. */
+  offsetMinutes(atMs: number): number;
+}
+
+/** A date and a time of day; months and days count from 1. */
+export interface LocalTime {
+  year: number;
+  month: number;
+  day: number;
+  hour: number;
+  minute: number;
+  second: number;
+  millisecond: number;
+}
+
+/** The zone of the machine, as `TZ` or the system says. */
+export const MACHINE_ZONE: TimeZone = {
+  name: undefined,
+  offsetMinutes: (atMs) => -new Date(atMs).getTimezoneOffset(),
+};
+
+/** Returns the IANA name as it is usually spelled, or undefined when there is no such zone. */
+export function canonicalTimeZone(text: string): string | undefined {
+  // `+02:00` is a zone for some versions of Node; it has no name and no daylight saving time.
+  if (!/^[a-z]/i.test(text.trim())) return undefined;
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text.trim() }).resolvedOptions();
+    // Another name of a zone, such as Asia/Kolkata for Asia/Calcutta, stays as it was typed.
+    return timeZone.toLowerCase() === text.trim().toLowerCase() ? timeZone : text.trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Opens a zone by its IANA name, or the machine's zone without one. Throws a RangeError for an unknown name. */
+export function openTimeZone(name: string | undefined): TimeZone {
+  if (name === undefined) return MACHINE_ZONE;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: name,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    era: 'short',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  let known: { quarter: number; offset: number } | undefined;
+  return {
+    name,
+    offsetMinutes(atMs) {
+      const quarter = Math.floor(atMs / QUARTER_MS);
+      if (known?.quarter !== quarter) known = { quarter, offset: readOffset(format, atMs) };
+      return known.offset;
+    },
+  };
+}
+
+function readOffset(format: Intl.DateTimeFormat, atMs: number): number {
+  const wholeSecondsMs = Math.floor(atMs / 1000) * 1000;
+  const parts = new Map(
+    format.formatToParts(wholeSecondsMs).map(({ type, value }) => [type, value]),
+  );
+  const numberOf = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type));
+  const year = parts.get('era') === 'BC' ? 1 - numberOf('year') : numberOf('year');
+  const localMs = utcMs({
+    year,
+    month: numberOf('month'),
+    day: numberOf('day'),
+    hour: numberOf('hour'),
+    minute: numberOf('minute'),
+    second: numberOf('second'),
+    millisecond: 0,
+  });
+  // Before 1900 offsets have seconds.
+  return (localMs - wholeSecondsMs) / MINUTE_MS;
+}
+
+/** Milliseconds since the epoch when the clock of UTC shows this time. */
+function utcMs({ year, month, day, hour, minute, second, millisecond }: LocalTime): number {
+  const date = new Date(0);
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second, millisecond);
+  return date.getTime();
+}
+
+/** Returns the date and time of day that the clocks of the zone show at an instant. */
+export function localTimeAt(atMs: number, zone: TimeZone): LocalTime {
+  const date = new Date(atMs + zone.offsetMinutes(atMs) * MINUTE_MS);
+  return {
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+    second: date.getUTCSeconds(),
+    millisecond: date.getUTCMilliseconds(),
+  };
+}
+
+/** Whether the calendar has this date and the clock this time of day; 31 February and 24:00 do not exist. */
+export function isPossible(time: LocalTime): boolean {
+  const date = new Date(utcMs(time));
+  return (
+    date.getUTCFullYear() === time.year &&
+    date.getUTCMonth() + 1 === time.month &&
+    date.getUTCDate() === time.day &&
+    date.getUTCHours() === time.hour &&
+    date.getUTCMinutes() === time.minute &&
+    date.getUTCSeconds() === time.second
+  );
+}
+
+/**
+ * Returns the instant of a local time, in milliseconds since the epoch. A time that occurs twice when the clock is set back is the first
+ * one. A time that is skipped when the clock is set forward is later by what was skipped: 02:30 becomes 03:30.
+ */
+export function instantOf(time: LocalTime, zone: TimeZone): number {
+  const localMs = utcMs(time);
+  const [before, after] = [localMs - DAY_MS, localMs + DAY_MS].map((ms) => zone.offsetMinutes(ms));
+  const instants = [before, after]
+    .map((offset = 0) => ({ ms: localMs - offset * MINUTE_MS, offset }))
+    .filter(({ ms, offset }) => zone.offsetMinutes(ms) === offset)
+    .map(({ ms }) => ms);
+  if (instants.length > 0) return Math.min(...instants);
+  return localMs - (before ?? 0) * MINUTE_MS;
+}
+
+/** Returns the first instant of a date in the zone; where midnight is skipped, it is later. */
+export function startOfDay(
+  { year, month, day }: Pick<LocalTime, 'year' | 'month' | 'day'>,
+  zone: TimeZone,
+): number {
+  const midnight = { year, month, day, hour: 0, minute: 0, second: 0, millisecond: 0 };
+  const localMs = utcMs(midnight);
+  const found = instantOf(midnight, zone);
+  const isMidnight = found + zone.offsetMinutes(found) * MINUTE_MS === localMs;
+  if (isMidnight) return found;
+  // Midnight is skipped: the day begins at the change of the clock, at most a day before.
+  let [early, late] = [found - DAY_MS, found];
+  while (late - early > 1) {
+    const middle = Math.floor((early + late) / 2);
+    const isInDay = middle + zone.offsetMinutes(middle) * MINUTE_MS >= localMs;
+    if (isInDay) late = middle;
+    else early = middle;
+  }
+  return late;
+}
+
+const twoDigits = (number: number) => String(number).padStart(2, '0');
+
+/** The time of day in the zone: `14:03:59`. */
+export function showClock(atMs: number, zone: TimeZone): string {
+  const { hour, minute, second } = localTimeAt(atMs, zone);
+  return [hour, minute, second].map(twoDigits).join(':');
+}
+
+/** The date and time in the zone as people read and type it: `2026-11-28 14:03:59`. */
+export function showLocalTime(atMs: number, zone: TimeZone): string {
+  const { year, month, day } = localTimeAt(atMs, zone);
+  const date = [String(year).padStart(4, '0'), twoDigits(month), twoDigits(day)].join('-');
+  return `${date} ${showClock(atMs, zone)}`;
+}
