@@ -76,7 +76,7 @@ function comparable(text: string): string {
       // A busy machine has time for a bar of progress.
       .replace(/^.*[█░].*$/gm, '')
       .replace(/\S*credentials\.json/, 'FILE')
-      .replace(/just now|\d+ (?:s|min|h|d) ago|in \d+ (?:ms|h)|\(2\d{3}-\d\d-\S+\)/g, 'TIME')
+      .replace(/just now|\d+ (?:s|min|h|d) ago|in \d+ (?:ms|h)|\(2\d{3}-\d\d-[^)]+\)/g, 'TIME')
       .replace(/\s+/g, ' ')
       .trim()
   );

@@ -86,6 +86,22 @@ const draw = (entry: ShownEntry, width?: number, paint = NO_PAINT) =>
     paint,
   });
 
+test('shows each time with its own offset when the clock changes in between', () => {
+  const zone = openTimeZone('Europe/Berlin');
+  const entry = ENTRIES[0] as ShownEntry;
+  const clockAt = (instant: string) =>
+    changeLine(entry, Date.parse(instant), {
+      width: 80,
+      terminal: true,
+      zone,
+      paint: NO_PAINT,
+    }).slice(0, 8);
+  expect(clockAt('2026-10-25T00:59:59Z')).toBe('02:59:59');
+  expect(clockAt('2026-10-25T01:00:00Z')).toBe('02:00:00');
+  expect(clockAt('2026-03-29T00:59:59Z')).toBe('01:59:59');
+  expect(clockAt('2026-03-29T01:00:00Z')).toBe('03:00:00');
+});
+
 test('at 80 columns', () => {
   const lines = ENTRIES.map((entry) => draw(entry, 80));
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
