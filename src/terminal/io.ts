@@ -30,12 +30,14 @@ export interface Streams {
 /** An output. `write` waits until the reader has room, so that a slow reader slows the program and not its memory. */
 export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly isTerminal: boolean;
-  /** Columns to draw in; `undefined` where nothing limits the width (a pipe or a file without COLUMNS). */
+  /** Columns to draw in, 80 when the terminal does not say or says 0; undefined for a pipe, whose width nothing limits. */
   width(): number | undefined;
-  /** Rows of the terminal, 24 when it does not say. */
+  /** Rows of the terminal, 24 when it does not say or says 0. */
   height(): number;
   /** Whether signs beyond ASCII can be drawn: not on a terminal whose locale or kind says no. */
   readonly hasUnicode: boolean;
+  /** Whether the cursor can be moved and lines redrawn: not on a pipe, and not on a terminal with `TERM=dumb`. */
+  readonly canRedraw: boolean;
   /** 0 no colour, 1 sixteen colours, 2 256 colours, 3 true colour. */
   readonly colorLevel: ColorLevel;
 }
@@ -77,6 +79,14 @@ export interface Io {
 const MINIMUM_WIDTH_COLUMNS = 20;
 const MAXIMUM_WIDTH_COLUMNS = 1000;
 
+const USUAL_COLUMNS = 80;
+const USUAL_ROWS = 24;
+
+/** The size that a terminal reports. Containers and CI have terminals of 0 columns and 0 rows: then the usual size. */
+function sizeOr(reported: number | undefined, usual: number): number {
+  return reported === undefined || reported <= 0 ? usual : reported;
+}
+
 /** Whether a terminal shows more than ASCII. Without a locale it does: containers set none, and the terminals before them are of today. */
 function showsUnicode(env: NodeJS.ProcessEnv): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
@@ -94,15 +104,17 @@ function openOutput(
   const { isTerminal, target } = findTarget(streams, name, clock);
   return {
     isTerminal,
+    canRedraw: isTerminal && env['TERM'] !== 'dumb',
     colorLevel: colorLevel(isTerminal, env, noColor),
     hasUnicode: !isTerminal || showsUnicode(env),
     width() {
       if (!isTerminal) return undefined;
       const asked = Number(env['COLUMNS']);
-      const columns = Number.isInteger(asked) && asked > 0 ? asked : (streams[name].columns ?? 80);
+      const reported = sizeOr(streams[name].columns, USUAL_COLUMNS);
+      const columns = Number.isInteger(asked) && asked > 0 ? asked : reported;
       return Math.min(MAXIMUM_WIDTH_COLUMNS, Math.max(MINIMUM_WIDTH_COLUMNS, columns));
     },
-    height: () => streams[name].rows ?? 24,
+    height: () => sizeOr(streams[name].rows, USUAL_ROWS),
     ...openDelivery(target, clock),
   };
 }

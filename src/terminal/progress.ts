@@ -47,8 +47,8 @@ export function openProgress(
 ): Progress {
   const { stderr } = io;
   const width = stderr.width();
-  const isDrawn = stderr.isTerminal && flags.verbose !== true && flags.trace !== true;
-  const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.isTerminal ? undefined : lineEveryMs;
+  const isDrawn = stderr.canRedraw && flags.verbose !== true && flags.trace !== true;
+  const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.canRedraw ? undefined : lineEveryMs;
   if (flags.quiet === true || everyMs === undefined) return { end() {} };
 
   // The last column stays free: some terminals wrap when it is written.

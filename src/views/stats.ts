@@ -4,7 +4,7 @@ import { CHARGE_EMPTY_PERCENT, NEVER_HEARD } from '../page/groups.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import { drawBar } from '../terminal/progress.js';
-import { lookOf } from './bicycle.js';
+import { lookOf, showText } from './bicycle.js';
 
 /** One value of a group, and how many have it. */
 export interface StatsRow {
@@ -21,7 +21,16 @@ export const STATS: Shape<StatsRow> = {
   fields: ['group', 'value', 'count', 'percent'],
   columns: [
     { header: 'GROUP', field: 'group', keep: 3 },
-    { header: 'VALUE', field: 'value', keep: 4 },
+    {
+      header: 'VALUE',
+      field: 'value',
+      keep: 4,
+      // On a terminal the bars have the colours.
+      cell: (row, { terminal }) => ({
+        ...showText(row.value),
+        color: terminal ? undefined : colorOf(row),
+      }),
+    },
     { header: 'COUNT', field: 'count', keep: 2, align: 'right' },
     { header: 'PERCENT', field: 'percent', keep: 1, align: 'right' },
   ],

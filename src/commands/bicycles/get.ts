@@ -11,12 +11,13 @@ import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import type { Mirror } from '../../mirror/open.js';
-import { loadPaint } from '../../terminal/colour.js';
+import { clean } from '../../terminal/clean.js';
+import { loadPaint, type Paint, paintIn } from '../../terminal/colour.js';
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { forScreen } from '../../terminal/marks.js';
 import { MISSING, textOf } from '../../terminal/values.js';
-import { BICYCLES } from '../../views/bicycle.js';
+import { BICYCLES, lookOf } from '../../views/bicycle.js';
 import type { CardChange } from '../../views/card.js';
 import { MEASUREMENTS } from '../../views/watch.js';
 import { mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
@@ -46,11 +47,8 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     return printRows(context, ONE_BICYCLE, [item]);
   }
   if (!isScreen(context)) {
-    const fields = Object.entries(exactValue(item)).map(([field, value]) => [
-      field,
-      textOf(value) ?? MISSING,
-    ]);
-    return writeResult(context, drawList(fields));
+    const paint = await loadPaint(flags.file === undefined ? io.stdout.colorLevel : 0);
+    return writeResult(context, drawFields(item, paint));
   }
   const { drawCard } = await import('../../views/card.js');
   const newest = [['bicycle', uuid] as const, ['ordering', '-created'] as const];
@@ -65,6 +63,22 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     isWhole: flags.wide === true || flags.truncate === false,
   });
   await io.stdout.write(forScreen(card, io.stdout));
+}
+
+/** A line for each field, for a pipe: the values whole; with colours where FORCE_COLOR asks for them. */
+function drawFields(item: Item<Bicycle>, paint: Paint): string {
+  const fields = Object.entries(exactValue(item)).map(
+    ([field, value]) => [field, textOf(value) ?? MISSING] as const,
+  );
+  const lines = drawList(fields).split('\n');
+  return lines
+    .map((line, index) => {
+      const [field = '', value = ''] = fields[index] ?? [];
+      if (field !== 'state') return line;
+      const start = line.length - clean(value).trimEnd().length;
+      return line.slice(0, start) + paintIn(paint, lookOf(value).color, line.slice(start));
+    })
+    .join('\n');
 }
 
 /**

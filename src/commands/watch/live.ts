@@ -56,7 +56,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const board = new Board(plan.map === undefined ? 'fleet' : 'map');
   const draw = openDrawing(options, board, await loadPaint(io.stdout.colorLevel));
   const sizeOf = () => ({
-    width: io.streams.stdout.columns ?? io.stdout.width() ?? 80,
+    width: io.streams.stdout.columns || io.stdout.width() || 80,
     height: io.stdout.height(),
   });
   /** What the last frame showed: keys are about that. */

@@ -108,5 +108,10 @@ export async function chooseForm(
       '--live draws on a terminal, and stdout is not one',
       'leave it out for lines, or give --json',
     );
+  if (!context.io.stdout.canRedraw)
+    throw usageError(
+      '--live redraws the whole terminal, and this one cannot (TERM=dumb)',
+      'leave it out for lines, or set TERM to the kind of the terminal, such as TERM=xterm-256color',
+    );
   return 'board';
 }

@@ -61,7 +61,8 @@ export async function openResult<T>(
     timezone: flags.timezone,
     terminal: isDrawn,
     width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
-    colorLevel: isDrawn ? io.stdout.colorLevel : 0,
+    // A pipe has colours when FORCE_COLOR asks for them; a file never has.
+    colorLevel: flags.file === undefined ? io.stdout.colorLevel : 0,
     now: context.clock.wallMs(),
   });
   let beginning = renderer.begin?.() ?? '';
