@@ -1,6 +1,7 @@
 // Chooses the type of a workbook cell for a value: number, date, boolean or text.
 
 import { writtenNumber } from '../../json/exact.js';
+import { canonicalTimeZone, openTimeZone, type TimeZone } from '../../system/time-zone.js';
 import { cleanCell } from '../clean.js';
 import { readTime } from '../time.js';
 import { textOf } from '../values.js';
@@ -29,6 +30,8 @@ const SMALLEST_INEXACT_INTEGER = 1e15;
 const SMALLEST_NUMBER = 1e-300;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
 const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
+
+const MINUTE_MS = 60_000;
 
 const EMPTY: XlsxCell = { kind: 'empty' };
 
@@ -82,16 +85,8 @@ export function splitTimeHeader(header: string): { field: string; timezone: stri
   const start = header.lastIndexOf(' (');
   if (start <= 0 || !header.endsWith(')')) return { field: header, timezone: undefined };
   const timezone = header.slice(start + 2, -1);
-  if (!isTimeZone(timezone)) return { field: header, timezone: undefined };
+  if (canonicalTimeZone(timezone) === undefined) return { field: header, timezone: undefined };
   return { field: header.slice(0, start), timezone };
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 /** The machine's time zone. */
@@ -137,56 +132,14 @@ function localTimeOf(value: unknown, timezone: string): number | undefined {
   return localMs >= FIRST_SAFE_DAY_MS && localMs < BEHIND_LAST_DAY_MS ? localMs : undefined;
 }
 
-/** Assumed: offsets change only at full quarters of an hour, as they have since 1973. */
-const OFFSET_STEP_MS = 15 * 60 * 1000;
-const MOST_OFFSETS = 100_000;
+const zones = new Map<string, TimeZone>();
 
-interface Zone {
-  readonly format: Intl.DateTimeFormat;
-  readonly offsets: Map<number, number>;
-}
-
-const zones = new Map<string, Zone>();
-
-/** Milliseconds to add to a time to get the local time; depends on the time because of daylight saving. */
+/** Milliseconds to add to a time to get the local time. */
 function zoneOffset(time: number, timezone: string): number {
-  const zone = zones.get(timezone) ?? openZone(timezone);
-  const step = Math.floor(time / OFFSET_STEP_MS);
-  const known = zone.offsets.get(step);
-  if (known !== undefined) return known;
-  const start = step * OFFSET_STEP_MS;
-  const offset = readOffset(zone.format, start);
-  if (zone.offsets.size >= MOST_OFFSETS) zone.offsets.clear();
-  zone.offsets.set(step, offset);
-  return offset;
-}
-
-function openZone(timezone: string): Zone {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  const zone = { format, offsets: new Map<number, number>() };
-  zones.set(timezone, zone);
-  return zone;
-}
-
-function readOffset(format: Intl.DateTimeFormat, time: number): number {
-  const parts = new Map(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
-  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
-  const localMs = Date.UTC(
-    part('year'),
-    part('month') - 1,
-    part('day'),
-    part('hour'),
-    part('minute'),
-    part('second'),
-  );
-  return localMs - time;
+  let zone = zones.get(timezone);
+  if (zone === undefined) {
+    zone = openTimeZone(timezone);
+    zones.set(timezone, zone);
+  }
+  return zone.offsetMinutes(time) * MINUTE_MS;
 }
