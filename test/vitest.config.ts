@@ -11,6 +11,7 @@ const LONGEST = [
   'commands/gone',
   'process',
   'run-end',
+  'input/hostile-workbooks',
   'commands/lists',
   'commands/examples',
   'commands/chaos',
