@@ -28,6 +28,8 @@ export const LONGEST_CELL_CHARACTERS = 32_767;
 const SMALLEST_INEXACT_INTEGER = 1e15;
 /** Excel turns smaller numbers into 0. */
 const SMALLEST_NUMBER = 1e-300;
+/** Longer than any double with all its digits. */
+const LONGEST_NUMBER_CHARACTERS = 400;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
 const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
 
@@ -45,13 +47,16 @@ export function xlsxCellOf(value: unknown, field: string, timezone: string): Xls
   const number = typeof value === 'number' ? String(value) : writtenNumber(value);
   if (number !== undefined) {
     if (isSpreadsheetNumber(number)) return { kind: 'number', value: Number(number) };
-    return { kind: 'text', text: number, isCut: false, isNumber: true };
+    return textCell(number, true);
   }
   const localMs = isTimeField(field) ? localTimeOf(value, timezone) : undefined;
   if (localMs !== undefined) return { kind: 'time', localMs };
-  const text = cleanCell(textOf(value) ?? '');
+  return textCell(cleanCell(textOf(value) ?? ''), false);
+}
+
+function textCell(text: string, isNumber: boolean): XlsxCell {
   const cut = cutText(text);
-  return { kind: 'text', text: cut, isCut: cut.length < text.length, isNumber: false };
+  return { kind: 'text', text: cut, isCut: cut.length < text.length, isNumber };
 }
 
 /**
@@ -96,6 +101,8 @@ export function machineTimezone(): string {
 
 /** Whether Excel holds the decimal number exactly, and fleet reads the same value back. */
 function isSpreadsheetNumber(written: string): boolean {
+  // The patterns below take quadratic time on long numbers.
+  if (written.length > LONGEST_NUMBER_CHARACTERS) return false;
   const value = Number(written);
   const size = Math.abs(value);
   if (size >= SMALLEST_INEXACT_INTEGER || (size < SMALLEST_NUMBER && size > 0)) return false;
