@@ -32,6 +32,8 @@ interface Relationship {
 
 /** A workbook with more sheets than this is not a list of bicycles. */
 const MOST_SHEETS = 10_000;
+/** Excel allows 31 characters. */
+const LONGEST_SHEET_NAME = 255;
 const MOST_RELATIONSHIPS = 20_000;
 
 export async function findWorkbookParts(
@@ -145,6 +147,7 @@ function sheetOf({ attributes }: XmlElement): SheetElement {
   const relationship = attributeOfRelationship(attributes);
   if (name === undefined || relationship === undefined)
     throw new PackageError('the name of a sheet is missing');
+  if (name.length > LONGEST_SHEET_NAME) throw new PackageError('the name of a sheet is too long');
   return { name, state, relationship };
 }
 

@@ -40,6 +40,8 @@ export interface WorkbookSheet {
 
 /** Of all parts that are read: the sheet, its texts and its formats. */
 const UNPACKED_LIMIT_BYTES = 64 * 1024 * 1024;
+/** An error lists only the first sheets of a workbook with many. */
+const SHOWN_SHEETS = 50;
 const UNREADABLE_HINT = 'open it in a spreadsheet program and save it as .xlsx or as CSV';
 
 /** Whether these first bytes of a file begin a zip archive, as every .xlsx file does. */
@@ -151,9 +153,10 @@ function chooseSheet(
   const first = worksheets.find((sheet) => isChoice(sheet));
   if (first !== undefined) return first;
   if (worksheets.length === 0) throw new PackageError('it does not contain a worksheet');
+  const names = worksheets.slice(0, SHOWN_SHEETS).map((sheet) => sheet.name);
   throw usageError(
     `all sheets of ${source} are hidden`,
-    `choose a hidden sheet with --sheet NAME: ${worksheets.map((sheet) => sheet.name).join(', ')}`,
+    `choose a hidden sheet with --sheet NAME: ${names.join(', ')}`,
   );
 }
 
@@ -166,6 +169,6 @@ function chooseByName(sheets: readonly SheetPart[], name: string): SheetPart {
   throw unknownWord(
     'sheet',
     name,
-    sheets.map((sheet) => sheet.name),
+    sheets.slice(0, SHOWN_SHEETS).map((sheet) => sheet.name),
   );
 }
