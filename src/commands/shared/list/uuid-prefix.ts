@@ -2,6 +2,7 @@
 
 import type { Client } from '../../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
+import { pageNumber } from '../../../http/pages.js';
 import type { HttpRequest, Item, Page, Query } from '../../../http/types.js';
 import type { Listed } from './list.js';
 
@@ -53,7 +54,10 @@ export async function* pagesAround<T extends Listed>(
   const at = (page: number) => ({ ...list, query: [...query, ['page', String(page)] as const] });
   const first = await firstPage<T>(client, at(1));
   if (first.next === undefined) return yield first.items;
-  let [low, high] = [1, Math.ceil((first.count ?? 0) / Math.max(1, first.items.length))];
+  // Pages of a list with cursors cannot be asked for by number.
+  const isNumbered = pageNumber(first.next) !== undefined;
+  const pages = Math.ceil((first.count ?? 0) / Math.max(1, first.items.length));
+  let [low, high] = [1, isNumbered ? pages : 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const end = compareEnd(middle === 1 ? first : await firstPage<T>(client, at(middle)), prefix);
