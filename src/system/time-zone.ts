@@ -34,9 +34,11 @@ export function canonicalTimeZone(text: string): string | undefined {
   // `+02:00` is a zone for some versions of Node; it has no name and no daylight saving time.
   if (!/^[a-z]/i.test(text.trim())) return undefined;
   try {
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text.trim() }).resolvedOptions();
+    const typed = text.trim();
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: typed }).resolvedOptions();
+    const isOtherName = timeZone.toLowerCase() !== typed.toLowerCase();
     // Another name of a zone, such as Asia/Kolkata for Asia/Calcutta, stays as it was typed.
-    return timeZone.toLowerCase() === text.trim().toLowerCase() ? timeZone : text.trim();
+    return isOtherName && /^[A-Z]/.test(typed) ? typed : timeZone;
   } catch {
     return undefined;
   }

@@ -1,5 +1,7 @@
 // What a GBFS feed says of the system and nobody can read from the service: the fields of system_information.json, and how each is checked.
 
+import { canonicalTimeZone } from '../../system/time-zone.js';
+
 /** The versions of GBFS that are written. */
 export const FEED_VERSIONS = ['3.0', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
@@ -24,14 +26,7 @@ function parseFolderUrl(text: string): string | undefined {
 
 /** A name of the IANA database in its own spelling. */
 function parseTimezone(text: string): string | undefined {
-  if (!/^[a-z][\w+-]*(?:\/[\w+-]+)*$/i.test(text)) return undefined;
-  try {
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions();
-    // An older name of the same zone is one as well.
-    return timeZone.toLowerCase() === text.toLowerCase() || !/^[A-Z]/.test(text) ? timeZone : text;
-  } catch {
-    return undefined;
-  }
+  return /^[a-z][\w+-]*(?:\/[\w+-]+)*$/i.test(text) ? canonicalTimeZone(text) : undefined;
 }
 
 function parseDate(text: string): string | undefined {
