@@ -41,10 +41,10 @@ async function listen(
   onTestFinished(async () => void (await running.stop()));
   const url = String(running.events('listening')[0]?.['url']);
   const post = async (body: unknown, headers: Record<string, string> = {}) => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const isRaw = typeof body === 'string' || body instanceof Blob;
     const { status } = await fetch(url, {
       method: 'POST',
-      body: text,
+      body: isRaw ? body : JSON.stringify(body),
       headers: { 'content-type': 'application/json', ...headers },
     });
     return status;
@@ -164,6 +164,17 @@ describe('what is refused', () => {
     expect(await post(body)).toBe(status);
     expect(await post(alert('after'))).toBe(204);
     expect(objects()).toEqual([alert('after')]);
+  });
+
+  test('refuses a body that does not fit its charset, and reads one in a declared charset', async () => {
+    const { post, objects } = await listen([]);
+    const named = (name: string) => ({ ...alert('a'), message: name });
+    const bytes = new Blob([
+      new Uint8Array(Buffer.from(JSON.stringify(named('Müller')), 'latin1')),
+    ]);
+    expect(await post(bytes)).toBe(400);
+    expect(await post(bytes, { 'content-type': 'application/json; charset=iso-8859-1' })).toBe(204);
+    expect(objects()).toEqual([named('Müller')]);
   });
 
   test('another method, another path, a compressed body, a web page', async () => {

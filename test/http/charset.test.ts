@@ -175,3 +175,11 @@ test('decodes every byte of windows-1252 as the encoding standard says', () => {
   expect(text).toHaveLength(256);
   expect(text.slice(0x80, 0xa1)).toBe('€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ\xa0');
 });
+
+test('`doctor` names the service, not the proxy, when an answer cannot be decoded', async () => {
+  const { env } = await serve('application/json', latin1, 'Müller');
+  const { stdout } = await runFleet(['doctor', '--json'], { env });
+  const findings: { check: string; finding: string }[] = JSON.parse(stdout);
+  const found = findings.find(({ finding }) => finding.includes('not valid UTF-8'));
+  expect(found?.check).toBe('service');
+});

@@ -2,6 +2,8 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { declaredCharset } from '../../http/charset.js';
+import { decodeBytes } from '../../system/charset.js';
 import { type OwnServerOptions, openHttpServer } from '../../system/http-server.js';
 import type { AlertItem } from './known.js';
 import { readPayload } from './webhook-payload.js';
@@ -136,7 +138,10 @@ function readSigned(
       status: 401,
       reason: given === undefined ? 'it has no signature' : 'its signature is wrong',
     };
-  const items = readPayload(body.toString('utf8'));
+  const decoded = decodeBytes(body, declaredCharset(headers['content-type']));
+  if (decoded.problem !== undefined)
+    return { status: 400, reason: `its body is not valid ${decoded.charset}` };
+  const items = readPayload(decoded.text);
   return typeof items === 'string' ? { status: 400, reason: items } : items;
 }
 

@@ -73,7 +73,9 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
       return [ok('proxy', `${name} is reached ${way}`), ...(await ask(known, url))];
     } catch (thrown) {
       known.context.signal.throwIfAborted();
-      return [failed('proxy', asFleetError(thrown))];
+      const error = asFleetError(thrown);
+      // The service was reached, and its answer cannot be used.
+      return [failed(error.kind === 'service' ? name : 'proxy', error)];
     }
   };
   const found = [
