@@ -23,7 +23,7 @@ function zoneNames(): string[] {
   return [...Intl.supportedValuesOf('timeZone'), 'UTC'];
 }
 
-/** Returns the zone whose city or whole name is like this text. */
+/** Returns the zone with a city or a name that is close to this text. */
 function suggestZone(text: string): string | undefined {
   const names = zoneNames();
   const typed = text.trim().replaceAll(' ', '_').toLowerCase();

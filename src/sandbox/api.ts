@@ -65,7 +65,26 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
 
   return (exchange) => {
     const sending = answer(exchange).catch(answerOf);
-    void sending.then((each) => sendAnswer(exchange, each));
+    void sending.then((each) =>
+      sendAnswer(exchange, options.faults.has('latin1') ? inLatin1(each) : each),
+    );
+  };
+}
+
+/** The answer in iso-8859-1; JSON escapes the characters that it lacks. */
+function inLatin1({ body, headers, ...answer }: ServedAnswer): ServedAnswer {
+  const type = headers?.['Content-Type'] ?? 'application/json';
+  const text = (body ?? '')
+    .toString()
+    .replace(
+      /[^\0-\xff]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+  if (text === '') return { ...answer, ...(headers === undefined ? {} : { headers }) };
+  return {
+    ...answer,
+    body: Buffer.from(text, 'latin1'),
+    headers: { ...headers, 'Content-Type': `${type.split(';', 1)[0]}; charset=iso-8859-1` },
   };
 }
 

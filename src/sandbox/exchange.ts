@@ -63,7 +63,19 @@ export function answerList<Row>(
   const next = page < lastPage ? linkToPage(page + 1) : 'null';
   const previous = page > 1 ? linkToPage(page - 1) : 'null';
   const results = rows.slice((page - 1) * size, page * size).map(serialise);
-  const count = options.faults.has('nocount') ? '' : `"count":${rows.length},`;
+  const { faults } = options;
+  const hasNoCount = faults.has('nocount');
+  if (faults.has('linkheader')) {
+    const link = next === 'null' ? {} : { Link: `<${JSON.parse(next)}>; rel="next"` };
+    return { status: 200, body: `[${results.join(',')}]`, headers: link };
+  }
+  if (faults.has('links')) {
+    const total = hasNoCount ? '' : `,"count":${rows.length}`;
+    const meta = `{"pagination":{"page":${page},"pages":${lastPage}${total}}}`;
+    const links = `{"next":${next},"prev":${previous}}`;
+    return answerText(200, `{"links":${links},"data":[${results.join(',')}],"meta":${meta}}`);
+  }
+  const count = hasNoCount ? '' : `"count":${rows.length},`;
   const text = `{${count}"next":${next},"previous":${previous},"results":[${results.join(',')}]}`;
   return answerText(200, text);
 }

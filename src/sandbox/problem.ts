@@ -27,7 +27,7 @@ export class Problem extends Error {
 /** What is sent; JSON unless a header says otherwise. */
 export interface ServedAnswer {
   status: number;
-  body?: string;
+  body?: string | Buffer;
   headers?: { [name: string]: string };
 }
 

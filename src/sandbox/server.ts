@@ -135,7 +135,7 @@ export function sendAnswer(exchange: Exchange, { status, body = '', headers }: S
   exchange.answered(exchange.cut ? 0 : status);
   if (exchange.cut) return void incoming.socket.destroy();
   const length = status === 204 ? {} : { 'Content-Length': Buffer.byteLength(body) };
-  const type = body === '' ? {} : { 'Content-Type': 'application/json' };
+  const type = body.length === 0 ? {} : { 'Content-Type': 'application/json' };
   outgoing.writeHead(status, { ...type, ...length, ...headers });
   outgoing.end(body);
 }

@@ -31,13 +31,13 @@ export const MACHINE_ZONE: TimeZone = {
 
 /** Returns the IANA name as it is usually spelled, or undefined when there is no such zone. */
 export function canonicalTimeZone(text: string): string | undefined {
-  // `+02:00` is a zone for some versions of Node; it has no name and no daylight saving time.
+  // Some versions of Node accept `+02:00`, which does not follow daylight saving time.
   if (!/^[a-z]/i.test(text.trim())) return undefined;
   try {
     const typed = text.trim();
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: typed }).resolvedOptions();
     const isOtherName = timeZone.toLowerCase() !== typed.toLowerCase();
-    // Another name of a zone, such as Asia/Kolkata for Asia/Calcutta, stays as it was typed.
+    // Another name of a zone, such as Asia/Kolkata for Asia/Calcutta, keeps its spelling.
     return isOtherName && /^[A-Z]/.test(typed) ? typed : timeZone;
   } catch {
     return undefined;
@@ -129,7 +129,7 @@ export function isPossible(time: LocalTime): boolean {
 
 /**
  * Returns the instant of a local time, in milliseconds since the epoch. A time that occurs twice when the clock is set back is the first
- * one. A time that is skipped when the clock is set forward is later by what was skipped: 02:30 becomes 03:30.
+ * one. A time that is skipped when the clock is set forward becomes later by the same amount: 02:30 becomes 03:30.
  */
 export function instantOf(time: LocalTime, zone: TimeZone): number {
   const localMs = utcMs(time);

@@ -11,7 +11,7 @@ import {
 } from '../system/time-zone.js';
 import { parseDuration, readTime } from './time.js';
 
-/** What a typed time counts from. */
+/** The present time and the time zone, from which a typed time is computed. */
 export interface Now {
   /** Milliseconds since the epoch. */
   ms: number;
@@ -30,14 +30,14 @@ const POINTED_DATE = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
 const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?$/;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const DAY_MS = 86_400_000;
-/** Longer texts are no times. */
+/** Longer texts are refused without parsing. */
 const LONGEST_CHARACTERS = 60;
 
 const FORMS =
   'for example yesterday, monday, 2h, 7d, 1w, 2026-11-23, "2026-11-23 08:00", 23.11.2026 or 2026-11-23T08:00:00Z';
 
 /**
- * Reads a time as it is typed: an age (`2h`, `-2h`, `1w`), a day (`today`, `yesterday`, `monday`, `2026-11-23`, `23.11.2026`), either
+ * Parses a typed time: an age (`2h`, `-2h`, `1w`), a day (`today`, `yesterday`, `monday`, `2026-11-23`, `23.11.2026`), either
  * with a time of day behind it (`monday 08:00`), or ISO 8601 with a zone. Returns undefined for anything else, also for a date that
  * does not exist.
  */
@@ -100,7 +100,7 @@ function weekdayOf({ ms, zone }: Now): number {
   return new Date(Date.UTC(year, month - 1, day)).getUTCDay();
 }
 
-/** The date so many days before today; a day of 23 or 25 hours counts as one. */
+/** Returns the date this number of days before today; a day of 23 or 25 hours counts as one. */
 function daysBefore({ ms, zone }: Now, days: number): CalendarDay {
   const { year, month, day } = localTimeAt(ms, zone);
   const date = new Date(Date.UTC(year, month - 1, day) - days * DAY_MS);

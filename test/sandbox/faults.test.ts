@@ -1,6 +1,9 @@
 // Faults on request: how they are written, and what each of them does on the wire.
+
 import { expect, test } from 'vitest';
 import { type Fault, parseFault, type Sandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { runFleet } from '../support/run.js';
 import { headersFor, openSandbox, withSandbox } from '../support/sandbox.js';
 import { actOn, ask, bicycleIn } from './ask.js';
 import { openStream } from './stream.js';
@@ -22,6 +25,9 @@ test.each<[string, Fault]>([
   ['shrink', { kind: 'shrink' }],
   ['nocount', { kind: 'nocount' }],
   ['nodate', { kind: 'nodate' }],
+  ['links', { kind: 'links' }],
+  ['linkheader', { kind: 'linkheader' }],
+  ['latin1', { kind: 'latin1' }],
   ['lag=3s', { kind: 'lag', milliseconds: 3000 }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
@@ -61,6 +67,19 @@ test('a list without a count has its pages all the same, and an answer need have
       results: expect.any(Array),
     });
   }));
+
+test.each(['links', 'linkheader', 'latin1'] as const)(
+  'with %s, fleet lists and counts the same bicycles',
+  (name) =>
+    withSandbox({ bicycles: 45, faults: [parseFault(name)] }, async (own) => {
+      const env = await environmentOf(own);
+      const all = await runFleet(['bicycles', 'list', '--all', '--json'], { env });
+      expect(all).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
+      expect(JSON.parse(all.stdout)).toEqual(own.bicycles());
+      const count = await runFleet(['bicycles', 'list', '--count'], { env });
+      expect(count.stdout).toBe(`${own.bicycles().length}\n`);
+    }),
+);
 
 test('a list that lags answers what it answered before', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('lag=1h')] }, async (own) => {

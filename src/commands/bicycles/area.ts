@@ -1,11 +1,11 @@
-// Bounding boxes and circles: parses them, splits boxes at the date line, and decides what is inside.
+// Bounding boxes and circles: parses them, splits boxes at the date line, and tests positions.
 
 import { usageError } from '../../errors.js';
 import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
 import { pointOf } from '../../terminal/values.js';
 import type { LatLon, Placed } from '../../views/distance.js';
 
-/** A box in degrees: its north-east corner, then its south-west one. A box whose east is smaller than its west crosses the date line. */
+/** A box in degrees: its north-east corner, then its south-west one. A box crosses the date line when its east is smaller than its west. */
 export type Box = readonly [east: number, north: number, west: number, south: number];
 
 const FORM =
@@ -27,7 +27,7 @@ function readNumbers(text: string, count: number): number[] | undefined {
     : undefined;
 }
 
-/** A corner has as many decimals, a centimetre: rounding, ours and the service's, must not lose a bicycle on the edge of a circle. */
+/** Decimals of a corner, a centimetre: rounding must not lose a bicycle on the edge of a circle. */
 const DECIMALS = 7;
 
 /** The box as the query parameter of interface.md section 4.1: four comma-separated numbers in plain decimals. */
@@ -61,8 +61,8 @@ export function crossesDateLine([east, , west]: Box): boolean {
 }
 
 /**
- * Splits a box that crosses the date line into the two boxes west and east of it. Assumed: the service takes no box whose east is
- * smaller than its west; it would swap the corners.
+ * Splits a box that crosses the date line into the two boxes west and east of it. Assumed: the service does not
+ * support a box with an east that is smaller than its west; it swaps the corners.
  */
 export function splitBox(box: Box): readonly Box[] {
   if (!crossesDateLine(box)) return [box];
@@ -73,7 +73,7 @@ export function splitBox(box: Box): readonly Box[] {
   ];
 }
 
-/** Whether a place is in a box. A bicycle whose position is unknown is in no box. */
+/** Whether a place is in a box. A bicycle without a position is outside every box. */
 export function isInBox({ latitude, longitude }: Placed, box: Box): boolean {
   const point = pointOf(longitude, latitude);
   if (point === undefined) return false;
@@ -97,13 +97,13 @@ export interface Circle {
 /** Half way round the earth: no place is further away. */
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
-/** A box is made this much larger on each side: what is too much is filtered out afterwards. */
+/** Added on each side of the box of a circle; the exact circle filters the result afterwards. */
 const MARGIN_DEGREES = 1e-7;
 
 /** In radians. */
 const DEGREE = Math.PI / 180;
 
-/** A parser for commander: `LAT,LON` in degrees. What is out of range is refused. */
+/** A parser for commander: `LAT,LON` in degrees. Refuses values out of range. */
 export function parseNear(text: string): LatLon {
   const numbers = readNumbers(text, 2);
   if (numbers === undefined) {

@@ -5,7 +5,7 @@ export interface ExcelLocale {
   decimal: '.' | ',';
 }
 
-/** Regions whose list separator is a semicolon although their decimal sign is a point. */
+/** Regions with semicolons between values and points in numbers. */
 const SEMICOLON_AND_POINT_REGIONS = ['CH', 'LI'];
 
 const POINT: ExcelLocale = { separator: ',', decimal: '.' };
