@@ -42,8 +42,8 @@ function objectAt(envelope: Envelope, field: string): Envelope {
 }
 
 /**
- * Returns the next link of an envelope as it was sent, null or '' when the envelope says that there is none, and undefined when it
- * has no such field.
+ * Returns the next link of an envelope, unparsed: null or '' on the last page, and undefined when the envelope does not have such a
+ * field.
  */
 function findNext(envelope: Envelope): unknown {
   const pagination = objectAt(objectAt(envelope, 'meta'), 'pagination');
@@ -59,7 +59,7 @@ function findNext(envelope: Envelope): unknown {
   return links.find((link) => link !== null && link !== '') ?? links[0];
 }
 
-/** Returns the total of an envelope, or undefined when it has none. */
+/** Returns the total of an envelope, or undefined when the service sends no total. */
 function findCount(envelope: Envelope, length: number, hasNext: boolean): number | undefined {
   const meta = objectAt(envelope, 'meta');
   const pagination = objectAt(meta, 'pagination');
@@ -84,7 +84,7 @@ function findCount(envelope: Envelope, length: number, hasNext: boolean): number
 /** Items of a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
 const MOST_ITEMS = 1_500_000;
 
-/** Splits the text of a page into its items and the rest. Returns undefined when the text has no array of items. */
+/** Splits the text of a page into its items and the rest. Returns undefined when it does not contain an array of items. */
 function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | undefined {
   const { text } = answer;
   const at = findItems(text);
@@ -101,7 +101,7 @@ function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | unde
   return { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
 }
 
-/** Returns the index of the array of items, or undefined when there is none. */
+/** Returns the index of the array of items, or undefined when it does not exist. */
 function findItems(text: string): number | undefined {
   const start = text.search(/[[{]/);
   if (text[start] === '[') return start;
@@ -134,7 +134,7 @@ function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
   });
 }
 
-/** What items of large pages have in common: a getter of their own would take more memory than all else of them. */
+/** The prototype of items of large pages: a getter in each item would take more memory than the item. */
 const LARGE_ITEM = {
   json: '',
   get value(): unknown {
@@ -159,10 +159,7 @@ function readNext(answer: HttpAnswer, next: unknown): Query | undefined {
       ? new URL(next, 'http://localhost/')
       : undefined;
   if (url === undefined)
-    throw unexpected(
-      answer,
-      `a "next" link that is no address (${JSON.stringify(next)?.slice(0, 100)})`,
-    );
+    throw unexpected(answer, `an invalid "next" link (${JSON.stringify(next)?.slice(0, 100)})`);
   return [...url.searchParams];
 }
 
@@ -182,8 +179,8 @@ export function pageNumber(query: Query): number | undefined {
 }
 
 /**
- * Whether the next page differs from the one before by its number alone. A link that carries a cursor beside the number does not: a
- * page that is guessed from it would be another one.
+ * Whether the next page differs from the page before only by its number. If the link also has a cursor, later pages cannot be
+ * guessed by counting.
  */
 function isNumbered(before: Query, next: Query): boolean {
   // The first link may repeat parameters that the request did not have, such as the ordering.
@@ -205,7 +202,7 @@ export interface PageOptions {
   limit?: number;
   /** The items that came before, when the list is read again; those that come are added. One that forgets bounds the memory. */
   seen?: Seen;
-  /** Ends after so many pages, also where they bring nothing new: what is read again seldom does. */
+  /** The maximum number of pages to read, also if they contain no new items, as on a second read. */
   mostPages?: number;
 }
 
@@ -214,9 +211,9 @@ export interface ListPage<T> extends Page<T> {
   fresh: Item<T>[];
 }
 
-/** So many pages in a row that bring nothing new, each of which names a next one, are no list. */
+/** The list is endless after this number of consecutive pages without a new item. */
 const PAGES_WITHOUT_NEWS_LIMIT = 10;
-/** A list that brings so many more than twice its count has no end; a small one may grow meanwhile. */
+/** The list is endless if it contains this many items more than twice its count. A small list may grow during the read. */
 const MOST_BEYOND_COUNT = 1_000;
 
 /**
@@ -245,7 +242,7 @@ export async function* followPages<T>(
       const page: Page<T> = await queue.take(wanted);
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
-      // One without a uuid may be meant although the same one came before: it counts as an item, but not as news.
+      // An item without a uuid may repeat on purpose: it is an item, but it does not count as new.
       const fresh = page.items.filter((item) => seen.add(item) || !hasUuid(item));
       read.pages += 1;
       read.items += page.items.length;
@@ -288,7 +285,7 @@ export async function* followPages<T>(
   }
 }
 
-/** The pages that were asked for before their turn: the next one, and by their numbers those behind it. */
+/** The pages that are requested ahead: the next page, and later pages by their numbers. */
 function openQueue<T>(
   request: HttpRequest,
   fetchPage: (request: HttpRequest) => Promise<Page<T>>,
@@ -304,7 +301,7 @@ function openQueue<T>(
   return {
     take(query: Query): Promise<Page<T>> {
       const page = early.get(keyOf(query));
-      // Links that name another page than was guessed name others from then on.
+      // The link differs from the guess, so the other guesses are wrong too.
       if (page === undefined) early.clear();
       early.delete(keyOf(query));
       return (
@@ -318,9 +315,9 @@ function openQueue<T>(
       for (let index = 0; index < count; index++) {
         const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
         if (early.has(keyOf(query))) continue;
-        // A larger page is asked for again when its turn has come.
+        // A larger page is requested again when it is needed.
         const page = start(query, { limitBytes: LARGE_CHARACTERS });
-        // One that was asked for too early may fail without anybody waiting for it.
+        // The request may fail although nothing waits for its page.
         page.catch(() => {});
         early.set(keyOf(query), page);
       }
@@ -329,7 +326,7 @@ function openQueue<T>(
   };
 }
 
-/** Whether it is a success that was not read to its end. */
+/** Whether the answer was a success that exceeded the size limit. */
 function isTooBig(error: unknown): boolean {
   return (
     error instanceof FleetError &&

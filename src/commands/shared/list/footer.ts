@@ -21,7 +21,7 @@ export function startTally() {
     lastTotal: undefined as number | undefined,
     /** Whether the service has more, or there was more than was shown. */
     hasMore: false,
-    /** The number of the page behind the last one that was read; undefined when its link names no number. */
+    /** The number of the next page; undefined when its link has no page number. */
     nextPage: undefined as number | undefined,
   };
 }
@@ -105,7 +105,7 @@ function describeShown(
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;
-  // With a filter of this side, nobody knows whether the rest of the list has more matches.
+  // With a filter of fleet, the rest of the list may contain no more matches.
   const more = isFiltered ? '' : '; there are more';
   const what =
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;

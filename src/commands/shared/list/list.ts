@@ -72,7 +72,7 @@ export async function printList<T extends Listed>(
   if (incomplete !== undefined) throw incomplete;
 }
 
-/** Whether something may be left out on this side. */
+/** Whether fleet filters the items of the service. */
 function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boolean {
   return keep !== undefined || where !== undefined;
 }
@@ -144,7 +144,7 @@ async function showList<T extends Listed>(
     gathered.sort((a, b) => a.metres - b.metres);
     if (how.isNearest) await show(gathered.map(({ item }) => item));
     progress?.end();
-    // The service counts what its own filters leave; a condition, or an item that was dropped here, makes its total useless.
+    // The service's total does not count matches of a condition, nor the items that fleet dropped.
     const isFiltered = options.where !== undefined || tally.kept < checked;
     const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
     if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
