@@ -156,7 +156,7 @@ test('at most as many pages are ahead as allowed, and none when none is wanted',
   for (const ahead of [0, 3]) {
     const server = await openServer(paged(100));
     const { client } = await openTestClient(server.url);
-    const pages = client.pages({ path: '/bicycles/' }, { ahead });
+    const pages = client.pages({ path: '/bicycles/', query: [['ordering', 'name']] }, { ahead });
     await pages.next();
     await expect.poll(() => server.asked.length, { timeout: 20_000 }).toBe(1 + ahead);
     await new Promise((resolve) => setTimeout(resolve, 150));
