@@ -54,7 +54,7 @@ export function readRecord(record: string, { names, delimiter }: Header, place: 
 
 /**
  * Pairs the cells of a row with the names of their columns. Empty cells are null, and empty cells
- * without a column are ignored. Throws UnreadableInput for a cell with text that has no column.
+ * without a column are ignored. Throws UnreadableInput for a cell with text but without a column.
  */
 export function cellsByName(
   names: readonly string[],
@@ -82,10 +82,10 @@ const REASONS: { readonly [code: string]: string } = {
 
 /** The cells of one record. */
 function splitRecord(record: string, delimiter: string, place: RowPlace): string[] {
-  // Most records have no quotes and need no parser.
+  // Records without quotes do not need the parser.
   if (!record.includes('"')) return record.split(delimiter);
   try {
-    // The record is parsed alone, with an end that it cannot contain outside quotes.
+    // The parser gets one record with one line break at its end.
     const options = { delimiter, record_delimiter: '\n', relax_column_count: true };
     const records: string[][] = parse(`${record}\n`, options);
     return records[0] ?? [];

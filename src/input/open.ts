@@ -28,7 +28,7 @@ export interface InputContext extends InputOptions {
   notice(text: string): Promise<void>;
 }
 
-/** A workbook is a zip: a few megabytes of it are a hundred megabytes of text. */
+/** The largest workbook that is read. It is compressed, so its text can be much larger. */
 const WORKBOOK_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** The name of an input in messages. */
@@ -69,7 +69,7 @@ export async function* readInputRows(
   }
   refuseWorkbookFlags(source, name);
   const { pieces, hasByteOrderMark } = await decodeText(chunks, name, source.encoding);
-  // Files of Excel have a byte order mark, or an encoding of their own.
+  // Excel writes a byte order mark or uses the encoding of the system.
   const isFromExcel = hasByteOrderMark || source.encoding !== undefined;
   yield* readRows(splitLines(pieces, name), { ...rowOptions, isFromExcel });
 }

@@ -106,7 +106,7 @@ function readSeparatorLine(text: string): string | undefined {
   return /^sep=[^"]$/i.test(text) ? text.at(-1) : undefined;
 }
 
-/** Reads the header of a CSV file. Returns undefined, and reads nothing, if there is no header. */
+/** Reads the header of a CSV file. Returns undefined, and puts the lines back, without a header. */
 async function findHeader(
   reader: LineReader,
   separator: string | undefined,
@@ -165,7 +165,7 @@ async function* readCsv(
   header: Header,
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
-  // Below a header whose first column is not the UUID, `#7` is a name.
+  // If the first column is not the UUID, `#7` can be a name.
   const hasComments = options.hasComments && header.names[0] === 'uuid';
   for (;;) {
     const line = await reader.next();

@@ -111,7 +111,7 @@ class CreationReader {
     this.problems.push(`${this.#source}:${number}: ${message}`);
   }
 
-  /** Adds the bicycle of a row, or records what is wrong with the row. */
+  /** Adds the bicycle of a row, or records the problem of the row. */
   async add(row: InputRow): Promise<void> {
     const { place } = row;
     if (row.kind === 'text') throw new UnreadableInput('an object is expected', place);

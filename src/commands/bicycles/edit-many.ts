@@ -73,7 +73,7 @@ function editableFields({ fields, namedBy }: TargetRow): [string, unknown][] {
 }
 
 /**
- * Reads the bicycles as they are now, and finds out what the rows change. Throws a FleetError of kind
+ * Reads the present values of the bicycles and determines the changes of each row. Throws a FleetError of kind
  * `usage` for unknown columns, for values that cannot be set, and when no column can be edited.
  */
 async function readEdits(
@@ -146,7 +146,7 @@ function refuseUselessColumns(rows: readonly TargetRow[], source: string): void 
   );
 }
 
-/** Throws one error that names all columns that are no field of the service. */
+/** Throws one error that names all columns which the service does not have. */
 function refuseUnknownColumns(
   rows: readonly TargetRow[],
   fieldsOfService: ReadonlySet<string>,

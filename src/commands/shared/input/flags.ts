@@ -33,7 +33,7 @@ const readEncoding = withOffers(
   () => ({ words: plain(COMMON_ENCODINGS) }),
 );
 
-/** Adds the flags to a command. `noun` is what the rows are: bicycles or alerts. */
+/** Adds the flags to a command. `noun` names the rows: bicycles or alerts. */
 export function addInputFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   noun: string,
