@@ -8,6 +8,7 @@ import type { Context } from '../../src/context.js';
 import { FleetError } from '../../src/errors.js';
 import { openQueue } from '../../src/http/stream/queue.js';
 import { systemClock } from '../../src/system/clock.js';
+import { openTimeZone } from '../../src/system/time-zone.js';
 
 type Step = { readonly type: 'add'; readonly number: number };
 
@@ -54,7 +55,13 @@ test('a batch is loaded in parts, stepped and committed before anything it asks 
 test('a loss is said again when its pause has grown long, once a minute at most', () => {
   const said: string[] = [];
   const stderr = { isTerminal: false, write: async (text: string) => void said.push(text) };
-  const context = { io: { stderr }, flags: {}, clock: systemClock() } as unknown as Context;
+  const zone = openTimeZone(undefined);
+  const context = {
+    io: { stderr },
+    flags: {},
+    clock: systemClock(),
+    zone,
+  } as unknown as Context;
   const { stream } = openStderr(context, { form: 'lines', namesTopic: false });
   const error = new FleetError('network', 'connection refused');
   const lost = (monotonicMs: number, retryInMs: number, attempt: number) =>
