@@ -4,14 +4,15 @@ import { FleetError, type Trace } from '../errors.js';
 import { decodeBytes, decodeForMessage } from '../system/charset.js';
 import { foreignText } from './server-text.js';
 
-const CHARSET_PARAMETER = /;\s{0,20}charset\s{0,20}=\s{0,20}(?:"([^"]{1,80})"|([^\s;"]{1,80}))/i;
+const CHARSET_PARAMETER =
+  /;\s{0,20}charset\s{0,20}=\s{0,20}(?:"([^"]{1,80})"|'([^']{1,80})'|([^\s;,"']{1,80}))/i;
 const LONGEST_CONTENT_TYPE_CHARACTERS = 1000;
 
 /** Returns the charset parameter of a `Content-Type`, or undefined when it has none. */
 export function declaredCharset(contentType: string | undefined): string | undefined {
   const text = contentType?.slice(0, LONGEST_CONTENT_TYPE_CHARACTERS) ?? '';
   const match = CHARSET_PARAMETER.exec(text);
-  return match?.[1] ?? match?.[2];
+  return match?.[1] ?? match?.[2] ?? match?.[3];
 }
 
 /** What is known of an answer whose body is to be decoded. */

@@ -31,7 +31,7 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const items = itemsOf<T>(answer, split.texts);
   const link = findNext(envelope);
   const next = readNext(answer, link === undefined ? findLink(headers['link'], 'next') : link);
-  return { count: findCount(envelope, items.length, next), items, next, trace };
+  return { count: findCount(envelope), items, next, trace };
 }
 
 type Envelope = { readonly [field: string]: unknown };
@@ -60,19 +60,10 @@ function findNext(envelope: Envelope): unknown {
 }
 
 /** Returns the total of an envelope, or undefined when the service sends no total. */
-function findCount(
-  envelope: Envelope,
-  length: number,
-  next: Query | undefined,
-): number | undefined {
+function findCount(envelope: Envelope): number | undefined {
   const meta = objectAt(envelope, 'meta');
   const pagination = objectAt(meta, 'pagination');
-  const documented = readCount(envelope['count']);
-  // The interface counts all items and numbers the pages (section 2.6).
-  if (documented !== undefined && next !== undefined && pageNumber(next) !== undefined)
-    return documented;
-  // In a pagination object of some frameworks `count` is the number of items on this page, beside a
-  // `total`.
+  // In a pagination object of some frameworks `count` is the number of items on this page, beside a `total`.
   const counts = [
     envelope['count'],
     envelope['total'],
@@ -83,10 +74,16 @@ function findCount(
     meta['total_count'],
     meta['count'],
   ];
-  const count = counts.map(readCount).find((each) => each !== undefined);
-  // A list that goes on has more items than this page: then the number is not a total.
-  const isTooSmall = count !== undefined && length > 0 && count <= length;
-  return next !== undefined && isTooSmall ? undefined : count;
+  return counts.map(readCount).find((each) => each !== undefined);
+}
+
+/**
+ * Whether the count of a page can be the total of its list. Some services send the number of items on the page: then the list goes
+ * on although this page has as many items as the count says.
+ */
+export function hasTotal({ count, items, next }: Page<unknown>): boolean {
+  if (count === undefined) return false;
+  return next === undefined || items.length === 0 || count > items.length;
 }
 
 /** Items of a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
@@ -186,21 +183,15 @@ export function pageNumber(query: Query): number | undefined {
     : undefined;
 }
 
-/** Names of parameters that identify a place in a list. */
-const CURSOR_NAME = /cursor|token|after|before|since|offset|start|continu|marker|position/i;
-
 /**
  * Whether the next page differs from the page before only by its number. If the link also has a cursor, later pages cannot be
  * guessed by counting.
  */
 function isNumbered(before: Query, next: Query): boolean {
-  const isFirst = pageNumber(before) === undefined;
-  return next.every(([name, value]) => {
-    if (name === 'page') return true;
-    if (before.some(([known, same]) => known === name && same === value)) return true;
-    // The first link may add parameters that the request did not have, such as the ordering.
-    return isFirst && !CURSOR_NAME.test(name);
-  });
+  return next.every(
+    ([name, value]) =>
+      name === 'page' || before.some(([known, same]) => known === name && same === value),
+  );
 }
 
 function withPage(query: Query, page: number): Query {

@@ -219,7 +219,7 @@ async function* readPages<T>(
   for await (const rows of isOne ? [await database.all(sql, values)] : database.each(sql, values)) {
     const items = rows.map(({ raw }) => lateItem<T>(String(raw), parseJson));
     came += items.length;
-    const isLast = isOne && came >= count;
+    const isLast = came >= count;
     yield {
       count: Math.max(count, came),
       items,

@@ -1,10 +1,9 @@
 // Decodes bytes to text by the name of their character set, strictly or with replacements.
 
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 
 const UTF8 = 'utf-8';
 const ASCII_NAMES = ['us-ascii', 'ascii', 'ansi_x3.4-1968', 'iso646-us'];
-const HIGHEST_ASCII = 0x7f;
 
 /** The characters of windows-1252 for the bytes 0x80 to 0x9f; the other bytes are those of Unicode. */
 const WINDOWS_1252_80_TO_9F =
@@ -65,7 +64,7 @@ export function decodeForMessage(bytes: Buffer, charset?: string): string {
 }
 
 function decodeAscii(bytes: Buffer, charset: string): Decoded {
-  if (bytes.some((byte) => byte > HIGHEST_ASCII)) return { charset, problem: 'invalid-bytes' };
+  if (!isAscii(bytes)) return { charset, problem: 'invalid-bytes' };
   return { charset, text: bytes.toString('latin1') };
 }
 

@@ -121,8 +121,8 @@ describe.each(SERVICES)('%s', (_name, answer) => {
   }
 
   test('--all shows every bicycle', async () => {
-    const { code, stdout, server } = await list(['--all', '-o', 'uuid']);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES) });
+    const { code, stdout, stderr, server } = await list(['--all', '-o', 'uuid']);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES), stderr: '' });
     expectOwnAddress(server);
   });
 

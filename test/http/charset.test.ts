@@ -162,6 +162,9 @@ test('`api` passes bytes of an undeclared charset on unchanged', async () => {
 test.each([
   ['text/html; charset=utf-8', 'utf-8'],
   ['application/json ; Charset = "ISO-8859-1"; version=1.0', 'ISO-8859-1'],
+  ["application/json; charset='utf-8'", 'utf-8'],
+  ['application/json; charset=utf-8, application/json; charset=utf-8', 'utf-8'],
+  ['application/json; charset=', undefined],
   ['application/json', undefined],
   [undefined, undefined],
 ])('the charset of %j is %j', (contentType, charset) => {

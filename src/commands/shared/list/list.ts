@@ -6,6 +6,7 @@ import type { Context } from '../../../context.js';
 import { asFleetError, type FleetError, usageError } from '../../../errors.js';
 import { withHint } from '../../../http/failure.js';
 import { firstPage } from '../../../http/first-page.js';
+import { hasTotal } from '../../../http/pages.js';
 import type { HttpRequest, Item, Query } from '../../../http/types.js';
 import { momentOf } from '../../../system/clock.js';
 import { fieldsOf, firstSegment, hasField } from '../../../terminal/formats/columns.js';
@@ -223,9 +224,9 @@ async function readTotal(
   const client = await context.client();
   let total = 0;
   for (const request of requests) {
-    const { count, next, items } = await firstPage(client, request);
-    const all = next === undefined ? items.length : undefined;
-    const part = count ?? all;
+    const page = await firstPage(client, request);
+    const all = page.next === undefined ? page.items.length : undefined;
+    const part = hasTotal(page) ? page.count : all;
     if (part === undefined) return undefined;
     total += part;
   }

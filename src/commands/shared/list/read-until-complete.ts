@@ -2,7 +2,7 @@
 
 import type { Context } from '../../../context.js';
 import { hasUuid, openSeen } from '../../../http/distinct.js';
-import { pageNumber } from '../../../http/pages.js';
+import { hasTotal, pageNumber } from '../../../http/pages.js';
 import type { HttpRequest, Item } from '../../../http/types.js';
 import { countNoun } from '../../../terminal/formats/renderer.js';
 import type { Shape } from '../../../terminal/formats.js';
@@ -28,6 +28,7 @@ export async function* readItems<T extends { uuid?: unknown }>(
   const client = await context.client();
   const seen = openSeen();
   let total: number | undefined;
+  let isCounted = true;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
   // Read from a later page on, the number of items to expect is unknown.
@@ -41,8 +42,9 @@ export async function* readItems<T extends { uuid?: unknown }>(
       const items = isFirst ? page.fresh : page.fresh.filter(hasUuid);
       tally.pages += 1;
       tally.read += items.length;
-      tally.firstTotal ??= page.count;
-      total = page.count ?? total;
+      if (page.count !== undefined && !hasTotal(page)) isCounted = false;
+      total = isCounted ? (page.count ?? total) : undefined;
+      tally.firstTotal = isCounted ? (tally.firstTotal ?? total) : undefined;
       // A change stays one, also when the total comes back while the pages are read again.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
