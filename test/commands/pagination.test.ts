@@ -210,3 +210,13 @@ test('exits with 9 when fewer bicycles arrive than the total says', async () => 
   expect(code).toBe(9);
   expect(stderr).toContain('2 of 9 bicycles are missing');
 });
+
+test.each([
+  ['links.next, meta.pagination and data', '7 bicycles at'],
+  ['a bare array and a Link header', '3 or more bicycles at'],
+])('`doctor` counts the bicycles of %s', async (name, text) => {
+  const answer = SERVICES.find(([known]) => known === name)?.[1] as Answer;
+  const { env } = await openServer(answer);
+  const { stdout } = await runFleet(['doctor'], { env });
+  expect(stdout).toContain(text);
+});

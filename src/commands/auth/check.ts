@@ -10,7 +10,7 @@ import { readPage } from '../../http/pages.js';
 import type { Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
-import { findPrefix } from './prefix.js';
+import { describeTotal, findPrefix } from './prefix.js';
 
 /** The longest wait for a login, whatever the timeout of the settings. */
 const LONGEST_CHECK_MS = 10_000;
@@ -56,11 +56,9 @@ export async function checkLogin(
       query,
       subject: 'the list of bicycles',
     });
-    const { count, items } = readPage(answer);
-    const seen = count ?? items.length;
-    await notice(
-      `✓ checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`,
-    );
+    const total = describeTotal(readPage(answer));
+    const noun = total === '1' ? 'bicycle' : 'bicycles';
+    await notice(`✓ checked: ${total} ${noun} at ${client.baseUrl.href}`);
   } catch (thrown) {
     if (!(thrown instanceof FleetError) || thrown.kind !== 'network')
       throw await withPrefixHint(context, place, thrown);

@@ -1,8 +1,8 @@
 // The prefix of the service's paths: "some samples prefix paths with /api and some do not" (interface.md section 4).
 
-import { readPage } from '../../http/pages.js';
+import { hasTotal, readPage } from '../../http/pages.js';
 import { isHtml } from '../../http/server-text.js';
-import type { HttpAnswer } from '../../http/types.js';
+import type { HttpAnswer, Page } from '../../http/types.js';
 
 /** The prefix that some samples have. */
 const PREFIX = '/api';
@@ -31,7 +31,13 @@ export function isRefusal({ status, text, headers }: HttpAnswer): boolean {
   return (status === 401 || status === 403) && !isHtml(text, headers['content-type']);
 }
 
-/** How many things a list holds; undefined for an answer that is no list. */
+/** Returns the number of bicycles of a page for people: `57`, or `20 or more` when the service sends no total and has more pages. */
+export function describeTotal(page: Page<unknown>): string {
+  if (hasTotal(page)) return String(page.count);
+  return page.next === undefined ? String(page.items.length) : `${page.items.length} or more`;
+}
+
+/** Returns the number of items of a list, at least those on this page; undefined when the answer is not a list. */
 export function countOf(answer: HttpAnswer): number | undefined {
   if (answer.status !== 200) return undefined;
   try {

@@ -7,12 +7,13 @@ import { fixedToken } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { type Client, joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
+import { readPage } from '../../http/pages.js';
 import { answeredAtMs } from '../../http/retry.js';
 import { describeHtml, foreignText, isHtml } from '../../http/server-text.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
 import { showDuration } from '../../terminal/time.js';
-import { countOf, findPrefix, isRefusal } from '../auth/prefix.js';
+import { countOf, describeTotal, findPrefix, isRefusal } from '../auth/prefix.js';
 import { pickByName, readNames } from '../named/find.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
@@ -108,7 +109,7 @@ async function judgeAnswer(
   if (count !== undefined) {
     const service = trace.version === undefined ? '' : `; the service is ${trace.version}`;
     return [
-      ok('prefix', `${count} bicycles at ${address}`),
+      ok('prefix', `${describeTotal(readPage(answer))} bicycles at ${address}`),
       ok('version', `${settings.apiVersion.value} is supported${service}`),
     ];
   }
