@@ -1,4 +1,4 @@
-// Lines of latitude and longitude with their degrees, the scale bar, and how degrees are written.
+// The graticule (lines of latitude and longitude with labels) and the scale bar of a map.
 
 import {
   type Extent,
@@ -24,11 +24,11 @@ export interface Tick {
 
 export type Graticule = ReturnType<typeof graticule>;
 
-/** How far lines are apart at least, in dots. */
+/** The minimum distance between two lines, in dots. */
 const MERIDIAN_DOTS = 32;
 const PARALLEL_DOTS = 24;
 
-/** The lines of a view, at round degrees. */
+/** Returns the lines of a view, at round degrees. */
 export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const { width, height } = extent;
   const dotsPerDegree = view.worldDots / 360;
@@ -62,12 +62,12 @@ export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   return { meridians, parallels };
 }
 
-/** The smallest round step of so many degrees at least. */
+/** Returns the smallest round step that is at least this many degrees. */
 function smallestStep(least: number): number {
   return STEPS_DEGREES.filter((step) => step >= least).at(-1) ?? 60;
 }
 
-/** `13.4°E`: as many decimals as the step needs, and no sign. */
+/** Formats degrees as `13.4°E`, with as many decimals as the step needs. */
 function showDegrees(
   degrees: number,
   [plus, minus]: string,
@@ -80,7 +80,10 @@ function showDegrees(
   return `${text}${hasDegreeSign ? '°' : ''}${isZero ? '' : degrees > 0 ? plus : minus}`;
 }
 
-/** A round length of at most so many dots, true in the middle of the view, as `500 m` or `20 km`. */
+/**
+ * Returns a scale bar of at most this many dots and its label, such as `500 m` or `20 km`. The scale is
+ * exact in the middle of the view.
+ */
 export function scaleBar(view: View, mostDots: number) {
   const metres = metresPerDot(view) * mostDots;
   const power = 10 ** Math.floor(Math.log10(metres));

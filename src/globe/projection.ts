@@ -1,13 +1,13 @@
-// Web Mercator: places on the globe as points of a square world, and a window on it in dots.
+// Web Mercator: maps places to points of a square world, and views of that world to dots.
 
-/** The mean radius of the earth (IUGG): the sphere differs from the ellipsoid by half a percent at most. */
+/** The mean radius of the earth (IUGG). Distances on this sphere are within 0.5 % of the ellipsoid. */
 export const EARTH_RADIUS_METRES = 6_371_008.8;
-/** Beyond this latitude the square world ends, at 85.0511°; what is nearer to a pole has no place on it. */
+/** The limit of the map. Web Mercator ends at 85.0511°; places nearer to a pole are not drawn. */
 export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
-/** A drawing shows so many metres at least from edge to edge. */
+/** The smallest width of a fitted view. */
 const LEAST_METRES = 400;
-/** What a fitted view leaves free at its edges, of the whole. */
+/** The free margin of a fitted view at each edge, as a share of its size. */
 const MARGIN = 0.06;
 
 /** A point of the world: 0 to 1 from west to east, from north to south. */
@@ -18,7 +18,7 @@ export interface Point {
 
 /** A window on the world around its middle; dots are square. */
 export interface View extends Point {
-  /** How many dots the world is wide. */
+  /** The width of the whole world in dots. */
   readonly worldDots: number;
 }
 
@@ -28,17 +28,17 @@ export interface Extent {
   readonly height: number;
 }
 
-/** From 0 at 180° west to 1 at 180° east. */
+/** Maps a longitude to 0 (180° west) … 1 (180° east). */
 export function worldX(longitude: number): number {
   return (longitude + 180) / 360;
 }
 
-/** From 0 in the north to 1 in the south; outside of that beyond LIMIT_DEGREES. */
+/** Maps a latitude to 0 (north) … 1 (south). Beyond LIMIT_DEGREES the result is outside this range. */
 export function worldY(latitude: number): number {
   return 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI);
 }
 
-/** Degrees from -180 to 180. */
+/** Returns the longitude of a point, from -180 to 180. */
 export function longitudeOf(x: number): number {
   return (x - Math.floor(x)) * 360 - 180;
 }
@@ -47,13 +47,13 @@ export function latitudeOf(y: number): number {
   return (Math.atan(Math.exp((0.5 - y) * 2 * Math.PI)) * 360) / Math.PI - 90;
 }
 
-/** How far east of the middle a point is, the short way round the world: from -0.5 to 0.5. */
+/** Returns the distance of a point east of the middle of the view, the shorter way round: -0.5 to 0.5. */
 export function eastOf(view: View, x: number): number {
   const east = x - view.x;
   return east - Math.round(east);
 }
 
-/** Where a point is in a drawing, in dots from the left and the top. */
+/** Returns the position of a point in a drawing, in dots from the left and the top. */
 export function toDots(
   view: View,
   { width, height }: Extent,
@@ -62,12 +62,12 @@ export function toDots(
   return [eastOf(view, x) * view.worldDots + width / 2, (y - view.y) * view.worldDots + height / 2];
 }
 
-/** Metres that a dot in the middle of the view is wide. */
+/** Returns the width of a dot in metres, in the middle of the view. */
 export function metresPerDot({ y, worldDots }: View): number {
   return (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180)) / worldDots;
 }
 
-/** The view that shows all points, also across the antimeridian; the whole world when there are none. */
+/** Returns the view that shows all points, also across the antimeridian. Without points it shows the world. */
 export function fitView(points: readonly Point[], extent: Extent): View {
   if (points.length === 0)
     return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
@@ -83,7 +83,7 @@ export function fitView(points: readonly Point[], extent: Extent): View {
   return boundView({ x: west + (east - west) / 2, y, worldDots }, extent);
 }
 
-/** A part of the world; `east` is above 1 where it lies across the antimeridian. */
+/** A part of the world. `east` is above 1 when the part crosses the antimeridian. */
 export interface Bounds {
   readonly west: number;
   readonly east: number;
@@ -91,7 +91,10 @@ export interface Bounds {
   readonly south: number;
 }
 
-/** The smallest part that holds all points, of which there are some: from west to east it is what is left without the widest gap. */
+/**
+ * Returns the smallest part of the world that contains all points. Needs at least one point. From west
+ * to east the part is everything outside the widest gap between two points.
+ */
 export function boundsOf(points: readonly Point[]): Bounds {
   let [north, south] = [1, 0];
   for (const { y } of points) {
@@ -112,10 +115,10 @@ export function boundsOf(points: readonly Point[]): Bounds {
   return { west, east: west + (1 - widest), north, south };
 }
 
-/** A view can be so near that a dot is a few centimetres, and so far that the world fills the drawing. */
+/** The highest zoom: a dot is 5 cm wide. At the lowest zoom the world fills the drawing. */
 const CLOSEST_WORLD_DOTS = CIRCUMFERENCE_METRES / 0.05;
 
-/** The view within what can be drawn: not nearer, not farther, its middle in the world. */
+/** Limits the zoom of a view, and moves its middle into the world. */
 export function boundView({ x, y, worldDots }: View, { width, height }: Extent): View {
   const least = Math.min(width, height);
   return {

@@ -1,10 +1,13 @@
-// Outlines as RFC 7946 wants them (3.1.6): exterior rings counterclockwise, holes clockwise.
+// Normalizes polygons for GeoJSON (RFC 7946, 3.1.6): exterior rings counterclockwise, holes clockwise.
 
 import { type ExactNumber, writtenNumber } from '../json/exact.js';
 
 type Ring = readonly (readonly (number | ExactNumber)[])[];
 
-/** A geometry as it belongs into GeoJSON, its numbers plain; undefined for polygons that enclose nothing. What is no polygon is left as it is. */
+/**
+ * Returns a geometry in the form of GeoJSON, with plain numbers. Returns undefined for polygons without
+ * an area. Other geometries are unchanged.
+ */
 export function asGeoJson(geometry: object | undefined): object | undefined {
   const { type } = (geometry ?? {}) as { type?: unknown };
   if (type !== 'Polygon' && type !== 'MultiPolygon') return geometry;
@@ -17,8 +20,9 @@ export function asGeoJson(geometry: object | undefined): object | undefined {
 }
 
 /**
- * The polygons of a geometry: positions of two numbers in range, rings closed and turned, cut at the antimeridian (3.1.9).
- * Those without an exterior ring are left out; empty for what is no polygon.
+ * Returns the polygons of a geometry. Their rings are closed, oriented, and cut at the antimeridian
+ * (3.1.9); a position has two numbers. Polygons without a valid exterior ring are left out. The result
+ * is empty for other geometries.
  */
 export function polygonsOf(geometry: unknown): number[][][][] {
   const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
@@ -31,10 +35,13 @@ export function polygonsOf(geometry: unknown): number[][][][] {
   });
 }
 
-/** Four positions at least, the last as the first. */
+/** The minimum length of a closed ring, in which the last position repeats the first. */
 const FEWEST_POSITIONS = 4;
 
-/** The exterior ring, of index 0, counterclockwise, holes clockwise. */
+/**
+ * Closes and orients a ring: the exterior ring (index 0) counterclockwise, holes clockwise. Returns
+ * undefined for an invalid ring.
+ */
 function closedRing(ring: unknown, index: number): number[][] | undefined {
   if (!isRing(ring)) return undefined;
   const isInRange = ([longitude = 181, latitude = 91]: number[]) =>
@@ -44,7 +51,7 @@ function closedRing(ring: unknown, index: number): number[][] | undefined {
   return closed !== undefined && eastward(closed) < 0 === index > 0 ? closed.reverse() : closed;
 }
 
-/** Undefined for what encloses nothing. */
+/** Closes a ring. Returns undefined for a ring without an area. */
 function close(positions: number[][]): number[][] | undefined {
   const [first = []] = positions;
   const last = positions.at(-1) ?? [];
@@ -53,7 +60,7 @@ function close(positions: number[][]): number[][] | undefined {
   return closed.length >= FEWEST_POSITIONS && eastward(closed) !== 0 ? closed : undefined;
 }
 
-/** The parts of a polygon on both sides of the antimeridian. */
+/** Cuts a polygon at the antimeridian into its parts. */
 function cut(rings: number[][][]): number[][][][] {
   const start = rings[0]?.[0]?.[0] ?? 0;
   const unrolled = rings.map((ring) => unroll(ring, start));
@@ -67,7 +74,7 @@ function cut(rings: number[][][]): number[][][][] {
   });
 }
 
-/** A ring that goes on beyond 180° where it crosses the antimeridian, from that longitude on. */
+/** Returns a ring with longitudes that continue beyond 180° where it crosses the antimeridian. */
 export function unroll(ring: readonly number[][], start: number): number[][] {
   let east = start;
   return ring.map(([longitude = 0, latitude = 0]) => {
@@ -76,7 +83,7 @@ export function unroll(ring: readonly number[][], start: number): number[][] {
   });
 }
 
-/** What of a ring, turned by so many degrees, lies west of 180° (side 1) or east of -180° (side -1). */
+/** Clips a ring at 180° (side 1) or -180° (side -1). For side 1 it first shifts the ring by `degrees`. */
 function clip(ring: number[][], degrees: number, side: 1 | -1): number[][] {
   const turned =
     side === 1
@@ -103,7 +110,10 @@ function plain(value: number | ExactNumber | undefined): number {
   return typeof value === 'number' ? value : Number(writtenNumber(value) ?? Number.NaN);
 }
 
-/** The area below the ring as it goes east, in square degrees: above 0 when it goes clockwise. Across the antimeridian it goes the short way. */
+/**
+ * Returns twice the signed area of a ring in square degrees. It is positive for a clockwise ring. Edges
+ * take the shorter way across the antimeridian.
+ */
 function eastward(ring: number[][]): number {
   return ring.reduce((sum, [longitude = 0, latitude = 0], index) => {
     const [nextLongitude = 0, nextLatitude = 0] = ring[(index + 1) % ring.length] ?? [];
@@ -111,7 +121,7 @@ function eastward(ring: number[][]): number {
   }, 0);
 }
 
-/** Degrees to the east, the short way round the world. */
+/** Returns a difference of longitudes as -180 to 180. */
 function shortWay(degrees: number): number {
   return Math.abs(degrees) <= 180 ? degrees : degrees - 360 * Math.round(degrees / 360);
 }

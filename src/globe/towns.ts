@@ -1,4 +1,4 @@
-// The largest towns, as labels of a map: each where there is room for it, the larger first.
+// The largest towns as labels of a map. Larger towns are placed first.
 
 import { type Extent, type Point, toDots, type View, worldX, worldY } from './projection.js';
 
@@ -6,7 +6,7 @@ export interface Town extends Point {
   readonly name: string;
 }
 
-/** Reads what the build wrote: name, longitude and latitude, the largest first. */
+/** Reads the towns that the build wrote: name, longitude and latitude, largest first. */
 export function readTowns(
   rows: readonly (readonly [name: string, longitude: number, latitude: number])[],
 ): Town[] {
@@ -17,7 +17,10 @@ export function readTowns(
   }));
 }
 
-/** Offers each town in sight its place, in dots, until so many have been taken; `place` says whether there was room. */
+/**
+ * Places up to `most` towns of a view. `place` gets the position in dots and returns whether the label
+ * fits.
+ */
 export function placeTowns(
   towns: readonly Town[],
   { view, extent, most }: { view: View; extent: Extent; most: number },

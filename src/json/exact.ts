@@ -4,15 +4,15 @@ import { readTokens } from './text.js';
 
 const WRITTEN = Symbol('number as written');
 
-/** A number whose text a double would not give back: 20 digits, 25 decimals, `1.50`, `1e400`. */
+/** A number that a double cannot reproduce as it was written: 20 digits, 25 decimals, `1.50`, `1e400`. */
 export interface ExactNumber {
   readonly [WRITTEN]: string;
 }
 
 /**
- * Where a number may stand that a double does not give back: 16 characters and more, a zero at the end of a decimal, an exponent,
- * less than a millionth, minus zero; whole, as the interface's `AXA:99ED657D…` is none. A match inside a string costs a closer look and
- * nothing else.
+ * Matches numbers that a double may not reproduce: 16 or more characters, a decimal that ends in zero,
+ * an exponent, less than a millionth, or minus zero. It matches whole tokens, so `AXA:99ED657D…` does
+ * not match. A match inside a string is harmless: the text is then read exactly.
  */
 const SUSPICIOUS =
   /(?:^|[:,[\s])(?=-?(?:[\d.]{16}|\d+\.\d*0(?:[\s,\]}]|$)|\d[\d.]*[eE]|0\.000000|(?<=-)0(?![\d.])))(-?\d[\d.eE+-]*)(?=[\s,\]}]|$)/g;
@@ -21,7 +21,7 @@ function isHeldByDouble(written: string): boolean {
   return String(Number(written)) === written;
 }
 
-/** Whether reading the text with JSON.parse could change how one of its numbers is written. */
+/** Whether JSON.parse would change the spelling of a number in the text. */
 export function needsExactReading(json: string): boolean {
   SUSPICIOUS.lastIndex = 0;
   for (let match = SUSPICIOUS.exec(json); match !== null; match = SUSPICIOUS.exec(json)) {
@@ -30,14 +30,14 @@ export function needsExactReading(json: string): boolean {
   return false;
 }
 
-/** The digits of an exact number, undefined for any other value. */
+/** Returns the digits of an exact number, or undefined for any other value. */
 export function writtenNumber(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null && WRITTEN in value
     ? (value as ExactNumber)[WRITTEN]
     : undefined;
 }
 
-/** A number that is written as given; plain where a double gives the same text back. */
+/** Returns a plain number when a double reproduces the text, otherwise an ExactNumber. */
 export function toNumber(written: string): number | ExactNumber {
   return isHeldByDouble(written) ? Number(written) : { [WRITTEN]: written };
 }
@@ -47,7 +47,7 @@ type Container = unknown[] | { [key: string]: unknown };
 function put(container: Container, key: string | undefined, value: unknown): void {
   if (Array.isArray(container)) container.push(value);
   else if (key !== '__proto__') container[key ?? ''] = value;
-  // As JSON.parse does: it is a name like any other.
+  // `__proto__` is an ordinary key, as in JSON.parse.
   else
     Object.defineProperty(container, key, {
       value,
@@ -57,7 +57,10 @@ function put(container: Container, key: string | undefined, value: unknown): voi
     });
 }
 
-/** Reads valid JSON text; numbers that a double does not hold become ExactNumber. Depth is limited by memory alone. */
+/**
+ * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is not
+ * limited; `parseJson` limits it.
+ */
 export function readExact(json: string): unknown {
   const root: unknown[] = [];
   const open: Container[] = [root];
@@ -87,19 +90,19 @@ export function readExact(json: string): unknown {
   return root[0];
 }
 
-/** The value of a row: what is at hand, unless its text holds numbers that only exact reading gives back. */
+/** Returns the value of a row, with exact numbers if its text contains any. */
 export function exactValue<T>(row: { readonly json: string; readonly value: T }): T {
-  // The fields of an interface may hold anything; those who show them look before they read.
+  // Callers check the type of each field, so exact numbers may replace plain ones.
   return needsExactReading(row.json) ? (readExact(row.json) as T) : row.value;
 }
 
-/** Compact JSON text of a value, exact numbers as they were written. */
+/** Returns compact JSON text. Exact numbers keep their spelling. */
 export function writeJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const written = writtenNumber(value);
   if (written !== undefined) return written;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
-  // Without anything inside, most are: an exact number is an object.
+  // Fast path: an exact number is an object, so a flat object contains none.
   if (Object.values(value).every((inner) => inner === null || typeof inner !== 'object'))
     return JSON.stringify(value);
   return `{${Object.entries(value)

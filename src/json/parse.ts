@@ -1,13 +1,14 @@
-// Parses foreign JSON: invalid or too deeply nested text is a typed error.
+// Parses JSON from outside the program. Invalid and too deeply nested text is a typed error.
 
 import { breaksOff, findExcess } from './text.js';
 
-/** The levels of brackets that are read (cli.md section 4, promise 6). Code that walks through a value may call itself so often. */
+/** The maximum depth of brackets (cli.md section 4, promise 6). Recursive code can rely on it. */
 export const DEPTH_LIMIT = 500;
 
 /**
- * The values that are read of one text, keys counted: a bicycle has some 40, and 64 MB of bicycles less than 4 million. Empty objects take
- * 20 times the memory of their text.
+ * The maximum number of values in one text, keys included. A bicycle has about 40, so 64 MB of
+ * bicycles stay below it. The limit exists because an empty object takes 20 times the memory of its
+ * text.
  */
 export const VALUE_LIMIT = 4_000_000;
 
@@ -17,11 +18,11 @@ const MESSAGES = {
   values: `JSON of more than ${VALUE_LIMIT / 1e6} million values`,
 };
 
-/** Text that is not read as JSON. The message quotes nothing of the text, which may hold a secret. */
+/** The error for invalid JSON. The message never quotes the text, which may contain a secret. */
 export class JsonError extends Error {
   /**
-   * @param kind `depth`: brackets nest deeper than DEPTH_LIMIT; `values`: more than VALUE_LIMIT of them; `syntax`: anything else
-   * @param isCutOff whether the text just ends before the value does
+   * @param kind `depth`: nested deeper than DEPTH_LIMIT; `values`: more than VALUE_LIMIT values; `syntax`: any other problem
+   * @param isCutOff whether the text ends before its value is complete
    */
   constructor(
     readonly kind: keyof typeof MESSAGES,
@@ -32,24 +33,24 @@ export class JsonError extends Error {
   }
 }
 
-/** Reads JSON text. Throws a JsonError and nothing else; takes linear time. */
+/** Reads JSON text in linear time. Throws only JsonError. */
 export function parseJson(text: string): unknown {
   const excess = findExcess(text, DEPTH_LIMIT, VALUE_LIMIT);
   if (excess !== undefined) throw new JsonError(excess);
   try {
     return JSON.parse(text);
   } catch {
-    // Each engine has words of its own for what is wrong.
+    // The engines word their messages differently and quote the text.
     throw new JsonError('syntax', breaksOff(text));
   }
 }
 
-/** Whether a value is an object as JSON has them: no array, and not null. */
+/** Whether a value is a JSON object: not an array and not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A text as JSON has them; null for anything else. */
+/** Returns the value if it is a string, otherwise null. */
 export function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }

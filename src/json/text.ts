@@ -1,4 +1,5 @@
-// The one lexer of JSON text: takes valid text apart and lays it out anew; every number and escape stays byte for byte what it was.
+// The only lexer of JSON text. It splits and reformats valid text, and keeps every number and escape
+// byte for byte.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -11,10 +12,10 @@ const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
 const PUNCTUATION = new Set([COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE]);
 
-/** Beyond this depth the lines of `indent` start no further to the right: else a deep text would become a thousand times as long. */
+/** The deepest indentation of `indent`. Deeper levels would make a nested text a thousand times longer. */
 const INDENTED_LEVELS = 60;
 
-/** The index behind the string that opens at `at`; the text's length where no quote closes it. */
+/** Returns the index after the string that opens at `at`, or the length of the text without a closing quote. */
 function skipString(text: string, at: number): number {
   for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -24,14 +25,14 @@ function skipString(text: string, at: number): number {
   return text.length;
 }
 
-/** The first index from `at` on that is not JSON's white space. */
+/** Returns the first index from `at` that is not white space in JSON. */
 function skipSpace(text: string, at: number): number {
   let index = at;
   while (text.charCodeAt(index) <= SPACE) index++;
   return index;
 }
 
-/** The index behind the number or word that starts at `at`. */
+/** Returns the index after the number or word that starts at `at`. */
 function skipScalar(text: string, at: number): number {
   for (let index = at; index < text.length; index++) {
     const code = text.charCodeAt(index);
@@ -40,14 +41,14 @@ function skipScalar(text: string, at: number): number {
   return text.length;
 }
 
-/** The index behind the token that starts at `at`, which is not white space. */
+/** Returns the index after the token that starts at `at`. No white space may be at `at`. */
 function skipToken(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === QUOTE) return skipString(text, at);
   return PUNCTUATION.has(code) ? at + 1 : skipScalar(text, at);
 }
 
-/** The index behind the value that starts at `at`, which is not white space. */
+/** Returns the index after the value that starts at `at`. No white space may be at `at`. */
 function skipValue(text: string, at: number): number {
   let depth = 0;
   for (let index = at; index < text.length; index++) {
@@ -61,7 +62,7 @@ function skipValue(text: string, at: number): number {
   return text.length;
 }
 
-/** How often a character occurs in the text, counted up to a bit more than `most`. */
+/** Counts a character in the text. Stops when the count exceeds `most`. */
 function countUpTo(text: string, character: string, most: number): number {
   let count = 0;
   for (
@@ -74,15 +75,15 @@ function countUpTo(text: string, character: string, most: number): number {
 }
 
 /**
- * What a text, which need not be valid, has too much of: levels of brackets, or values, each key counted as one. Takes linear time and
- * stops at the first.
+ * Returns the limit that a text exceeds: the levels of brackets, or the number of values, keys
+ * included. Returns undefined when it exceeds neither. The text may be invalid. Takes linear time.
  */
 export function findExcess(
   text: string,
   levels: number,
   values: number,
 ): 'depth' | 'values' | undefined {
-  // Nearly every text has fewer brackets than levels, and fewer characters than values: it need not be walked through.
+  // Fast path: most texts have fewer brackets than levels and fewer characters than values.
   if (
     text.length <= values &&
     countUpTo(text, '{', levels) + countUpTo(text, '[', levels) <= levels
@@ -103,7 +104,7 @@ export function findExcess(
   return undefined;
 }
 
-/** The tokens of valid JSON text: braces, brackets, commas and colons, strings with their quotes, numbers and words. */
+/** Yields the tokens of valid JSON text. Strings include their quotes. */
 export function* readTokens(text: string): Generator<string, void, undefined> {
   for (let index = skipSpace(text, 0); index < text.length; ) {
     const end = skipToken(text, index);
@@ -112,7 +113,7 @@ export function* readTokens(text: string): Generator<string, void, undefined> {
   }
 }
 
-/** Whether a text that is no JSON ends before its brackets are closed, whatever else is wrong with it; also one that says nothing. */
+/** Whether an invalid text ends before its brackets are closed. An empty text does too. */
 export function breaksOff(text: string): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index++) {
@@ -125,9 +126,9 @@ export function breaksOff(text: string): boolean {
 }
 
 /**
- * The texts of the elements of the array that opens at `at`, each as it stands there, and the index behind the array; undefined where
- * something other than one comma stands between two of them, or the text ends before. The elements themselves need not be JSON. Behind
- * more than `most` elements nothing is read.
+ * Splits the array that opens at `at`. Returns the unchanged texts of its elements and the index after
+ * the array. Returns undefined when two elements are not separated by one comma, and when the text
+ * ends early. The elements may be invalid JSON. Stops after more than `most` elements.
  */
 export function splitArray(
   text: string,
@@ -149,13 +150,16 @@ export function splitArray(
   return undefined;
 }
 
-/** The text of the value that starts at `at` in valid JSON text, on one line. */
+/** Returns the value that starts at `at` in valid JSON text, on one line. */
 export function valueText(text: string, at: number): string {
   const start = skipSpace(text, at);
   return squeeze(text.slice(start, skipValue(text, start)));
 }
 
-/** Where the value of a property of the object that opens at `at` starts, in valid JSON text; the last one counts. */
+/**
+ * Returns the start of a property's value in the object that opens at `at`, in valid JSON text. If the
+ * property is repeated, the last one counts.
+ */
 export function propertyStart(text: string, at: number, name: string): number | undefined {
   let found: number | undefined;
   let index = skipSpace(text, at + 1);
@@ -171,14 +175,14 @@ export function propertyStart(text: string, at: number, name: string): number | 
   return found;
 }
 
-/** Valid JSON text on one line, without the white space between its tokens; text on one line is returned as it is. */
+/** Joins valid JSON text into one line without white space. A text of one line is returned unchanged. */
 export function squeeze(text: string): string {
   return text.includes('\n') || text.includes('\r') ? [...readTokens(text)].join('') : text;
 }
 
 /**
- * Valid JSON text laid out with two spaces a level, as `JSON.stringify(value, null, 2)` does. `margin` goes before every line but
- * the first.
+ * Indents valid JSON text by two spaces per level, as `JSON.stringify(value, null, 2)` does. Every line
+ * after the first starts with `margin`.
  */
 export function indent(text: string, margin = '', paintKey?: (name: string) => string): string {
   const parts: string[] = [];
