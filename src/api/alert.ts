@@ -33,7 +33,7 @@ export type Alert = {
 /** States of section 3.2. */
 export const ALERT_STATES = ['new', 'resolved', 'escalated', 'stopped', 'silenced'] as const;
 
-/** Types of section 2.3, then those that were observed (Assumed). */
+/** The types of section 2.3, followed by types that were observed (Assumed). */
 export const ALERT_TYPES = [
   'lock.bat.low',
   'bicycle.ride_outside',
@@ -51,12 +51,12 @@ export const ALERT_TYPES = [
   'zone.low_threshold',
 ] as const;
 
-/** Assumed: what the action endpoint of an alert takes as `type`, as it was observed. */
+/** The values of `type` in an action request for an alert. Assumed: they were observed. */
 export const ALERT_ACTIONS = ['resolve', 'silence', 'escalate', 'stop'] as const;
 
 export type AlertAction = (typeof ALERT_ACTIONS)[number];
 
-/** Assumed: fields to order by that were observed to work. */
+/** Fields that the ordering parameter accepts. Assumed: they were observed. */
 export const ALERT_ORDERINGS = [
   'created',
   'modified',
@@ -66,7 +66,10 @@ export const ALERT_ORDERINGS = [
   'organization',
 ] as const;
 
-/** Alerts, listed as in section 4.5. Assumed: their addresses and actions, as they were observed; `url` is that link (section 2.2). */
+/**
+ * The resource of alerts, listed as in section 4.5. Assumed: the addresses of single alerts and their
+ * actions were observed; `url` is the link to an alert (section 2.2).
+ */
 export const ALERT: Resource = {
   one: 'alert',
   many: 'alerts',

@@ -3,7 +3,7 @@
 import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';
 
-/** The fields of section 2.1 in its order, then `modified`, which only the ordering parameter names. */
+/** The fields of section 2.1 in its order, then `modified`, which the section on ordering names. */
 export const BICYCLE_FIELDS = [
   'uuid',
   'created',
@@ -42,19 +42,19 @@ type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
 export type Bicycle = { [field in TextField]?: string | null } & {
   [field in NumberField]?: number | string | null;
 } & {
-  /** Ask `bicycleUuid`: a number here must end no watch. */
+  /** Use `bicycleUuid` to read it: a number in this field must not end a watch. */
   uuid?: unknown;
-  /** Assumed: grows with each save, not by one; an edit that sends an old one is refused with 409. */
+  /** Assumed: grows with each save, but not by one. The service answers an edit with an old version with 409. */
   concurrency_version?: number | string | null;
   [unknownField: string]: unknown;
 };
 
-/** The identity of a bicycle, in lower case; undefined where the service sent none that can be one. */
+/** Returns the UUID of a bicycle in lower case, or undefined when the service did not send a usable one. */
 export function bicycleUuid({ uuid }: Pick<Bicycle, 'uuid'>): string | undefined {
   return typeof uuid === 'string' && uuid !== '' ? uuid.toLowerCase() : undefined;
 }
 
-/** Lifecycle states of section 3.1. Assumed: `reserved`, which it leaves out although one can reserve; it was observed. */
+/** The lifecycle states of section 3.1. Assumed: `reserved` was observed; the section does not list it. */
 export const BICYCLE_STATES = [
   'available',
   'reserved',
@@ -65,7 +65,10 @@ export const BICYCLE_STATES = [
   'retired',
 ] as const;
 
-/** Assumed: fields to order by that were observed to work; `distance` only with a bbox, and several go with commas. */
+/**
+ * Fields that the ordering parameter accepts. Assumed: they were observed. `distance` needs a bbox.
+ * Commas separate several fields.
+ */
 export const BICYCLE_ORDERINGS = [
   'created',
   'modified',
@@ -85,8 +88,9 @@ export const BICYCLE_ORDERINGS = [
 ] as const;
 
 /**
- * Bicycles, listed and created as in sections 4.1 and 4.2, acted on as in 4.3. Assumed: the address of one, which section 2.2 links to;
- * the service's own history of its transitions, which not every service has; numbers and times, which may come as strings.
+ * The resource of bicycles: lists (section 4.1), creation (4.2) and actions (4.3). Assumed: alerts link to
+ * the address of a bicycle (2.2), some services list the transitions of a bicycle, and numbers and times
+ * may be strings.
  */
 export const BICYCLE: Resource = {
   one: 'bicycle',

@@ -1,4 +1,5 @@
-// The service's own history of a bicycle: who did what, when. Assumed: a list at `transitions/`, as it was observed.
+// Reads the service's history of a bicycle: time, author and transition. Assumed: a list at
+// `transitions/`, which was observed.
 
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
@@ -6,10 +7,10 @@ import { ifOffered } from '../http/optional.js';
 import { textOrNull } from '../json/parse.js';
 import { BICYCLE } from './bicycle.js';
 
-/** One step. */
+/** One entry of the history. */
 export type Transitioned = ReturnType<typeof readStep>;
 
-/** Reads the newest `mostPages` pages; undefined where the service has no such list, or does not show it. */
+/** Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list. */
 export async function readTransitions(
   client: Client,
   uuid: string,
@@ -26,7 +27,7 @@ export async function readTransitions(
     return steps;
   };
   return ifOffered(readAll()).catch((error: unknown) => {
-    // An answer that is no list is no history.
+    // An answer without a list does not count as a history.
     if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300)
       return undefined;
     throw error;
@@ -37,10 +38,10 @@ function readStep(step: { [field: string]: unknown }) {
   return {
     timestamp: textOrNull(step['timestamp']),
     transition: textOrNull(step['transition']),
-    /** The state before, where the entry has it, and the state that followed. */
+    /** The state before, if the entry has it, and the state after. */
     from: textOrNull(step['from_state'] ?? step['source']),
     to: textOrNull(step['state'] ?? step['to_state'] ?? step['target']),
-    /** As the service names the author: a link, a text, a number, an object, or null for the service itself. */
+    /** The author: a link, a text, a number or an object; null when the service itself acted. */
     by: step['by'] ?? null,
   };
 }

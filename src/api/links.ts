@@ -10,8 +10,9 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * A text as one segment of a path: only letters, digits and `- . _ ~` stay as they are (RFC 3986), and encodeURIComponent leaves others. The
- * service may name things by any text; half a surrogate pair becomes U+FFFD, as UTF-8 has none.
+ * Encodes a text as one segment of a path. Only letters, digits and `- . _ ~` stay unencoded (RFC 3986);
+ * encodeURIComponent leaves more characters. A lone surrogate becomes U+FFFD, because UTF-8 cannot
+ * encode it.
  */
 export function pathSegment(text: string): string {
   const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -21,7 +22,7 @@ export function pathSegment(text: string): string {
   );
 }
 
-/** The fields of a bicycle that link to another resource. Assumed: the interface does not show the paths of these. */
+/** The fields of a bicycle that link to another resource. Assumed: their paths, which the interface does not show. */
 export const LINK_FIELDS = ['organization', 'model', 'lock'] as const;
 
 export type LinkField = (typeof LINK_FIELDS)[number];
@@ -30,7 +31,7 @@ export function isLinkField(field: string): field is LinkField {
   return LINK_FIELDS.some((known) => known === field);
 }
 
-/** The absolute URL of a linked resource, from a UUID; any other text, such as a URL, is left as it is (cli.md, bicycles create). */
+/** Turns a UUID into the absolute URL of a resource. Any other text is unchanged (cli.md, bicycles create). */
 export function resourceLink(baseUrl: URL, field: LinkField, text: string): string {
   if (!isUuid(text)) return text;
   return `${baseUrl.href.replace(/\/$/, '')}${NAMED[field].path}${text.toLowerCase()}/`;
@@ -38,7 +39,10 @@ export function resourceLink(baseUrl: URL, field: LinkField, text: string): stri
 
 const UUID_AT_END = new RegExp(`(?:^|/)(${UUID.source.slice(1, -1)})/?$`, 'i');
 
-/** The UUID that the text is, or in which it ends as the link of a resource does; in lower case. Undefined when it ends otherwise. */
+/**
+ * Returns the UUID of a text in lower case. The text is a UUID or the link of a resource, which ends with
+ * one. Returns undefined for any other text.
+ */
 export function wholeUuid(text: string): string | undefined {
   return UUID_AT_END.exec(text)?.[1]?.toLowerCase();
 }

@@ -2,12 +2,12 @@
 
 import type { Vocabulary } from './resource.js';
 
-/** A list of things that have a name. */
+/** A list of resources with names. */
 export interface NamedKind {
   readonly one: string;
   readonly many: string;
   readonly path: string;
-  /** The fields that people know one by, the best first. */
+  /** The fields that people use as a name, most readable first. */
   readonly nameFields: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export const NAMED = {
   user: { one: 'user', many: 'users', path: '/users/', nameFields: ['username', 'email'] },
 } as const satisfies { [kind: string]: NamedKind };
 
-/** What is known of their fields. */
+/** The fields that were observed. */
 export const NAMED_FIELDS = {
   fields: ['name', 'uuid', 'type', 'url', 'organization', 'parent', 'created', 'modified'],
   numbers: [],
@@ -37,5 +37,5 @@ export const NAMED_FIELDS = {
   words: {},
 } as const satisfies Vocabulary;
 
-/** One of them, as the service sends it. */
+/** A named resource as the service sends it. */
 export type Named = { uuid?: unknown; url?: unknown; [field: string]: unknown };

@@ -3,7 +3,7 @@
 import { bicycleUuid } from './bicycle.js';
 import { pathSegment, wholeUuid } from './links.js';
 
-/** A pushed message (section 2.5). `message` is a whole resource, part of one, or an object with a state alone. */
+/** A pushed message (section 2.5). `message` is a whole resource, a part of it, or an object with only a state. */
 export interface PushEnvelope {
   topic?: string | null;
   sender?: string | null;
@@ -14,7 +14,10 @@ export interface PushEnvelope {
 /** The values of `sender` that section 2.5 names. */
 export const SENDERS = ['bicycle', 'alert', 'task', 'feedback', 'bicycle_leaving_state'] as const;
 
-/** Observed: each bicycle is published once for each of these roles. Section 6.1 knows `admin` alone. In the order they are tried. */
+/**
+ * The roles that have topics, in the order in which they are tried. Observed: each bicycle is published
+ * for every role. Section 6.1 names only `admin`.
+ */
 export const TOPIC_ROLES = ['admin', 'fleet_operator', 'mechanic'] as const;
 
 export type TopicRole = (typeof TOPIC_ROLES)[number];
@@ -29,7 +32,7 @@ export function bicycleTopic(organization: string, bicycle: string): string {
   return `/${organization}/admin/bicycles/${bicycle}/`;
 }
 
-/** What a topic of section 6.1 is about; undefined for any other topic. UUIDs in lower case. */
+/** Returns the organization and bicycle of a topic of section 6.1, in lower case; undefined for any other topic. */
 export function readTopic(topic: string) {
   const match = BICYCLES_TOPIC.exec(topic);
   const role = TOPIC_ROLES.find((each) => each === match?.[2]);
@@ -40,8 +43,9 @@ export function readTopic(topic: string) {
 const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
 
 /**
- * The same topic as each of the roles that may subscribe to it, in the order they are tried: the one asked for; else those that the token
- * names, its own first; else its own. A topic that is not of section 6.1 stays as it is.
+ * Returns a topic for each role that may subscribe to it, in the order in which they are tried: the role
+ * that the user chose; otherwise the roles of the token, starting with the role of the topic; otherwise
+ * the role of the topic. A topic that section 6.1 does not define is unchanged.
  */
 export function topicsByRole(
   topic: string,
@@ -63,7 +67,7 @@ export function subscribePath(topic: string): string {
   return `/subscribe/${pathSegment(topic)}/`;
 }
 
-/** The bicycle a message is about: its own uuid, else the one at the end of its topic (section 6.1). */
+/** Returns the UUID of the bicycle of a message: the field `uuid`, or the end of the topic (section 6.1). */
 export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
   return bicycleUuid(message ?? {}) ?? wholeUuid(String(topic ?? ''));
 }

@@ -1,19 +1,19 @@
-// Describes what can be listed and acted on: its names, its fields and its path.
+// Describes a resource that can be listed and acted on: its names, fields and path.
 
-/** What the document says of fields; what it does not name is left to the service. */
+/** The fields that the interface documents. A service may have more. */
 export interface Vocabulary {
   readonly fields: readonly string[];
   /** Fields that hold numbers. */
   readonly numbers: readonly string[];
   /** Fields that hold ISO 8601 times. */
   readonly times: readonly string[];
-  /** Fields whose values are words of a list. */
+  /** Fields with a fixed list of values. */
   readonly words: { readonly [field: string]: readonly string[] };
-  /** What tables call a field, in lower case: it means the field wherever one is typed. */
+  /** The fields by the headers of tables, in lower case. A header works wherever a field is typed. */
   readonly headers?: { readonly [header: string]: string };
 }
 
-/** The field that a word means: itself, or what is called so above a table. */
+/** Returns the field that a word names: a field name, or a header of a table. */
 export function fieldOf(
   word: string,
   { fields, headers = {} }: Pick<Vocabulary, 'fields' | 'headers'>,
@@ -27,14 +27,14 @@ export function fieldOf(
 export interface Resource extends Vocabulary {
   readonly one: string;
   readonly many: string;
-  /** Fields to order by that are known to work. */
+  /** Fields that the ordering parameter accepts. */
   readonly orderings: readonly string[];
-  /** The field that people know it by. */
+  /** The field that people use as a name. */
   readonly nameField: string;
-  /** Where the service lists them, below the base URL. */
+  /** The path of the list below the base URL. */
   readonly listPath: string;
-  /** One of them, with a slash at its end; below it are `actions/`, to which actions are sent, and `transitions/`, their history. */
+  /** Returns the path of one resource, with a final slash. `actions/` and `transitions/` (the history) are below it. */
   path(uuid: string): string;
-  /** What shows how one is now, for messages. */
+  /** Returns the commands that show the present state of one, for messages. */
   shownBy(uuid: string): string;
 }

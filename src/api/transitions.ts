@@ -1,8 +1,9 @@
 // The transitions of bicycles (interface.md section 3), by name.
 
 /**
- * Transitions of section 3.1 and what each does: the name is the value of `type` in the action request. Assumed: `put_in_maintenance`,
- * which was observed beside the forced one; that one ends a rental, so neither may stand for the other.
+ * The transitions of section 3.1 and their meanings. The name is the value of `type` in the action
+ * request. Assumed: `put_in_maintenance` was observed. It cannot replace `force_put_in_maintenance`,
+ * which ends a rental.
  */
 export const TRANSITION_MEANINGS = {
   declare_available: 'make it visible to renters',

@@ -1,11 +1,11 @@
-// Which words fit at the cursor of an unfinished line: commands, flags, or the values of one.
+// Finds the completions for an unfinished command line: commands, flags, or the values of a flag.
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import type { CompletionPoint, Offer, Offers, Sources } from './completions.js';
 import { NOTHING, offerCommand, offersOf, plain } from './completions.js';
 import { flagsOf, followLine, readFlag, takesValue } from './line.js';
 
-/** What fits for the last of the words. */
+/** Returns the completions for the last word. */
 export async function completeLine(
   program: Command,
   words: readonly string[],
@@ -36,12 +36,12 @@ export async function completeLine(
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
-  // Nothing fits but flags: these are shown without being asked for.
+  // Only flags are possible here, so offer them although no dash was typed.
   if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
   return { ...offers, words: matching(offers.words, typed) };
 }
 
-/** The words for the value of a flag. */
+/** Returns the completions for the value of a flag. */
 async function offerValue(
   { argChoices, parseArg, flags }: Option,
   place: CompletionPoint,
@@ -52,7 +52,7 @@ async function offerValue(
   return { words: [], isFile: /\bfile\b/i.test(flags) };
 }
 
-/** The words for the next operand of a command. */
+/** Returns the completions for the next operand of a command. */
 async function offerOperand(place: CompletionPoint): Promise<Offers> {
   const { registeredArguments } = place.command;
   const last = registeredArguments.at(-1);
@@ -61,12 +61,12 @@ async function offerOperand(place: CompletionPoint): Promise<Offers> {
   return (await offersOf(next?.parseArg)?.(place)) ?? NOTHING;
 }
 
-/** The value that is being typed where several stand with commas between. */
+/** Returns the last value of a list with commas. */
 function lastOf(typed: string): string {
   return typed.slice(typed.lastIndexOf(',') + 1);
 }
 
-/** The offers with what stands before them in the same word; those that stand there already are left out. */
+/** Puts the earlier values of the list in front of each offer, and drops offers that the list contains already. */
 function listed(offers: Offers, head: string, typed: string): Offers {
   const comma = offers.isList === true ? typed.lastIndexOf(',') + 1 : 0;
   const said = new Set(typed.slice(0, comma).split(','));

@@ -1,41 +1,41 @@
-// What completion offers for a flag or an argument; declared beside the parser of its value.
+// The completion data of a flag or an argument, which is declared next to the parser of its value.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 
 /** One word to offer. */
 export interface Offer {
   value: string;
-  /** What it is, for the shells that show it. */
+  /** A description, for shells that show one. */
   description?: string;
 }
 
 export interface Offers {
   words: readonly Offer[];
-  /** Files fit as well. */
+  /** Whether file names are offered too. */
   isFile?: boolean;
-  /** The word goes on: no space after it. */
+  /** Whether the word continues, so that no space follows it. */
   isOpen?: boolean;
-  /** The value may be a list with commas. */
+  /** Whether the value can be a list with commas. */
   isList?: boolean;
 }
 
-/** What is completed by its name. */
+/** The resources that are completed by name. */
 export type NamedWord = 'organization' | 'zone' | 'model';
 
-/** What the words depend on besides the program. */
+/** Data from outside the program that completions can use. */
 export interface Sources {
   profiles(): Promise<readonly Offer[]>;
   named(kind: NamedWord): Promise<Offers>;
-  /** Those whose UUID begins as typed. */
+  /** Returns the bicycles with UUIDs that begin with the typed text. */
   bicycles(typed: string): Promise<Offers>;
 }
 
-/** The place that is to be completed. */
+/** The position that is completed. */
 export interface CompletionPoint {
-  /** What is typed so far; in a list of words the last of them. */
+  /** The typed text; in a list with commas, its last value. */
   typed: string;
   command: Command;
-  /** The words that belong to the command, flags and their values left out. */
+  /** The operands of the command, without flags and their values. */
   operands: readonly string[];
   from: Sources;
 }
@@ -52,30 +52,30 @@ export function plain(values: readonly string[]): Offer[] {
   return values.map((value) => ({ value }));
 }
 
-/** The parser with its completion. One parser has one completion: do not give it to two flags. */
+/** Attaches completions to a parser. Do not share the parser between flags with different completions. */
 export function withOffers<P extends object>(parse: P, complete: Complete): P {
   COMPLETIONS.set(parse, complete);
   return parse;
 }
 
-/** A parser for commander that takes any text. */
+/** Creates a parser that accepts any text. */
 export function anyText(complete: Complete): (text: string) => string {
   return withOffers((text) => text, complete);
 }
 
-/** A parser for commander that collects a repeatable flag, or the words of an argument. */
+/** Creates a parser that collects the values of a repeatable flag or of a variadic argument. */
 export function collectWith(
   complete: Complete,
 ): (text: string, before: string[] | undefined) => string[] {
   return withOffers((text, before) => [...(before ?? []), text], complete);
 }
 
-/** What completion offers for what a parser reads; undefined where nothing is known. */
+/** Returns the completions of a parser, or undefined when it has none. */
 export function offersOf(parse: object | undefined): Complete | undefined {
   return parse === undefined ? undefined : COMPLETIONS.get(parse);
 }
 
-/** Declares the fields that `--columns` of a command can name. */
+/** Declares the fields that completion offers for `--columns` of a command. */
 export function offerColumns(command: object, fields: readonly string[]): void {
   COLUMNS.set(command, fields);
 }
@@ -88,7 +88,7 @@ export function offerCommand(command: Command): Offer {
   return { value: command.name(), description: command.summary() };
 }
 
-/** The words that several declarations share. */
+/** Completions that several declarations share. */
 export const PROFILES: Complete = async ({ from }) => ({ words: await from.profiles() });
 export const ORGANIZATIONS: Complete = ({ from }) => from.named('organization');
 export const ZONES: Complete = ({ from }) => from.named('zone');

@@ -2,12 +2,12 @@
 
 import { usageError } from '../errors.js';
 
-/** Commands that report while they run, and have no result that a file could hold. */
+/** Commands that print while they run, so that --file cannot hold a complete result. */
 const WITHOUT_RESULT = ['sandbox', 'demo', 'gbfs', 'run'];
 
 type Flags = { jq?: string; output?: string; columns?: string[]; headers?: boolean; file?: string };
 
-/** `--jq` filters JSON: another format, asked for by flag, contradicts it, and so do columns. */
+/** `--jq` filters JSON, so it contradicts another --output format and --columns. */
 export function checkGlobalFlags(
   { jq, output, columns, headers, file }: Flags,
   command: string,

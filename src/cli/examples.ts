@@ -1,4 +1,4 @@
-// The examples on a command's page of help: what each is for and the line to type; the tests run every one.
+// The examples of a command's help page: a purpose and a command line. The tests run every example.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 
@@ -7,16 +7,16 @@ type Example = readonly [purpose: string, line: string];
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 
-/** The examples that a command was given, as its page of help ends with them. */
+/** Returns the examples at the end of a command's help page. */
 export function showExamples(command: Command): string {
   const lines = (EXAMPLES.get(command) ?? []).map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
   return lines.length === 0 ? '' : `Examples:\n${lines.join('\n')}`;
 }
 
-/** What a verb is called, what it does in a line, and its page of help. */
+/** The name of a verb, its one-line summary and its description. */
 type Words = readonly [name: string, summary: string, description: string];
 
-/** Declares a verb of a noun, or a noun, with its examples. */
+/** Declares a noun, or a verb of a noun, with its examples. */
 export function addVerb(
   noun: Command,
   [name, summary, description]: Words,

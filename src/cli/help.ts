@@ -1,32 +1,32 @@
-// How a page of help looks: wrapped at the width, long flags on lines of their own.
+// The layout of help pages: wrapped at the terminal's width, with long flags on separate lines.
 
 import type { CommandUnknownOpts as Command, HelpConfiguration } from '@commander-js/extra-typings';
 import { wrapWords } from './wrap.js';
 
-/** Where help is read. */
+/** The terminal or pipe that shows help. */
 export interface HelpScreen {
   /** Columns of the terminal; undefined in a pipe. */
   width: number | undefined;
   hasColors: boolean;
 }
 
-/** The default width of a page, and the greatest: long lines are hard to read. */
+/** The default and maximum width of a page. Longer lines are hard to read. */
 const PIPE_WIDTH_COLUMNS = 80;
 const WIDEST_COLUMNS = 100;
-/** The columns of a flag; a longer one gets a line of its own. */
+/** The width of the column of flags. A longer flag gets a separate line. */
 const TERM_COLUMNS = 20;
-/** Narrower columns are not wrapped: a word a line is no help. */
+/** Narrower columns are not wrapped, because one word per line is hard to read. */
 const NARROWEST_TEXT_COLUMNS = 20;
 const MARGIN = '  ';
 
 const BOLD = ['\u001b[1m', '\u001b[22m'] as const;
 
-/** The columns that a page of help is wrapped at. */
+/** Returns the width at which a help page is wrapped. */
 export function helpWidth({ width }: HelpScreen): number {
   return Math.min(width ?? PIPE_WIDTH_COLUMNS, WIDEST_COLUMNS);
 }
 
-/** What differs from commander's own layout. */
+/** Returns the differences from commander's layout. */
 export function helpConfiguration(): HelpConfiguration {
   return {
     boxWrap: (text, width) =>
@@ -36,10 +36,10 @@ export function helpConfiguration(): HelpConfiguration {
         .join('\n'),
     commandDescription: (command) => unfold(command.description()) + otherNames(command),
     commandUsage: (command) => `${pathOf(command)} ${usageOf(command)}`,
-    // The flags of every command follow at the end of the page, and --help with them.
+    // The end of the page points to the flags of every command, which include --help.
     visibleOptions: (command) =>
       command.parent === null ? [] : command.options.filter(({ hidden }) => !hidden),
-    // The first page names its commands alone; what they take is on their own pages.
+    // The first page shows only names. The page of each command shows its arguments.
     subcommandTerm: (command) =>
       [
         command.name(),
@@ -51,7 +51,7 @@ export function helpConfiguration(): HelpConfiguration {
     formatItem(term, termWidth, description, helper) {
       const indent = `\n${MARGIN}${' '.repeat(termWidth)}${MARGIN}`;
       const width = (helper.helpWidth ?? PIPE_WIDTH_COLUMNS) - indent.length + 1;
-      // Commander quotes a text that is a default; numbers have no quotes either.
+      // Commander puts quotes around a default that is a text; show it without, like a number.
       const unquoted = description.replace(/\(default: "([^"]*)"\)$/, '(default: $1)');
       const text = helper.boxWrap(unquoted, width).replaceAll('\n', indent);
       if (text === '') return MARGIN + term;
@@ -62,15 +62,15 @@ export function helpConfiguration(): HelpConfiguration {
   };
 }
 
-/** A line that is a heading, not the end of a paragraph. */
+/** Matches a heading, which is not the end of a paragraph. */
 export const HEADING = /^\S.{0,38}:$/;
 
-/** A heading. Commander takes the escape sequences out again where there is no colour. */
+/** Formats a heading. Commander removes the escape sequences where colour is off. */
 export function embolden(heading: string): string {
   return BOLD.join(heading);
 }
 
-/** `fleet bicycles list`, as it is typed. */
+/** Returns the full name of a command: `fleet bicycles list`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
@@ -80,10 +80,10 @@ function argumentTerm(argument: Command['registeredArguments'][number]): string 
   return argument.required ? `<${shown}>` : `[${shown}]`;
 }
 
-/** What follows the command's name: its arguments or commands, then flags. */
+/** Returns the usage after the command's name: arguments or commands, then flags. */
 function usageOf(command: Command): string {
   if (command.parent === null || command.commands.length > 0) return '<command> [flags]';
-  // Commander's default usage begins with its options.
+  // Commander's default usage starts with the options.
   const own = command.usage();
   if (!own.startsWith('[options]')) return `${own} [flags]`;
   return [...command.registeredArguments.map(argumentTerm), '[flags]'].join(' ');
@@ -96,15 +96,15 @@ function otherNames(command: Command): string {
     : ` ${aliases.length === 1 ? 'Alias' : 'Aliases'}: ${aliases.join(', ')}.`;
 }
 
-/** Paragraphs as one line each, whatever width they were written at; lists, whose lines begin with a space, stay. */
+/** Joins each paragraph into one line. Lines that begin with a space, such as lists, are unchanged. */
 function unfold(text: string): string {
   return text.replace(/([^\n])\n(?=[^\s])/g, '$1 ');
 }
 
-/** A term before what it means, or the mark of an item. */
+/** Matches a term in front of its meaning, or a bullet. */
 const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
-/** Wraps a line. One that begins with a term or a bullet keeps its text in a column behind it. */
+/** Wraps a line. The text after a term or a bullet stays in its column. */
 function wrapHelp(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';
   return wrapWords(
@@ -114,7 +114,7 @@ function wrapHelp(text: string, width: number): string[] {
   );
 }
 
-/** Two columns: terms and their meanings. */
+/** Formats two columns: terms and their meanings. */
 export function showPairs(pairs: readonly (readonly [term: string, meaning: string])[]): string {
   const width = Math.max(...pairs.map(([term]) => term.length));
   return pairs
@@ -122,14 +122,14 @@ export function showPairs(pairs: readonly (readonly [term: string, meaning: stri
     .join('\n');
 }
 
-/** Fits text to a width: paragraphs, a line each, and items of lists are wrapped; lines to paste stay whole. */
+/** Wraps paragraphs and list items to a width. Command lines stay on one line, so that they can be pasted. */
 export function fitHelp(text: string, width: number): string {
   const fit = (line: string) =>
     /^\S/.test(line) || TERM.test(line) ? wrapHelp(line, width) : line;
   return text.split('\n').flatMap(fit).join('\n');
 }
 
-/** The first page, which fits on a terminal of 24 rows: the commands in their groups, and how to begin. */
+/** Returns the first help page, which fits on 24 rows: the commands by group, and how to start. */
 export function helpFirstPage(program: Command, groups: readonly (readonly string[])[]): string {
   const lines = groups.map((names) =>
     names.map((name) => {

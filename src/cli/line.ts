@@ -1,27 +1,27 @@
-// Walks a command line through the program without running it: finds the command and its operands.
+// Parses a command line without running it: finds the command, its flags and its operands.
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 
 export interface FollowedLine {
-  /** The innermost command that was named. */
+  /** The innermost command of the line. */
   command: Command;
-  /** The words that belong to the command itself, flags and their values left out. */
+  /** The operands of the command, without flags and their values. */
   operands: string[];
-  /** The values of each flag, by its long name; none for a flag without a value. */
+  /** The values of each flag by its long name; empty for a flag without a value. */
   values: ReadonlyMap<string, readonly string[]>;
-  /** The flag whose value the next word is. */
+  /** The flag that takes the next word as its value. */
   awaiting: Option | undefined;
-  /** Whether `--` was given: no flags after it. */
+  /** Whether `--` ended the flags. */
   isLiteral: boolean;
 }
 
-/** Every flag that may be given to a command: its own, then those of the commands above it. */
+/** Returns the flags of a command, followed by the flags of its parents. */
 export function flagsOf(command: Command): Option[] {
   const own = command.options.filter(({ hidden }) => !hidden);
   return command.parent === null ? [...own] : [...own, ...flagsOf(command.parent)];
 }
 
-/** The names of the commands below a command that help shows. */
+/** Returns the names of the visible subcommands. */
 export function namesBelow(command: Command): string[] {
   return command
     .createHelp()
@@ -29,12 +29,12 @@ export function namesBelow(command: Command): string[] {
     .flatMap((inner) => [inner.name(), ...inner.aliases()]);
 }
 
-/** The command of that name or alias below a command. */
+/** Returns the subcommand with this name or alias. */
 export function findBelow(command: Command, name: string): Command | undefined {
   return command.commands.find((inner) => inner.name() === name || inner.aliases().includes(name));
 }
 
-/** Walks the words after `fleet`. Unknown words are operands or left out; never throws. */
+/** Parses the words after `fleet`. Unknown words become operands or are ignored. Never throws. */
 export function followLine(program: Command, words: readonly string[]): FollowedLine {
   const operands: string[] = [];
   const values = new Map<string, string[]>();
@@ -69,7 +69,7 @@ export function followLine(program: Command, words: readonly string[]): Followed
   return { command, operands, values, awaiting, isLiteral };
 }
 
-/** The flag of a word such as `--output`, `--output=json`, `-o` or `-ojson`, and the value in the same word. */
+/** Splits a word such as `--output`, `--output=json`, `-o` or `-ojson` into its flag and value. */
 export function readFlag(
   command: Command,
   word: string,

@@ -1,12 +1,15 @@
-// Finds the word nearest to a mistyped one, for "did you mean".
+// Finds the closest word to a mistyped word, for "did you mean".
 
 import leven from 'leven';
 import { type FleetError, usageError } from '../errors.js';
 
-/** More letters than any word has: makes a word that begins as typed nearer than one that is misspelled. */
+/** Longer than any word. It makes a completion of the typed text closer than a correction. */
 const LONGEST_WORD = 1000;
 
-/** The nearest of the words when it is near enough to have been meant: `most` letters wrong, by default a third of them, two at least. */
+/**
+ * Returns the closest word, or undefined when every word differs in more than `most` letters. By default
+ * `most` is a third of the letters, and at least two.
+ */
 export function nearest(
   word: string,
   words: readonly string[],
@@ -18,7 +21,7 @@ export function nearest(
   for (const candidate of words) {
     const wanted = candidate.toLowerCase();
     const letters = leven(typed, wanted);
-    // Three letters that begin a word mean it; of several such words the shortest.
+    // Three or more letters select the shortest word that begins with them.
     const distance =
       wanted.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
@@ -27,8 +30,9 @@ export function nearest(
 }
 
 /**
- * The error for a word that is none of a list: names the nearest and all of them. A `grave` word, which has no way back, is the nearest only where
- * one letter is wrong or missing, or two are swapped: who types "restore" does not mean "retire".
+ * Returns the error for a word that is not in the list. It suggests the closest word and lists all words.
+ * A word in `grave` cannot be undone. It is suggested only when one letter is wrong or missing, or two
+ * letters are swapped: "restore" must not suggest "retire".
  */
 export function unknownWord(
   kind: string,

@@ -1,12 +1,12 @@
-// Parsers of options that several commands share: each turns what was typed into a value, or refuses it with the reason, and has the
-// words that completion offers.
+// Option parsers that several commands share. A parser returns the value or throws the reason, and has
+// the completions of the option.
 
 import { fieldOf, type Resource } from '../api/resource.js';
 import { usageError } from '../errors.js';
 import { plain, withOffers } from './completions.js';
 import { nearest, unknownWord } from './nearest.js';
 
-/** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
+/** Creates a parser that accepts one of the words, and suggests the closest one for any other text. */
 export function oneOf<const Word extends string>(
   kind: string,
   words: readonly Word[],
@@ -19,7 +19,7 @@ export function oneOf<const Word extends string>(
   return withOffers(read, () => ({ words: plain(words) }));
 }
 
-/** A parser for commander: a whole number from `minimum` on, up to `maximum` where there is one. */
+/** Creates a parser for a whole number of at least `minimum` and at most `maximum`. */
 export function wholeNumber(
   flag: string,
   minimum: number,
@@ -34,18 +34,18 @@ export function wholeNumber(
   };
 }
 
-/** The highest port of TCP. */
+/** The highest TCP port. */
 const HIGHEST_PORT = 65_535;
 
-/** A parser for commander: a port of TCP; 0 is any free one. */
+/** Creates a parser for a TCP port; 0 selects a free port. */
 export function portNumber(flag: string): (text: string) => number {
   return wholeNumber(flag, 0, HIGHEST_PORT);
 }
 
-/** 30 days: more is taken for a typing error. */
+/** 30 days. A larger value is probably a typing error. */
 const LONGEST_SECONDS = 30 * 86_400;
 
-/** A parser for commander: seconds above 0, with a fraction or without. */
+/** Creates a parser for seconds above 0; fractions are allowed. */
 export function secondsOf(flag: string): (text: string) => number {
   return (text) => {
     const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -57,14 +57,14 @@ export function secondsOf(flag: string): (text: string) => number {
   };
 }
 
-/** A parser for commander that collects a repeatable flag. */
+/** Collects the values of a repeatable flag. */
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 
 /**
- * A parser for commander: words with commas between, repeatable. A word that is nearly one of the list is refused; any other passes, for
- * a service may know words that the interface does not name.
+ * Creates a parser for words with commas, repeatable. A word that looks like a misspelled word of the list
+ * is refused. Any other word is accepted, because a service may know further words.
  */
 export function someOf(
   kind: string,
@@ -77,8 +77,8 @@ export function someOf(
 }
 
 /**
- * A parser for commander: fields to sort by, with commas between, each with a `-` in front when it descends. A slip is refused; any other
- * field passes. A header of the table means its field.
+ * Creates a parser for sort fields with commas; a `-` in front of a field means descending. Headers of
+ * tables work as fields. Misspelled fields are refused, and unknown fields are accepted.
  */
 export function ordering(
   resource: Pick<Resource, 'orderings' | 'fields' | 'headers'>,
@@ -94,7 +94,7 @@ export function ordering(
     return names.join(',');
   };
   return withOffers(read, ({ typed }) => ({
-    // Descending ones only where somebody began with the sign: there are many.
+    // Offer descending fields only after a typed `-`, because there are many fields.
     words: typed.startsWith('-')
       ? words.map((field) => ({ value: `-${field}`, description: 'descending' }))
       : plain(words),
@@ -108,7 +108,7 @@ function refuseSlip(kind: string, word: string, words: readonly string[]): strin
   return word;
 }
 
-/** A parser for commander: a factor above 0, or `max`. */
+/** Parses a factor above 0, or `max`. */
 export function readSpeed(text: string): number {
   if (text === 'max') return Number.POSITIVE_INFINITY;
   const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;

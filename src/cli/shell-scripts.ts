@@ -1,10 +1,11 @@
-// The completion scripts: small, because they ask fleet itself at each key press.
+// The completion scripts. They are small, because they call fleet for every completion.
 
 import { CALLBACK, type Shell } from './shells.js';
 
 /**
- * bash splits words at = and : as well, so it hands over the line, and takes off the offers what stands before its own
- * word. Its menu shows what a word is only when several are offered, so that it never ends up in the line.
+ * bash also splits words at = and :. The script therefore passes the whole line to fleet, and removes the
+ * part before bash's own word from each completion. Descriptions are shown only with several completions,
+ * because bash would insert the description of a single one.
  */
 const BASH = `# Completion of fleet for bash. It asks fleet itself what fits.
 _fleet_complete() {
@@ -50,7 +51,7 @@ _fleet_complete() {
 complete -o nosort -F _fleet_complete fleet 2>/dev/null || complete -F _fleet_complete fleet
 `;
 
-/** Works both as a file that zsh loads by itself (\`_fleet\` in the fpath) and sourced from .zshrc. */
+/** Works as a file in zsh's fpath (\`_fleet\`), and when .zshrc sources it. */
 const ZSH = `#compdef fleet
 # Completion of fleet for zsh. It asks fleet itself what fits.
 _fleet() {
@@ -105,8 +106,9 @@ complete -c fleet -f -k -a '(__fleet_complete)'
 `;
 
 /**
- * It hands over the line as bash would write it, since Windows PowerShell drops an empty argument and double quotes. A file name is completed
- * by PowerShell, and where nothing fits '' keeps it from naming files. ASCII alone: Windows PowerShell reads scripts in the old code page.
+ * Passes the line as bash would write it, because Windows PowerShell drops empty arguments and double
+ * quotes. PowerShell completes file names itself; '' prevents that when nothing fits. The script is pure
+ * ASCII, because Windows PowerShell reads scripts in the old code page.
  */
 const POWERSHELL = `# Completion of fleet for PowerShell. It asks fleet itself what fits.
 Register-ArgumentCompleter -Native -CommandName fleet -ScriptBlock {

@@ -1,7 +1,7 @@
-// The shells that can be completed in, and the hidden command that their scripts call back.
+// The supported shells, and the hidden command that their completion scripts call.
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Nobody types it. */
+/** The hidden command. Only completion scripts use it. */
 export const CALLBACK = '__complete';

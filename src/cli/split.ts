@@ -1,16 +1,16 @@
-// The words of an unfinished command line, as bash would split it.
+// Splits an unfinished command line into words, as bash would.
 
 const OPERATOR = /^[|&;()]$/;
 const WORD = /[|&;()]|(?:\\[\s\S]?|'[^']*'?|"(?:\\[\s\S]|[^"\\])*"?|[^\s|&;()\\'"])+/g;
 const QUOTED = /\\([\s\S]?)|'([^']*)'?|"((?:\\[\s\S]|[^"\\])*)"?/g;
 
-/** The words up to the end of the line; the last one is what is being typed, '' behind a space. Quotes and backslashes count. */
+/** Returns the words of a line. The last word is unfinished, and empty after a space. Handles quotes and backslashes. */
 export function splitLine(line: string): string[] {
   const words: string[] = [];
   let isEnded = true;
   for (const { 0: text, index } of line.matchAll(WORD)) {
     const isOperator = OPERATOR.test(text);
-    // Another command begins: what came before it does not matter.
+    // Another command begins here, so drop the words before it.
     if (isOperator) words.length = 0;
     else words.push(unquote(text));
     isEnded = isOperator || index + text.length < line.length;

@@ -1,4 +1,5 @@
-// What was probably meant by a command line that commander refused: fleet's word for the one of another tool, else the nearest.
+// Suggests a command line for one that commander refused: fleet's word for a word of another tool, or the
+// closest word.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS } from '../api/alert.js';
@@ -7,7 +8,7 @@ import { pathOf } from './help.js';
 import { flagsOf, followLine, namesBelow } from './line.js';
 import { nearest } from './nearest.js';
 
-/** The words that users of gh, kubectl, stripe and curl type, by the word of fleet for them. */
+/** Words that users of gh, kubectl, stripe and curl type, by the corresponding word of fleet. */
 function wordsFor(table: { readonly [meant: string]: string }): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(table).flatMap(([meant, typed]) =>
@@ -70,7 +71,7 @@ const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
 const TOKEN_HINT =
   'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN';
 
-/** The hint for a usage error of commander's. */
+/** Returns the hint for a usage error of commander. */
 export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
   if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
   const { command, operands } = followLine(program, argv);
@@ -92,7 +93,7 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   return `${meant ? `did you mean "${meant}"? ` : quotes}see "${pathOf(command)} --help"`;
 }
 
-/** The command below one that a word means. A verb without its noun gets the noun. */
+/** Returns the subcommand that a word probably means. Adds the noun to a verb without one. */
 export function meantCommand(
   command: Command,
   word: string,
@@ -113,12 +114,12 @@ export function meantCommand(
 function meantFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
   const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
-  // A state changes by a transition alone.
+  // Only a transition changes a state.
   if (name === '--state' && pathOf(command).endsWith('bicycles edit'))
     return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);
   if (known !== undefined && flags.includes(known)) return known;
-  // A short word has many neighbours, and what skips a question or goes further is nobody's slip.
+  // A short word is close to many words. Never suggest a flag that skips a question or does more.
   const most = name.length <= '--note'.length ? 1 : undefined;
   return nearest(
     name,
@@ -127,7 +128,7 @@ function meantFlag(command: Command, word: string): string | undefined {
   );
 }
 
-/** Flags that are never suggested for another: they let more happen. */
+/** Flags that are never suggested, because they do more than the typed command. */
 const GRAVE_FLAGS: readonly string[] = [
   '--yes',
   '--allow-unknown',

@@ -1,10 +1,10 @@
-// Decides whether stderr is JSON.
+// Decides whether stderr has JSON lines.
 
-/** Whether the lines of stderr are wanted as JSON; read from the bare arguments, for the error may be that they cannot be parsed. */
+/** Whether stderr has JSON lines. Reads the raw arguments, because their parsing may have failed. */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const asked = argv.flatMap((argument, index) => {
     if (argument === '--json') return ['json'];
-    // `-o`, also behind other short flags (`-qo json`) and with its value joined to it.
+    // `-o` can follow other short flags (`-qo json`) or be joined with its value.
     const format = /^(?:--output(?:=|$)|-[qvV]*o=?)(.*)$/.exec(argument)?.[1];
     if (format === undefined) return [];
     return [format === '' ? (argv[index + 1] ?? '') : format];

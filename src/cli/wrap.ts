@@ -1,6 +1,9 @@
 // Wraps text between words.
 
-/** The text in lines of at most `width` columns; `indent` stands before every line but the first. A wider word stays whole, to be pasted. */
+/**
+ * Wraps a text into lines of at most `width` columns. Every line after the first starts with `indent`.
+ * Wider words are not split, so that they can be pasted.
+ */
 export function wrapWords(
   text: string,
   width: number,
