@@ -53,7 +53,9 @@ async function serve(
   { fault, webhook, webhookSecret, ...given }: Omit<SandboxFlags, 'replay' | 'since' | 'speed'>,
   replay?: Replay,
 ): Promise<void> {
-  const options = replay === undefined ? given : { ...given, rate: 0, recorded: replay.recorded };
+  // The global flag has the same name and takes the value.
+  const served = { ...given, pageSize: context.flags.pageSize ?? given.pageSize };
+  const options = replay === undefined ? served : { ...served, rate: 0, recorded: replay.recorded };
   const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));
   const sandbox = await start(context, {
     ...options,
