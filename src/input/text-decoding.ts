@@ -2,13 +2,7 @@
 // `--encoding`.
 
 import { usageError } from '../errors.js';
-
-/** Byte order marks, and the encodings that they announce. */
-const BYTE_ORDER_MARKS = [
-  { bytes: [0xef, 0xbb, 0xbf], encoding: 'utf-8' },
-  { bytes: [0xff, 0xfe], encoding: 'utf-16le' },
-  { bytes: [0xfe, 0xff], encoding: 'utf-16be' },
-] as const;
+import { BYTE_ORDER_MARKS, decodeWindows1252 } from '../system/charset.js';
 
 /** The length of the longest byte order mark. */
 const LONGEST_MARK_BYTES = 3;
@@ -52,7 +46,7 @@ export async function decodeText(
   const mark = BYTE_ORDER_MARKS.find(({ bytes }) =>
     bytes.every((byte, index) => start[index] === byte),
   );
-  const name = mark?.encoding ?? encoding ?? 'utf-8';
+  const name = mark?.charset ?? encoding ?? 'utf-8';
   const body = start.subarray(mark?.bytes.length ?? 0);
   const pieces = decodePieces(rest(body, iterator), openDecoder(name), source, encoding);
   return { pieces, hasByteOrderMark: mark !== undefined };
@@ -80,19 +74,10 @@ type Decode = (chunk?: Uint8Array) => string;
 function openDecoder(name: string): Decode {
   const decoder = new TextDecoder(name, { fatal: true, ignoreBOM: true });
   const decode: Decode = (chunk) => decoder.decode(chunk, { stream: chunk !== undefined });
-  return decoder.encoding === 'windows-1252' ? decodeWindows1252(decode) : decode;
-}
-
-/** Some versions of Node decode windows-1252 as Latin-1, which differs in the bytes 80 to 9F. */
-const WINDOWS_1252_80_TO_9F = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
-
-function decodeWindows1252(decode: Decode): Decode {
-  const isRight = new TextDecoder('windows-1252').decode(new Uint8Array([0x80])) === '€';
-  if (isRight) return decode;
-  return (chunk) =>
-    decode(chunk).replace(/[\x80-\x9F]/g, (character) =>
-      WINDOWS_1252_80_TO_9F.charAt(character.charCodeAt(0) - 0x80),
-    );
+  // Node 20 and 22 decode the bytes 80 to 9F of windows-1252 as control characters.
+  if (decoder.encoding === 'windows-1252')
+    return (chunk = new Uint8Array(0)) => decodeWindows1252(Buffer.from(chunk));
+  return decode;
 }
 
 async function* decodePieces(

@@ -10,8 +10,11 @@ const WINDOWS_1252_80_TO_9F =
   '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
   '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
 
-/** Byte order marks; they decide even against a declared character set, as in browsers. */
-const MARKS: readonly { readonly charset: string; readonly bytes: readonly number[] }[] = [
+/** Byte order marks. They take precedence over a declared character set, as in browsers. */
+export const BYTE_ORDER_MARKS: readonly {
+  readonly charset: string;
+  readonly bytes: readonly number[];
+}[] = [
   { charset: UTF8, bytes: [0xef, 0xbb, 0xbf] },
   { charset: 'utf-16le', bytes: [0xff, 0xfe] },
   { charset: 'utf-16be', bytes: [0xfe, 0xff] },
@@ -27,7 +30,9 @@ export type Decoded =
  * A byte order mark decides the character set and is removed. `charset` is any label of the WHATWG Encoding Standard.
  */
 export function decodeBytes(bytes: Buffer, charset = UTF8): Decoded {
-  const mark = MARKS.find((each) => each.bytes.every((byte, index) => bytes[index] === byte));
+  const mark = BYTE_ORDER_MARKS.find((each) =>
+    each.bytes.every((byte, index) => bytes[index] === byte),
+  );
   const name = mark?.charset ?? charset.trim().toLowerCase();
   const content = bytes.subarray(mark?.bytes.length ?? 0);
   if (ASCII_NAMES.includes(name)) return decodeAscii(content, name);
@@ -68,7 +73,8 @@ function decodeAscii(bytes: Buffer, charset: string): Decoded {
   return { charset, text: bytes.toString('latin1') };
 }
 
-function decodeWindows1252(bytes: Buffer): string {
+/** Decodes windows-1252, which has one byte for each character. */
+export function decodeWindows1252(bytes: Buffer): string {
   return bytes
     .toString('latin1')
     .replace(
