@@ -1,4 +1,5 @@
-// Alerts as the service defines them: fields, states, types and the endpoint (interface.md sections 2.2 to 2.4, 3.2 and 4.5).
+// Alerts as the service defines them: fields, states, types and the endpoint (interface.md sections
+// 2.2 to 2.4, 3.2 and 4.5).
 
 import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';
@@ -67,7 +68,8 @@ export const ALERT_ORDERINGS = [
 ] as const;
 
 /**
- * The resource of alerts, listed as in section 4.5. Assumed: the addresses of single alerts and their
+ * The resource of alerts, listed as in section 4.5. Assumed: the addresses of single alerts and
+ * their
  * actions were observed; `url` is the link to an alert (section 2.2).
  */
 export const ALERT: Resource = {

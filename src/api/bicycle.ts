@@ -1,4 +1,5 @@
-// Bicycles as the service defines them: fields, states, transitions and endpoints (interface.md sections 2.1, 3.1 and 4.1 to 4.3).
+// Bicycles as the service defines them: fields, states, transitions and endpoints (interface.md
+// sections 2.1, 3.1 and 4.1 to 4.3).
 
 import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';
@@ -36,7 +37,8 @@ type NumberField = (typeof BICYCLE_NUMBERS)[number];
 type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
 
 /**
- * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every field may be missing,
+ * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every
+ * field may be missing,
  * null, or a number written as a string.
  */
 export type Bicycle = { [field in TextField]?: string | null } & {
@@ -44,17 +46,26 @@ export type Bicycle = { [field in TextField]?: string | null } & {
 } & {
   /** Use `bicycleUuid` to read it: a number in this field must not end a watch. */
   uuid?: unknown;
-  /** Assumed: grows with each save, but not by one. The service answers an edit with an old version with 409. */
+  /**
+   * Assumed: grows with each save, but not by one. The service answers an edit with an old version
+   * with 409.
+   */
   concurrency_version?: number | string | null;
   [unknownField: string]: unknown;
 };
 
-/** Returns the UUID of a bicycle in lower case, or undefined when the service did not send a usable one. */
+/**
+ * Returns the UUID of a bicycle in lower case, or undefined when the service did not send a usable
+ * one.
+ */
 export function bicycleUuid({ uuid }: Pick<Bicycle, 'uuid'>): string | undefined {
   return typeof uuid === 'string' && uuid !== '' ? uuid.toLowerCase() : undefined;
 }
 
-/** The lifecycle states of section 3.1. Assumed: `reserved` was observed; the section does not list it. */
+/**
+ * The lifecycle states of section 3.1. Assumed: `reserved` was observed; the section does not list
+ * it.
+ */
 export const BICYCLE_STATES = [
   'available',
   'reserved',
@@ -88,8 +99,10 @@ export const BICYCLE_ORDERINGS = [
 ] as const;
 
 /**
- * The resource of bicycles: lists (section 4.1), creation (4.2) and actions (4.3). Assumed: alerts link to
- * the address of a bicycle (2.2), some services list the transitions of a bicycle, and numbers and times
+ * The resource of bicycles: lists (section 4.1), creation (4.2) and actions (4.3). Assumed: alerts
+ * link to
+ * the address of a bicycle (2.2), some services list the transitions of a bicycle, and numbers and
+ * times
  * may be strings.
  */
 export const BICYCLE: Resource = {

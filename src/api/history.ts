@@ -10,7 +10,9 @@ import { BICYCLE } from './bicycle.js';
 /** One entry of the history. */
 export type Transitioned = ReturnType<typeof readStep>;
 
-/** Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list. */
+/**
+ * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list.
+ */
 export async function readTransitions(
   client: Client,
   uuid: string,

@@ -1,4 +1,5 @@
-// Links between resources: the interface refers to them "by absolute URL, not by bare identifier" (section 2).
+// Links between resources: the interface refers to them "by absolute URL, not by bare identifier"
+// (section 2).
 
 import { NAMED } from './named.js';
 
@@ -10,7 +11,8 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * Encodes a text as one segment of a path. Only letters, digits and `- . _ ~` stay unencoded (RFC 3986);
+ * Encodes a text as one segment of a path. Only letters, digits and `- . _ ~` stay unencoded (RFC
+ * 3986);
  * encodeURIComponent leaves more characters. A lone surrogate becomes U+FFFD, because UTF-8 cannot
  * encode it.
  */
@@ -22,7 +24,10 @@ export function pathSegment(text: string): string {
   );
 }
 
-/** The fields of a bicycle that link to another resource. Assumed: their paths, which the interface does not show. */
+/**
+ * The fields of a bicycle that link to another resource. Assumed: their paths, which the interface
+ * does not show.
+ */
 export const LINK_FIELDS = ['organization', 'model', 'lock'] as const;
 
 export type LinkField = (typeof LINK_FIELDS)[number];
@@ -31,7 +36,10 @@ export function isLinkField(field: string): field is LinkField {
   return LINK_FIELDS.some((known) => known === field);
 }
 
-/** Turns a UUID into the absolute URL of a resource. Any other text is unchanged (cli.md, bicycles create). */
+/**
+ * Turns a UUID into the absolute URL of a resource. Any other text is unchanged (cli.md, bicycles
+ * create).
+ */
 export function resourceLink(baseUrl: URL, field: LinkField, text: string): string {
   if (!isUuid(text)) return text;
   return `${baseUrl.href.replace(/\/$/, '')}${NAMED[field].path}${text.toLowerCase()}/`;
@@ -40,7 +48,8 @@ export function resourceLink(baseUrl: URL, field: LinkField, text: string): stri
 const UUID_AT_END = new RegExp(`(?:^|/)(${UUID.source.slice(1, -1)})/?$`, 'i');
 
 /**
- * Returns the UUID of a text in lower case. The text is a UUID or the link of a resource, which ends with
+ * Returns the UUID of a text in lower case. The text is a UUID or the link of a resource, which
+ * ends with
  * one. Returns undefined for any other text.
  */
 export function wholeUuid(text: string): string | undefined {

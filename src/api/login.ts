@@ -1,4 +1,5 @@
-// Logging in with an e-mail address and a password, and renewing the token. Assumed: as observed, since interface.md section 5 leaves it open.
+// Logging in with an e-mail address and a password, and renewing the token. Assumed: as observed,
+// since interface.md section 5 leaves it open.
 
 import type { Client } from '../http/client.js';
 import { isObject, parseJson } from '../json/parse.js';
@@ -13,7 +14,10 @@ export function refreshPathOf(loginPath: string): string {
 
 type Credentials = { email: string; password: string } | { token: string };
 
-/** The text of the token that the service answers; empty for an answer without one. Throws the service's refusal. */
+/**
+ * The text of the token that the service answers; empty for an answer without one. Throws the
+ * service's refusal.
+ */
 export async function postForToken(
   client: Client,
   path: string,

@@ -1,4 +1,5 @@
-// Organizations, zones, models and other named resources. Assumed: the paths and fields, as observed; not every service has them.
+// Organizations, zones, models and other named resources. Assumed: the paths and fields, as
+// observed; not every service has them.
 
 import type { Vocabulary } from './resource.js';
 

@@ -1,9 +1,13 @@
-// The push channel as the service defines it: envelope, senders, topics and their encoding (interface.md sections 2.5, 4.6 and 6.1).
+// The push channel as the service defines it: envelope, senders, topics and their encoding
+// (interface.md sections 2.5, 4.6 and 6.1).
 
 import { bicycleUuid } from './bicycle.js';
 import { pathSegment, wholeUuid } from './links.js';
 
-/** A pushed message (section 2.5). `message` is a whole resource, a part of it, or an object with only a state. */
+/**
+ * A pushed message (section 2.5). `message` is a whole resource, a part of it, or an object with
+ * only a state.
+ */
 export interface PushEnvelope {
   topic?: string | null;
   sender?: string | null;
@@ -15,7 +19,8 @@ export interface PushEnvelope {
 export const SENDERS = ['bicycle', 'alert', 'task', 'feedback', 'bicycle_leaving_state'] as const;
 
 /**
- * The roles that have topics, in the order in which they are tried. Observed: each bicycle is published
+ * The roles that have topics, in the order in which they are tried. Observed: each bicycle is
+ * published
  * for every role. Section 6.1 names only `admin`.
  */
 export const TOPIC_ROLES = ['admin', 'fleet_operator', 'mechanic'] as const;
@@ -32,7 +37,10 @@ export function bicycleTopic(organization: string, bicycle: string): string {
   return `/${organization}/admin/bicycles/${bicycle}/`;
 }
 
-/** Returns the organization and bicycle of a topic of section 6.1, in lower case; undefined for any other topic. */
+/**
+ * Returns the organization and bicycle of a topic of section 6.1, in lower case; undefined for any
+ * other topic.
+ */
 export function readTopic(topic: string) {
   const match = BICYCLES_TOPIC.exec(topic);
   const role = TOPIC_ROLES.find((each) => each === match?.[2]);
@@ -43,8 +51,10 @@ export function readTopic(topic: string) {
 const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
 
 /**
- * Returns a topic for each role that may subscribe to it, in the order in which they are tried: the role
- * that the user chose; otherwise the roles of the token, starting with the role of the topic; otherwise
+ * Returns a topic for each role that may subscribe to it, in the order in which they are tried: the
+ * role
+ * that the user chose; otherwise the roles of the token, starting with the role of the topic;
+ * otherwise
  * the role of the topic. A topic that section 6.1 does not define is unchanged.
  */
 export function topicsByRole(
@@ -60,14 +70,19 @@ export function topicsByRole(
 }
 
 /**
- * Section 4.6: the subscription's path below the push address. "{topic} is the topic string URL-encoded with no safe
- * characters", slashes and the asterisk included; "the trailing slash after the encoded topic is required".
+ * Section 4.6: the subscription's path below the push address. "{topic} is the topic string
+ * URL-encoded with no safe
+ * characters", slashes and the asterisk included; "the trailing slash after the encoded topic is
+ * required".
  */
 export function subscribePath(topic: string): string {
   return `/subscribe/${pathSegment(topic)}/`;
 }
 
-/** Returns the UUID of the bicycle of a message: the field `uuid`, or the end of the topic (section 6.1). */
+/**
+ * Returns the UUID of the bicycle of a message: the field `uuid`, or the end of the topic (section
+ * 6.1).
+ */
 export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
   return bicycleUuid(message ?? {}) ?? wholeUuid(String(topic ?? ''));
 }

@@ -9,7 +9,9 @@ export interface Vocabulary {
   readonly times: readonly string[];
   /** Fields with a fixed list of values. */
   readonly words: { readonly [field: string]: readonly string[] };
-  /** The fields by the headers of tables, in lower case. A header works wherever a field is typed. */
+  /**
+   * The fields by the headers of tables, in lower case. A header works wherever a field is typed.
+   */
   readonly headers?: { readonly [header: string]: string };
 }
 
@@ -33,7 +35,10 @@ export interface Resource extends Vocabulary {
   readonly nameField: string;
   /** The path of the list below the base URL. */
   readonly listPath: string;
-  /** Returns the path of one resource, with a final slash. `actions/` and `transitions/` (the history) are below it. */
+  /**
+   * Returns the path of one resource, with a final slash. `actions/` and `transitions/` (the
+   * history) are below it.
+   */
   path(uuid: string): string;
   /** Returns the commands that show the present state of one, for messages. */
   shownBy(uuid: string): string;

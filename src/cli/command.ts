@@ -1,4 +1,5 @@
-// Creates commander commands with the types of @commander-js/extra-typings, which infer the declared flags.
+// Creates commander commands with the types of @commander-js/extra-typings, which infer the
+// declared flags.
 
 import type { Command as TypedCommand, Option as TypedOption } from '@commander-js/extra-typings';
 import { Command, Option } from 'commander';

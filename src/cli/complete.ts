@@ -66,7 +66,10 @@ function lastOf(typed: string): string {
   return typed.slice(typed.lastIndexOf(',') + 1);
 }
 
-/** Puts the earlier values of the list in front of each offer, and drops offers that the list contains already. */
+/**
+ * Puts the earlier values of the list in front of each offer, and drops offers that the list
+ * contains already.
+ */
 function listed(offers: Offers, head: string, typed: string): Offers {
   const comma = offers.isList === true ? typed.lastIndexOf(',') + 1 : 0;
   const said = new Set(typed.slice(0, comma).split(','));

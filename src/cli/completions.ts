@@ -52,7 +52,10 @@ export function plain(values: readonly string[]): Offer[] {
   return values.map((value) => ({ value }));
 }
 
-/** Attaches completions to a parser. Do not share the parser between flags with different completions. */
+/**
+ * Attaches completions to a parser. Do not share the parser between flags with different
+ * completions.
+ */
 export function withOffers<P extends object>(parse: P, complete: Complete): P {
   COMPLETIONS.set(parse, complete);
   return parse;

@@ -96,7 +96,9 @@ function otherNames(command: Command): string {
     : ` ${aliases.length === 1 ? 'Alias' : 'Aliases'}: ${aliases.join(', ')}.`;
 }
 
-/** Joins each paragraph into one line. Lines that begin with a space, such as lists, are unchanged. */
+/**
+ * Joins each paragraph into one line. Lines that begin with a space, such as lists, are unchanged.
+ */
 function unfold(text: string): string {
   return text.replace(/([^\n])\n(?=[^\s])/g, '$1 ');
 }
@@ -122,7 +124,10 @@ export function showPairs(pairs: readonly (readonly [term: string, meaning: stri
     .join('\n');
 }
 
-/** Wraps paragraphs and list items to a width. Command lines stay on one line, so that they can be pasted. */
+/**
+ * Wraps paragraphs and list items to a width. Command lines stay on one line, so that they can be
+ * pasted.
+ */
 export function fitHelp(text: string, width: number): string {
   const fit = (line: string) =>
     /^\S/.test(line) || TERM.test(line) ? wrapHelp(line, width) : line;

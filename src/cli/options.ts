@@ -1,4 +1,5 @@
-// Option parsers that several commands share. A parser returns the value or throws the reason, and has
+// Option parsers that several commands share. A parser returns the value or throws the reason, and
+// has
 // the completions of the option.
 
 import { fieldOf, type Resource } from '../api/resource.js';
@@ -6,7 +7,9 @@ import { usageError } from '../errors.js';
 import { plain, withOffers } from './completions.js';
 import { nearest, unknownWord } from './nearest.js';
 
-/** Creates a parser that accepts one of the words, and suggests the closest one for any other text. */
+/**
+ * Creates a parser that accepts one of the words, and suggests the closest one for any other text.
+ */
 export function oneOf<const Word extends string>(
   kind: string,
   words: readonly Word[],
@@ -63,7 +66,8 @@ export function collect(value: string, before: string[] | undefined): string[] {
 }
 
 /**
- * Creates a parser for words with commas, repeatable. A word that looks like a misspelled word of the list
+ * Creates a parser for words with commas, repeatable. A word that looks like a misspelled word of
+ * the list
  * is refused. Any other word is accepted, because a service may know further words.
  */
 export function someOf(
@@ -77,7 +81,8 @@ export function someOf(
 }
 
 /**
- * Creates a parser for sort fields with commas; a `-` in front of a field means descending. Headers of
+ * Creates a parser for sort fields with commas; a `-` in front of a field means descending. Headers
+ * of
  * tables work as fields. Misspelled fields are refused, and unknown fields are accepted.
  */
 export function ordering(

@@ -4,7 +4,10 @@ const OPERATOR = /^[|&;()]$/;
 const WORD = /[|&;()]|(?:\\[\s\S]?|'[^']*'?|"(?:\\[\s\S]|[^"\\])*"?|[^\s|&;()\\'"])+/g;
 const QUOTED = /\\([\s\S]?)|'([^']*)'?|"((?:\\[\s\S]|[^"\\])*)"?/g;
 
-/** Returns the words of a line. The last word is unfinished, and empty after a space. Handles quotes and backslashes. */
+/**
+ * Returns the words of a line. The last word is unfinished, and empty after a space. Handles quotes
+ * and backslashes.
+ */
 export function splitLine(line: string): string[] {
   const words: string[] = [];
   let isEnded = true;

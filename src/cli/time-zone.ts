@@ -5,7 +5,10 @@ import { canonicalTimeZone } from '../system/time-zone.js';
 import { plain, withOffers } from './completions.js';
 import { nearest } from './nearest.js';
 
-/** A parser for commander: the IANA name of a time zone. Refuses an unknown name and suggests the closest one. */
+/**
+ * A parser for commander: the IANA name of a time zone. Refuses an unknown name and suggests the
+ * closest one.
+ */
 export const readTimeZone = withOffers(
   (text: string): string => {
     const name = canonicalTimeZone(text);

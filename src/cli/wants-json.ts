@@ -1,6 +1,8 @@
 // Decides whether stderr has JSON lines.
 
-/** Whether stderr has JSON lines. Reads the raw arguments, because their parsing may have failed. */
+/**
+ * Whether stderr has JSON lines. Reads the raw arguments, because their parsing may have failed.
+ */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const asked = argv.flatMap((argument, index) => {
     if (argument === '--json') return ['json'];

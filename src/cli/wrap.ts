@@ -1,7 +1,8 @@
 // Wraps text between words.
 
 /**
- * Wraps a text into lines of at most `width` columns. Every line after the first starts with `indent`.
+ * Wraps a text into lines of at most `width` columns. Every line after the first starts with
+ * `indent`.
  * Wider words are not split, so that they can be pasted.
  */
 export function wrapWords(

@@ -1,10 +1,17 @@
-// Reads the list, newest first, to learn what changed during a gap, and at the start. No I/O.
+// Reads the list, newest first, at the start and after a gap, to find the changes of the gap. No
+// I/O.
 //
-// After a gap the list is read in `-modified` order. Everything that changed in the gap stands above the first bicycle that was
-// modified well before it, so the reading is complete when it gets there, or to the end of the list; where only the machine's date says when
-// the gap began, only at the end. A list that changed while it was read, or that is older than what had been pushed, is read again, twice at
-// most. An order that is not kept, a bound that is reached, or a bicycle of which it cannot be said whether it changed make the reading
-// incomplete.
+// After a gap the list is read in `-modified` order. All changes of the gap are above the first
+// bicycle
+// that was modified well before the gap, so the reading is complete when it reaches that bicycle or
+// the
+// end of the list. If only the machine's clock tells when the gap began, it is complete only at the
+// end.
+//
+// The list is read again, at most twice, if it changed during the reading or is older than the
+// pushed
+// messages. The reading is incomplete if the order is wrong, if the page limit is reached, or if a
+// bicycle may have changed without evidence.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -17,22 +24,22 @@ import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
 import { type OnEnd, Reader, type Steps } from './reader.js';
 import { totalOf } from './whole-list.js';
 
-/** A reading that ended, for the follower. */
+/** The result of a reading that ended. */
 export interface EndedReading {
-  /** Undefined where the counts alone were read. */
+  /** Undefined when only the counts were read. */
   readonly report?: Report;
   readonly mark: Mark | undefined;
-  /** The service's count of all lists; undefined where one is not known. */
+  /** The service's count of all lists; undefined when one of them is unknown. */
   readonly total: number | undefined;
 }
 
-/** What is to be looked up. */
+/** A reading that is wanted. */
 interface Missed {
-  /** Undefined at the start, when nothing can have been missed. */
+  /** Undefined at the start, when no message can be missing. */
   readonly mark: Mark | undefined;
-  /** By the machine's date; undefined for the start. */
+  /** By the machine's clock; undefined at the start. */
   readonly sinceWallMs: number | undefined;
-  /** Of each organization; 0: the counts alone. */
+  /** For each organization; 0 reads only the counts. */
   readonly mostPages: number;
 }
 
@@ -40,12 +47,18 @@ type CatchUpSteps<Result> = Steps<Page<Bicycle> | Bicycle, Result>;
 
 type Pass = ReturnType<typeof newPass>;
 
-/** Two readings are at least this far apart: a connection that comes and goes must not become a crawl. */
+/**
+ * The minimum time between two readings, so that an unstable connection does not cause constant
+ * reading.
+ */
 const READING_PAUSE_MS = 10_000;
-/** After a list that could not be read, the next try waits longer than the client's own tries took; one that is refused again and again, longer. */
+/**
+ * The pause after a list that could not be read. It is longer than the retries of the client, and
+ * grows while the service refuses.
+ */
 const UNREAD_PAUSE_MS = 30_000;
 const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
-/** A list that changed while it was read is read again after this, twice at most. */
+/** The pause before a list that changed during the reading is read again, at most twice. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
 
@@ -53,19 +66,22 @@ const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
 
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
-  /** What was known when the stream went silent: the gap waits for its reading; undefined once that has begun. */
+  /**
+   * The knowledge when the stream went silent, while the gap waits for its reading; undefined once
+   * it began.
+   */
   mark: Mark | undefined;
-  /** The reading that waits for its turn. */
+  /** The next reading. */
   wanted: Omit<Missed, 'mark'> | undefined;
-  /** What the last reading looks up, or did. */
+  /** The current or last reading. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
-  /** Before this moment of the monotonic clock no reading begins. */
+  /** The earliest time of the next reading, on the monotonic clock. */
   #dueMs = Number.NEGATIVE_INFINITY;
-  /** Readings that were refused since one was not. */
+  /** The number of refused readings in a row. */
   #refusals = 0;
-  /** The list was read from its beginning, as far as it is read. */
+  /** Whether the list was read once, up to the page limit. */
   #hasBaseline = false;
-  /** Some bicycle was found at its own address, so that 404 there means something. */
+  /** Whether a bicycle was found at its own address, so that a 404 there is evidence. */
   #hasAddresses = false;
 
   constructor(known: KnownFleet, options: FollowerOptions, emit: Emit, onEnd: OnEnd<EndedReading>) {
@@ -75,37 +91,40 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     });
   }
 
-  /** Whether changes remain to be looked up. */
+  /** Whether changes may be missing. */
   get isBehind(): boolean {
     return this.mark !== undefined || (this.isReading && this.#sought.mark !== undefined);
   }
 
-  /** Messages may be missing from that moment of the monotonic clock on: of two topics the second may have gone silent first. */
+  /**
+   * Records that messages may be missing since a moment of the monotonic clock. The earliest moment
+   * counts, because topics can go silent in any order.
+   */
   missFrom(fromMs: number, mark?: Mark) {
     if (this.mark === undefined || fromMs < this.mark.fromMs)
       this.mark = mark ?? this.known.mark(fromMs);
   }
 
-  /** Requests a reading of what was missed, in so many pages of an organization at most; 0: the counts alone. */
+  /** Requests a reading with a page limit for each organization; 0 reads only the counts. */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // A gap without a mark is one event that could not be read.
+    // A gap without a mark comes from one unreadable message.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
 
-  /** Another reading has found what this one was to look for. */
+  /** Drops the wanted reading, because another reading found its changes. */
   forget() {
     this.mark = undefined;
     this.wanted = undefined;
     this.stop();
   }
 
-  /** Begins the reading that is wanted, as soon as it may begin. */
+  /** Begins the wanted reading if it is due. */
   begin(now: Moment) {
     if (this.wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.mark;
     const { mostPages } = this.wanted;
-    // A first reading that comes after a gap has to be compared with what little is known.
+    // A first reading after a gap must be compared with the few known bicycles.
     const sinceWallMs = mark === undefined ? undefined : (this.wanted.sinceWallMs ?? now.wallMs);
     this.forget();
     if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
@@ -113,14 +132,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.start(this.#read(this.#sought), now);
   }
 
-  /** Takes an answer of the service; answers to an earlier reading are ignored. */
+  /** Handles an answer of the service. Ignores answers to earlier readings. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     if (answer.id !== this.id) return;
     if (answer.type === 'failed') this.#takeFailure(this.#sought, answer.error, now);
     else this.goOn(answer.type === 'page' ? answer.page : answer.bicycle, now);
   }
 
-  /** The service's counts. */
+  /** Reads the counts of all lists. */
   *#count(): CatchUpSteps<(number | undefined)[]> {
     const counts: (number | undefined)[] = [];
     for (const organization of this.options.organizations)
@@ -140,7 +159,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const isTold = yield* this.#readNames(pass);
       for (const organization of isTold ? [] : organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
-      // One that went from list to list meanwhile is counted in both or in none: one that left would not be missed.
+      // A bicycle that moved between organizations during the reading can hide another one that
+      // left.
       const isShared = pass.missing === undefined && organizations.length > 1;
       const counts = isShared ? yield* this.#count() : pass.counts;
       if (`${counts}` !== `${pass.counts}`)
@@ -178,7 +198,9 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     }
   }
 
-  /** Reads those that are followed by name at their own addresses; whether these tell all that the lists could tell. */
+  /**
+   * Reads the named bicycles at their addresses. Returns true when the lists cannot add anything.
+   */
   *#readNames(pass: Pass): CatchUpSteps<boolean> {
     const { bicycles = [], organizations } = this.options;
     let isTold = false;
@@ -189,13 +211,16 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#hasAddresses = true;
         pass.missing?.delete(uuid);
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
-        // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
+        // Assumed: a service without such addresses also answers 404 or 405. The list decides,
+        // unless an address worked before.
       } else if (this.#hasAddresses && pass.mark !== undefined) isTold = true;
     }
     return isTold;
   }
 
-  /** Reads the list of an organization as far as it has to be read, or may be; returns the service's count. */
+  /**
+   * Reads the list of an organization as far as necessary or allowed. Returns the service's count.
+   */
   *#readList(pass: Pass, organization: string): CatchUpSteps<number | undefined> {
     const { mark, mostPages, missing, found } = pass;
     const list = newList(organization, mark);
@@ -207,7 +232,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#takePage(pass, list, page, mergedBefore);
         next = page.next;
         if (missing?.size === 0) return list.total;
-        // What is further down is read once as well, as far as the bound: a bicycle that was never met cannot be missed.
+        // The first time, also read older pages up to the limit, because only known bicycles can be
+        // missed later.
       } while (
         next !== undefined &&
         list.pages < mostPages &&
@@ -216,7 +242,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       if (next === undefined) break;
       this.#hasBaseline = true;
       pass.isToTheEnd = false;
-      // Of a list that lags, one may have moved to the head while the other pages were read.
+      // In a lagging list a bicycle can move to the first page while later pages are read; look at
+      // the first pages again.
       if (
         !isPast(list) ||
         list.pages === 1 ||
@@ -228,12 +255,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       next = undefined;
     }
     const met = list.met.size;
-    // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
+    // If a bicycle left the list during the reading, another one may have moved to an earlier page.
     if (next === undefined && met < (list.total ?? 0))
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    // Those followed by name that were not met in the last organization stand further down, so they did not change.
+    // Named bicycles that are further down in the last organization did not change.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       missing?.clear();
     return list.total;
@@ -249,13 +276,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
       const modifiedMs = readTime(value.modified);
-      // A second look is for what moved to the head since. Within one second only versions tell which of two replicas is newer.
+      // A second look is for bicycles that moved up. Within one second only the version shows which
+      // of two replicas is newer.
       const isMet = uuid === undefined || list.met.has(uuid);
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.look > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       list.headMs ??= modifiedMs;
-      // In a list that is out of order once, nothing proves that the rest is older.
+      // After one item out of order, later items can be newer.
       const { lastMs } = list;
       list.lastMs =
         modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs
@@ -266,7 +294,10 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     }
   }
 
-  /** One item of a list or of its own address: learned at the start, compared after a gap. */
+  /**
+   * Handles an item of a list or a bicycle from its address: learns it at the start, compares it
+   * after a gap.
+   */
   #takeListed(pass: Pass, item: Bicycle, followed: string, mergedBefore: number) {
     const { mark, found } = pass;
     const comparison = this.takeItem(item, mark, mergedBefore, { followed });
@@ -278,9 +309,9 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (change !== undefined) found.changes++;
   }
 
-  /** The bicycles followed by name that were known, and that the service does not have any more. */
+  /** Returns the named bicycles that were known and that the service no longer has. */
   #absent({ missing, isToTheEnd, counts, mergedBefore }: Pass): string[] {
-    // A list that does not say how many it has may have lost one between its pages.
+    // A list without a count may have skipped a bicycle between its pages.
     const isListProof = isToTheEnd && !counts.includes(undefined);
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
     return [...missing].filter((uuid) => {
@@ -291,22 +322,27 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     });
   }
 
-  /** A list that cannot be read is tried again later, whatever the service says: page 2 of one that has become shorter is not found. */
+  /**
+   * Retries a list later after any failure. For example, page 2 is not found when the list became
+   * shorter.
+   */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
-    // The counts are compared again soon.
+    // The next comparison of counts follows soon anyway.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    // As it was taken: of one that a mirror had when the date was set back, the service's time of now says less.
+    // Keep the mark unchanged. A new mark would be too late if the machine's clock was set back.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });
   }
 }
 
-/** What a reading has brought so far, and why it is not complete, however often it is read. */
+/**
+ * The results of a reading over all passes. `doubt` is a reason that another pass cannot remove.
+ */
 const newFound = () => ({
   pages: 0,
   changes: 0,
@@ -314,50 +350,53 @@ const newFound = () => ({
   doubt: undefined as string | undefined,
 });
 
-/** One time through the lists. */
+/** One pass through the lists. */
 function newPass(
   missed: Missed,
   found: ReturnType<typeof newFound>,
   bicycles: ReadonlySet<string> | undefined,
-  /** The number of messages when it began: a bicycle with a later message is not gone, whatever the list says. */
+  /** The number of merged messages at the start. A bicycle with a later message is not gone. */
   mergedBefore: number,
 ) {
   return {
     ...{ ...missed, found, mergedBefore },
-    /** The bicycles followed by name that were not met yet; undefined when all are followed. */
+    /** The named bicycles that were not found yet; undefined when all bicycles are followed. */
     missing: bicycles && new Set(bicycles),
-    /** The service's counts of the lists that were read. */
+    /** The counts of the lists that were read. */
     counts: [] as (number | undefined)[],
-    /** Why it is not complete, and may be when it is read again. */
+    /** The reason to read again. */
     unsound: undefined as string | undefined,
-    /** Every list was read to its last page. */
+    /** Whether every list was read to its last page. */
     isToTheEnd: true,
   };
 }
 
-/** One organization's list; it may be looked at from its head again. */
+/** The list of one organization during a pass. */
 type List = ReturnType<typeof newList>;
 
 function newList(organization: string, mark: Mark | undefined) {
   return {
     organization,
-    // By the machine's date alone, which may be ahead, changes would stand below the floor: then there is none.
+    // Without the service's time there is no lower bound, because the machine's clock may be ahead.
     ...newLook(
       1,
       mark?.isProven === true ? mark.modifiedMs - DISORDER_MS : Number.NEGATIVE_INFINITY,
     ),
-    /** The bicycles that it showed, each once: they move down while it is read. */
+    /**
+     * The distinct bicycles of the list. They can appear twice, because they move down during the
+     * reading.
+     */
     met: new Set<string>(),
-    /** The service's count on its first page. */
+    /** The count on the first page. */
     total: undefined as number | undefined,
   };
 }
 
-/** What is older than the floor is not looked for. */
+/** Starts at the first page. Items older than `floorMs` are not needed. */
 function newLook(look: number, floorMs: number) {
   return {
     ...{ look, floorMs, pages: 0 },
-    /** The `modified` of the first item, and of the last one; undefined as soon as the order was not kept. */
+    /** The `modified` of the first and of the last item; undefined once the order was wrong. */
     headMs: undefined as number | undefined,
     lastMs: Number.POSITIVE_INFINITY as number | undefined,
   };
@@ -367,7 +406,7 @@ function isPast({ lastMs, floorMs }: List): boolean {
   return lastMs !== undefined && lastMs < floorMs;
 }
 
-/** A bare array has no count, and came in one piece. */
+/** Returns the count of a page. A bare array without a next page is the whole list. */
 function countOf({ count, next, items }: Page<Bicycle>): number | undefined {
   return count ?? (next === undefined ? items.length : undefined);
 }

@@ -9,46 +9,48 @@ import type { Change } from './known-fleet.js';
 import type { ClosedGap } from './open-gap.js';
 
 export interface FollowerOptions {
-  /** The organization of each topic; none: lists alone are read, once. */
+  /** The organization of each topic. Without topics the follower only reads the lists, once. */
   readonly topics: ReadonlyMap<string, string>;
-  /** Organizations whose lists can tell what was missed. */
+  /** The organizations with lists that the follower reads to catch up. */
   readonly organizations: readonly string[];
-  /** The bicycles that are followed by name; undefined when all of an organization are. */
+  /** The bicycles that the user named; undefined when the follower follows whole organizations. */
   readonly bicycles: ReadonlySet<string> | undefined;
-  /** Most pages of one organization in one catch-up; 0: no list is read. */
+  /** The maximum number of pages of one organization in a catch-up; 0 turns off reading lists. */
   readonly mostPages: number;
-  /** Whether every bicycle has to be known, from the start. */
+  /** Whether every bicycle must be known from the start. */
   readonly isWhole: boolean;
-  /** Whether the lists show every bicycle to this token; true when absent. */
+  /** Whether the lists show every bicycle to this token. The default is true. */
   seesAll?(): boolean;
 }
 
-/** What a reading asks of the service; `isCount`: the page's count is wanted, and none of its bicycles. */
+/**
+ * A request to the service. With `isCount` only the count of the page is used, not its bicycles.
+ */
 export type ReadRequest =
   | { type: 'read-page'; organization: string; next?: Query | undefined; isCount?: true }
   | { type: 'read-bicycle'; uuid: string }
-  /** The list of an organization, to its end. */
+  /** Reads the whole list of an organization. */
   | { type: 'read-whole'; organization: string };
 
-/** `id` is the number of the reading that asks. */
+/** A request with the number of the reading that sent it. */
 export type FollowerRequest = Readonly<ReadRequest & { id: number }>;
 
-/** What came of it. */
+/** The answer to a request. */
 export type FollowerAnswer = { readonly id: number } & (
   | { readonly type: 'page'; readonly page: Page<Bicycle> }
-  /** The answer of a bicycle's own address; undefined: there is none. */
+  /** The bicycle at its own address, or undefined when the service does not have it. */
   | { readonly type: 'bicycle'; readonly bicycle: Bicycle | undefined }
   | { readonly type: 'failed'; readonly error: FleetError }
   | {
       readonly type: 'whole-page';
       readonly items: readonly Item<Bicycle>[];
       readonly count: number | undefined;
-      /** The list of this organization is read to its end. */
+      /** Whether this is the last page of the organization's list. */
       readonly isLast: boolean;
-      /** What `merged` was when it can have been asked for at the earliest. */
+      /** The value of `merged` before the page was requested. */
       readonly askedAt: number;
     }
-  /** What the store says of the reading, where it takes its time. */
+  /** The result of an asynchronous store for the reading. */
   | ({ readonly type: 'whole-met' } & Meeting)
   | { readonly type: 'whole-failed'; readonly error: FleetError }
 );
@@ -57,7 +59,10 @@ export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & {
   readonly type: Type;
 };
 
-/** A `tick` has to come every second or so: nothing else says that time has passed. */
+/**
+ * An input of the follower. A `tick` must arrive about once a second, because the follower has no
+ * timer.
+ */
 export type FollowerEvent =
   | Opened
   | Lost
@@ -68,11 +73,11 @@ export type FollowerEvent =
 
 export type FollowerOutput =
   | FollowerRequest
-  /** A bicycle at the start, not shown by itself. */
+  /** A bicycle of the first reading, which is not shown as a change. */
   | { readonly type: 'learned'; readonly bicycle: Bicycle }
   | { readonly type: 'caught-up'; readonly change: Change }
   | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
-  /** How many bicycles the service says there are. */
+  /** The service's count of bicycles. */
   | { readonly type: 'counted'; readonly total: number | undefined }
   | { readonly type: 'notice'; readonly event: string; readonly message: string }
   | {
@@ -81,42 +86,45 @@ export type FollowerOutput =
       readonly sinceWallMs: number | undefined;
       readonly retryInMs: number;
     }
-  /** The list was read after a gap, or something was found in it; everything that can be known of that gap is known. */
+  /**
+   * The list was read after a gap, or a comparison found changes. Nothing more can be learned about
+   * that gap.
+   */
   | { readonly type: 'read'; readonly report: Report }
   | ClosedGap
-  /** Lists alone are read, and nothing is left to read. */
+  /** The lists were read, and without topics nothing is left to do. */
   | { readonly type: 'settled' };
 
 export type Emit = (output: FollowerOutput) => void;
 
-/** What a reading of the list brought. */
+/** The result of reading the list. */
 export interface Report {
-  /** When the stream went silent, by the machine's date; undefined for the start. */
+  /** When the stream went silent, by the machine's clock; undefined at the start. */
   readonly sinceWallMs: number | undefined;
   readonly pages: number;
   readonly changes: number;
-  /** Bicycles of which nothing had been known. */
+  /** Bicycles that were not known before. */
   readonly unknown: number;
   /** Bicycles that left the list. */
   readonly gone: number;
   readonly isComplete: boolean;
-  /** Why it is not complete. */
+  /** The reason when it is not complete. */
   readonly reason?: string | undefined;
-  /** Followed by name, and not found. */
+  /** Named bicycles that were not found. */
   readonly missing: readonly string[];
 }
 
-/** A reading of the whole list that was proven. */
+/** A complete reading of the whole list. */
 export interface ProvenList {
-  /** When it began, by the machine's date in milliseconds. */
+  /** When it began, by the machine's clock in milliseconds. */
   readonly atMs: number;
-  /** How many bicycles the service counted; undefined where it does not say. */
+  /** The service's count of bicycles; undefined when it sends no count. */
   readonly total: number | undefined;
 }
 
-/** Where a program before this one stood. */
+/** The position at which an earlier process stopped. */
 export interface Resumed {
-  /** Until when everything was received, and compared, by the machine's date; undefined for none. */
+  /** Until when all messages were received, and compared with the list, by the machine's clock. */
   readonly heardMs: number | undefined;
   readonly checkedMs: number | undefined;
   readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;

@@ -1,101 +1,134 @@
-// The store of known bicycles, in memory or in a database: its interface.
+// The interface of the store of known bicycles, which is in memory or in a database.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
 
-/** What is kept of one bicycle. */
+/** The stored data of one bicycle. */
 export interface KnownBicycle {
   readonly bicycle: Bicycle;
-  /** The `concurrency_version` of the last statement; undefined when it had none. */
+  /** The `concurrency_version` of the last message or list item; undefined when it had none. */
   readonly version: number | undefined;
   readonly modifiedMs: number | undefined;
-  /** The number of the message about it that was merged last; 0 when only lists named it. */
+  /** The number of the last merged message; 0 when only lists contained the bicycle. */
   readonly merged: number;
-  /** Since when what is known of it is known, on the monotonic clock: a list that only says it again does not count. */
+  /**
+   * The time of the last new information, on the monotonic clock. A list without news does not
+   * count.
+   */
   readonly touchedMs: number;
-  /** A list alone has said it, and nothing of it was shown. */
+  /** Whether only a list contained it, so that nothing was shown yet. */
   readonly isSilent: boolean;
-  /** What was shown of it from a list, the newest first: a message that comes later says it again. */
+  /** Changes from lists that were shown, newest first. A later message repeats them. */
   readonly caughtUp: readonly Bicycle[];
-  /** What messages without any version said since the last one with it. */
+  /** The fields of messages without a version since the last message with one. */
   readonly unversioned: Bicycle | undefined;
-  /** Its state was pushed, and no list has shown it in that state. */
+  /** Whether a message set its state and no list has confirmed that state. */
   readonly isStatePushed: boolean;
-  /** When it had left the list, by the service's time in milliseconds since the epoch; undefined while it has not. */
+  /**
+   * When it left the list, by the service's clock in milliseconds since the epoch; undefined while
+   * it is listed.
+   */
   readonly goneMs: number | undefined;
 }
 
-/** Where a statement about a bicycle comes from. */
+/** The origin of information about a bicycle. */
 export interface Origin {
   readonly source: 'push' | 'list';
-  /** When it came, by the machine's date in milliseconds. */
+  /** When it arrived, by the machine's clock in milliseconds. */
   readonly receivedMs: number;
-  /** The organization whose list or topic it is. */
+  /** The organization of the list or topic. */
   readonly followed: string;
-  /** The object as it came, where it came alone. */
+  /** The JSON text of the object, if it arrived as a list item. */
   readonly json?: string | undefined;
-  /** Whether it says when it was modified: a message may leave that out. */
+  /** Whether it has `modified`, which a message may leave out. */
   readonly saysModified: boolean;
-  /** A bicycle that was not known was there already: it is no change. */
+  /** Whether this is the first reading, so that an unknown bicycle is not a change. */
   readonly isFirstReading: boolean;
 }
 
-/** A whole reading held against what is known. */
+/** The comparison of a whole reading with the known bicycles. */
 export interface Meeting {
-  /** Distinct bicycles that the pass met. */
+  /** The number of distinct bicycles in the reading. */
   readonly met: number;
-  /** Bicycles that are known, that the reading did not show, and that the list does not hide from this token. */
+  /**
+   * The number of known bicycles that the reading lacks, without those that the list hides from
+   * this token.
+   */
   readonly missing: number;
-  /** Bicycles that are known. */
+  /** The number of known bicycles. */
   readonly known: number;
 }
 
-/** A reading of the whole list, as the store has to know it. */
+/** The data of a whole reading that the store needs. */
 export interface ListPass {
   readonly id: number;
-  /** When the reading began, or the one that it confirms: what a message touched since is not missing. */
+  /**
+   * When the reading, or the reading that it confirms, began. A bicycle with a later message is not
+   * missing.
+   */
   readonly started: Moment;
-  /** The same moment by the service's time, in milliseconds since the epoch. */
+  /** The same moment by the service's clock, in milliseconds since the epoch. */
   readonly serviceMs: number;
-  /** Each time that the pages are read has a number of its own, the reading that confirms another one too. */
+  /** The number of this pass through the pages. A confirming reading has a separate number. */
   readonly pass: number;
   /**
-   * Whether the list shows every bicycle to this token. Observed: one with fewer rights is listed available bicycles and its own, and gets
-   * messages of the others; those that were pushed in another state are hidden, not gone.
+   * Whether the list shows every bicycle to this token. Observed: a token with fewer rights sees
+   * available
+   * bicycles and its own in lists, but receives messages about all. A bicycle that was pushed in
+   * another
+   * state is hidden, not gone.
    */
   readonly seesAll: boolean;
 }
 
-/** Where the bicycles that are known are kept: in memory, or in a database. */
+/** The store of known bicycles. */
 export interface FleetStore extends ListedStore {
   get(uuid: string): KnownBicycle | undefined;
-  /** Returns false when another bicycle had to be evicted for it. `isPlausible`: its `modified` can be the time of a change. */
+  /**
+   * Stores a bicycle. Returns false when another one was evicted. `isPlausible` means that its
+   * `modified` can be right.
+   */
   keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
-  /** How many are known that are not gone. */
+  /** Returns the number of known bicycles that are not gone. */
   size(): number;
-  /** How many of these a list of available bicycles alone would hide; undefined where that is not known. */
+  /**
+   * Returns how many of these a list of available bicycles would hide; undefined when that is not
+   * known.
+   */
   hidden(): number | undefined;
-  /** Changes that lists showed, counted for ever. */
+  /** Returns the number of changes that lists showed since the start. */
   found(): number;
-  /** Whether another bicycle would make one forgotten. */
+  /** Whether another bicycle would evict one. */
   isFull(): boolean;
-  /** Of the same version the list says more than a message, which leaves out links: a table takes it, a watch does not show it. */
+  /**
+   * Whether the store is a table. A list item has links that a message of the same version lacks: a
+   * table stores them, a watch does not show them.
+   */
   readonly isTable: boolean;
 }
 
-/** What whole readings have met, and what is gone by that. */
+/** The bicycles that whole readings contained, and the deletions that they prove. */
 export interface ListedStore {
-  /** Forgets which bicycles whole readings have met. */
+  /** Forgets the bicycles of earlier whole readings. */
   beginList(): void;
-  /** A pass of a whole reading has met these. */
+  /** Records the bicycles of a page. */
   addListed(uuids: readonly string[], pass: number): void;
-  /** Holds a whole reading against what is known; undefined where the answer comes later, as an event. */
+  /**
+   * Compares a whole reading with the known bicycles. Returns undefined when the answer follows as
+   * an event.
+   */
   meet(pass: ListPass): Meeting | undefined;
-  /** What the reading has not met, and no message touched since it began, is gone; returns those that can be named. */
+  /**
+   * Marks bicycles as gone that the reading lacks and that had no message since it began. Returns
+   * those that can be named.
+   */
   removeMissing(pass: ListPass): readonly { uuid: string; bicycle: Bicycle }[];
 }
 
-/** Whether a list of available bicycles alone would not show it: it was pushed in another state, and no list has shown it so. */
+/**
+ * Whether a list of available bicycles would hide it: a message set another state that no list
+ * confirmed.
+ */
 export function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
   return isStatePushed && bicycle.state !== 'available';
 }

@@ -1,7 +1,13 @@
-// Keeps a fleet true from list and push channel: events go in; changes, gaps and requests come out. No I/O.
+// Keeps the known fleet accurate: takes events of the push channel and answers of the service, and
+// emits
+// changes, gaps and requests. No I/O.
 //
-// Messages are merged as they come. A cut opens a gap; when the channel stands again the catch-up looks up what was missed. A count that
-// does not fit what is known, and a catch-up that is not complete where every bicycle has to be known, lead to a reading of the whole list.
+// Messages are merged in the order in which they arrive. A lost connection opens a gap. When the
+// connection is back, the catch-up reads the changes of the gap from the list. The whole list is
+// read
+// when the service's count differs from the number of known bicycles, and when a catch-up is
+// incomplete
+// although every bicycle must be known.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
@@ -22,17 +28,23 @@ import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
 import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
 
-/** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
+/**
+ * How often the number of bicycles is compared with the service's count, and a table with recent
+ * changes of the list.
+ */
 export const CHECK_MS = 5 * 60_000;
-/** So many pages at most of such a comparison; of a fleet that moves faster the links are as old as the last whole reading. */
+/**
+ * The page limit of such a comparison. In a busier fleet, links are as old as the last whole
+ * reading.
+ */
 const CHECK_PAGES = 20;
 
-/** What is compared next. */
+/** The state of the regular comparison. */
 interface Check {
   dueMs: number;
-  /** The time of the last comparison with the list. */
+  /** When the last comparison with the list began. */
   comparedTo: Moment;
-  /** When the catch-up in progress was requested: it may lack messages that came later. */
+  /** When the current catch-up was requested. Later changes can be missing from it. */
   askedAt: Moment;
   isChecking: boolean;
 }
@@ -45,15 +57,18 @@ export class Follower {
   readonly #whole: WholeList;
   readonly #gaps: GapLog;
   readonly #check: Check;
-  /** When the whole list was last read, by the machine's date, and how many bicycles the service counted. */
+  /** The last complete reading of the whole list. */
   proven: ProvenList | undefined;
-  /** A report that waits for the reading of the whole list. */
+  /** A report that waits for a reading of the whole list. */
   #pending: Report | undefined;
-  /** The service's count at the last reading, where not every bicycle is known. */
+  /** The service's count at the last reading, used when not every bicycle is known. */
   #lastTotal: number | undefined;
-  /** Lists are read only once the stream has reported, so that nothing falls between the two. */
+  /**
+   * Whether lists may be read. They wait for the first report of the stream, so that no change
+   * falls between both.
+   */
   #mayRead: boolean;
-  /** The first reading of the whole list has not ended. */
+  /** Whether the first reading of the whole list has not ended. */
   #isFirstPending: boolean;
 
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
@@ -76,17 +91,17 @@ export class Follower {
     if (isWhole) this.#whole.want('the first reading', now);
   }
 
-  /** Whether the push channel tells everything now. */
+  /** Whether every topic is connected. */
   get isConnected(): boolean {
     return this.#options.topics.size > 0 && this.#gaps.isConnected;
   }
 
-  /** Whether what is known is as true as it can be. */
+  /** Whether every bicycle is known, all topics are connected, and no gap is open. */
   get isCurrent(): boolean {
     return this.known.isWhole && this.isConnected && this.#gaps.open === undefined;
   }
 
-  /** Whether changes remain to be looked up. */
+  /** Whether changes may be missing. */
   get isBehind(): boolean {
     return this.#catchUp.isBehind;
   }
@@ -95,17 +110,20 @@ export class Follower {
     return this.#gaps.open;
   }
 
-  /** The reading of the whole list that is in progress, or waits. */
+  /** The current or next reading of the whole list. */
   get whole(): Readonly<Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress'>> {
     return this.#whole;
   }
 
-  /** Until when what is known was compared with the list, by the machine's date. */
+  /** When the last comparison with the list began, by the machine's clock. */
   get comparedToMs(): number {
     return this.#check.comparedTo.wallMs;
   }
 
-  /** Learns the whole fleet from a mirror, as of that moment of the monotonic clock; what changed since is looked up as after a gap. */
+  /**
+   * Learns the whole fleet from a mirror that is accurate up to a moment of the monotonic clock.
+   * Later changes are read as after a gap.
+   */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
     this.known.setWhole();
@@ -115,7 +133,7 @@ export class Follower {
     this.#catchUp.missFrom(fromMs);
   }
 
-  /** Resumes where the writer before stopped. */
+  /** Continues at the position where an earlier writer stopped. */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.proven = found.proven;
@@ -125,9 +143,9 @@ export class Follower {
       this.#isFirstPending = false;
     }
     if (heardMs === undefined) return this.#schedule(now);
-    // The gap that a writer left open when it was killed began before the last message that it received.
+    // A writer that was killed may have left a gap open, which began before its last message.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
-    // What messages left out since the last comparison is looked up with what was missed.
+    // The same reading also finds changes that messages left out since the last comparison.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
@@ -137,7 +155,7 @@ export class Follower {
       reason: gap?.reason ?? 'the mirror was not running',
       isBridged: false,
     };
-    // Lists that are read once show what was before the first of them was asked for.
+    // The gap ends now, because the lists show the state after their request.
     this.#gaps.begin(begun, this.#gaps.startedAt);
     this.#catchUp.missFrom(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0)
@@ -145,7 +163,7 @@ export class Follower {
     this.#schedule(now);
   }
 
-  /** Merges a message about a bicycle; the kind of the change says whether it is news. */
+  /** Merges a message about a bicycle. The kind of the returned change shows whether it is new. */
   merge(
     uuid: string | undefined,
     bicycle: Bicycle,
@@ -157,14 +175,17 @@ export class Follower {
     });
   }
 
-  /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
+  /**
+   * Handles an unreadable message as a gap without length: the list shows what it may have
+   * contained.
+   */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
     this.#begin(atMs, monotonicMs, reason, false, now);
     this.#want(atMs, now);
     this.#schedule(now);
   }
 
-  /** What happened to the connection, what the service answered, or that time has passed. */
+  /** Handles an event of the connection, an answer of the service, or a tick. */
   take(event: FollowerEvent | Closed, now: Moment) {
     switch (event.type) {
       case 'closed':
@@ -211,7 +232,8 @@ export class Follower {
     this.#mayRead = true;
     const hasStood = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
-    // A connection that was never made has missed nothing yet: the first reading shows the present state. A table is behind, though.
+    // Before the first connection nothing is missing, because the first reading shows the present
+    // state. A table can be outdated.
     if (!hasStood && !this.known.store.isTable) return;
     const fromMs = hasStood ? event.monotonicMs - downMs : startedAt.monotonicMs;
     this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, hasStood, now);
@@ -222,12 +244,15 @@ export class Follower {
     this.#catchUp.missFrom(fromMs);
   }
 
-  /** The connection is back, and the service had time to resend: what is still missing is looked up. */
+  /**
+   * Reads the missing changes once the connection is back and the service had time to resend
+   * messages.
+   */
   #takeResync({ sinceWallMs }: Resync, now: Moment) {
     const sinceMs =
       sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
     const isStart = sinceMs === undefined && this.#catchUp.mark === undefined;
-    // The first reading of the whole list shows how things are.
+    // The first reading of the whole list shows the present state.
     if (isStart && this.#options.isWhole) return;
     this.#want(sinceMs, now);
   }
@@ -239,16 +264,19 @@ export class Follower {
     this.#catchUp.want(sinceMs, mostPages, now);
   }
 
-  /** Closes the gap whose changes were found, unless the connection was lost again since that reading began. */
+  /**
+   * Closes the gap after its changes were read, unless the connection was lost again in the
+   * meantime.
+   */
   #closeGap() {
     if (this.#catchUp.wanted !== undefined || this.#catchUp.mark !== undefined) return;
     const closed = this.#gaps.close();
     if (closed !== undefined) this.#emit(closed);
   }
 
-  // What is read next
+  // Choosing the next reading
 
-  /** Begins what waits for its turn; one reading at a time. */
+  /** Begins the next reading. Only one reading runs at a time. */
   #schedule(now: Moment) {
     if (!this.#mayRead) return;
     if (this.#whole.isReading) return this.#whole.wake(now);
@@ -256,10 +284,11 @@ export class Follower {
     const isOnce = this.#options.topics.size === 0;
     const isStanding = isOnce || this.#gaps.isConnected;
     const { wanted } = this.#whole;
-    // Without a connection only the first reading is of use: any other would have to be repeated after the return.
+    // Without a connection only the first reading is useful; any other would be repeated after the
+    // reconnect.
     if (wanted !== undefined && (isStanding || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
-        // What happens between this reading and the first connection is looked up then.
+        // Changes between this reading and the first connection are read after connecting.
         if (!isStanding && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
@@ -277,7 +306,7 @@ export class Follower {
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
 
-  // Comparing without a gap
+  // The regular comparison
 
   #beginCheck(now: Moment) {
     const { bicycles, isWhole, mostPages, organizations } = this.#options;
@@ -286,7 +315,8 @@ export class Follower {
     if (mostPages === 0 || organizations.length === 0) return;
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
     else {
-      // Read is what was modified since the last comparison, for what messages leave out, such as links, and the first list, where it was old.
+      // Reads the bicycles modified since the last comparison. This finds fields that messages
+      // leave out, such as links, and repairs a first list that lagged.
       Object.assign(check, { isChecking: true, askedAt: now });
       this.#catchUp.missFrom(check.comparedTo.monotonicMs);
       this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
@@ -294,7 +324,10 @@ export class Follower {
     this.#catchUp.begin(now);
   }
 
-  /** Why the service's count does not fit what is known; undefined where it does, or does not say. */
+  /**
+   * Returns how the service's count differs from the known bicycles; undefined when it matches or
+   * is unknown.
+   */
   #misfit(total: number | undefined): string | undefined {
     const { store, isWhole } = this.known;
     const hidden = (this.#options.seesAll?.() ?? true) ? 0 : store.hidden();
@@ -308,13 +341,13 @@ export class Follower {
     return `the service counts ${total} bicycles, and ${expected} are known`;
   }
 
-  // What readings brought
+  // Results of readings
 
   #endReading({ report, mark, total }: EndedReading, now: Moment) {
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    // Who left during a gap, only the count tells, or the whole list.
+    // Only the count or the whole list shows that a bicycle left during a gap.
     const uncounted =
       mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
     const misfit =
@@ -328,7 +361,7 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
-    // A reading from where the table was last compared is the next comparison; one after a gap goes back to where that began.
+    // For a table, a reading counts as a comparison only if it goes back to the last comparison.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;
@@ -345,24 +378,24 @@ export class Follower {
       this.#pending = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // The whole list was read for this count shortly before, and did not explain it.
+    // The whole list was read for this difference shortly before and did not explain it.
     const stays = misfit === undefined ? report : { ...report, isComplete: false, reason: misfit };
     this.#report(stays, isChecking);
   }
 
-  /** A comparison that found nothing is not reported. */
+  /** Reports a reading, except for a regular comparison without a change. */
   #report(report: Report, isChecking: boolean) {
     if (!isChecking || report.changes > 0 || report.gone > 0) this.#emit({ type: 'read', report });
   }
 
-  /** A whole reading was proven: it closes a gap that was over when it began. */
+  /** Handles a complete whole reading: it closes a gap that ended before the reading began. */
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.proven = { atMs: started.wallMs, total };
     this.known.setWhole();
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // After a long reading at once, but not in this step.
+      // After a long reading the comparison is due at once, but not in this step.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;
@@ -381,7 +414,8 @@ export class Follower {
       ...NOTHING_READ,
       sinceWallMs: this.#check.comparedTo.wallMs,
     };
-    // One that left between the two readings is missed by the second alone; what was sent again of one that is gone keeps it until the next comparison.
+    // A bicycle that left between the two readings is missing only from the second. A repeated
+    // message about a deleted bicycle keeps it listed until the next comparison.
     const isComparable =
       !this.known.store.isTable && (gone > 0 || (this.#options.seesAll?.() ?? true));
     const misfit = isComparable ? this.#misfit(total) : undefined;
@@ -389,13 +423,13 @@ export class Follower {
       this.#pending = { ...report, gone: report.gone + gone };
       return this.#whole.want(misfit, now);
     }
-    // Changes of a later gap are not looked up yet.
+    // The changes of a later gap were not read yet.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isSure = reason === undefined && misfit === undefined && !isBehind;
     const isComplete = isSure && (report.isComplete || this.#options.isWhole);
     const why = isComplete
       ? undefined
-      : (reason ?? misfit ?? report.reason ?? 'what changed in the last gap is not looked up yet');
+      : (reason ?? misfit ?? report.reason ?? 'the changes of the last gap were not read yet');
     this.#emit({
       type: 'read',
       report: { ...report, gone: report.gone + gone, isComplete, reason: why },
@@ -403,5 +437,5 @@ export class Follower {
   }
 }
 
-const UNCOUNTED = 'the service does not say how many bicycles there are';
+const UNCOUNTED = 'the service sends no count of bicycles';
 const NOTHING_READ = { pages: 0, changes: 0, unknown: 0, gone: 0, isComplete: true, missing: [] };

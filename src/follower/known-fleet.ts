@@ -1,4 +1,4 @@
-// What is known of each bicycle: merges messages and list items, and reports what is new.
+// The known data of each bicycle: merges messages and list items, and reports changes.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
@@ -6,66 +6,74 @@ import { readTime } from '../terminal/time.js';
 import type { FleetStore, KnownBicycle, Origin } from './fleet-store.js';
 import type { ServiceTime } from './service-time.js';
 
-/** Where a statement stands: the organization whose list or topic it is, and the object as it came, where it came alone. */
+/** The organization of a list or topic, and the JSON text of a list item. */
 export type ItemPlace = Pick<Origin, 'followed' | 'json'>;
 const NOWHERE: ItemPlace = { followed: '' };
 
-/** What a message or a list says of one bicycle, beside what was known before. */
+/** The difference between a message or list item and the known data of its bicycle. */
 export interface Change {
   /**
-   * `update`: news. `repeat`: nothing that was not shown before. `late`: older than what is known already. `caught-up`: found in
+   * `update`: a change. `repeat`: already shown. `late`: older than the known data. `caught-up`:
+   * found in
    * the list after a gap.
    */
   readonly kind: 'update' | 'repeat' | 'late' | 'caught-up';
   readonly uuid: string | undefined;
-  /** Undefined when nothing was known. */
+  /** Undefined when the bicycle was not known. */
   readonly before: Bicycle | undefined;
-  /** Everything that is known now, the news included. */
+  /** All known data after the change. */
   readonly after: Bicycle;
-  /** The fields that differ, those of bookkeeping left out. */
+  /** The fields that differ, without bookkeeping fields. */
   readonly fields: readonly string[];
 }
 
-/** What was known when the stream went silent. */
+/** The state of knowledge when the stream went silent. */
 export interface Mark {
   /** When the stream went silent, on the monotonic clock. */
   readonly fromMs: number;
-  /** What changed since has this `modified` or a later one, in milliseconds since the epoch. */
+  /** The lower bound of `modified` for later changes, in milliseconds since the epoch. */
   readonly modifiedMs: number;
-  /** That follows from what the service had said; else from the machine's date alone. */
+  /** Whether the bound comes from the service's data, not from the machine's clock. */
   readonly isProven: boolean;
 }
 
-/** Everything that a list shows is compared. */
+/** The mark with which every item of a list is compared. */
 export const NO_MARK: Mark = {
   fromMs: Number.POSITIVE_INFINITY,
   modifiedMs: Number.NEGATIVE_INFINITY,
   isProven: true,
 };
 
-/** What the comparison of one item of the list brought. */
+/** The result of comparing one item of a list. */
 export interface Comparison {
   readonly change: Change | undefined;
-  /** Nothing was known of the bicycle, and the list does not prove that it stayed as it was. */
+  /** Whether the bicycle was not known and may have changed. */
   readonly isUnknown: boolean;
-  /** Whether it changed meanwhile cannot be said. */
+  /** Whether it is unclear if the bicycle changed. */
   readonly isUncertain: boolean;
-  /** The list shows it older than it was known before the list was asked for. */
+  /** Whether the list is older than the data that was known before its request. */
   readonly isStale: boolean;
 }
 
-/** Assumed: changes may reach stream and list this much out of the order of their `modified`. */
+/** Assumed: changes can reach stream and list this much out of order of their `modified`. */
 export const DISORDER_MS = 10_000;
-/** Below what the machine's date says, for it and the service's may differ, and the service's may be whole seconds. */
+/**
+ * Allowance for the machine's clock, which can differ from the service's clock, and for whole
+ * seconds.
+ */
 const CLOCK_SLACK_MS = 2_000;
 
 /**
- * How many things that a list has shown are remembered of one bicycle, until a message overtakes them: a topic that is down for the longest
- * pause of its stream is read again every ten seconds where the others come and go.
+ * How many changes from lists are kept for a bicycle until a message overtakes them. While one
+ * topic is
+ * down for the longest reconnect pause and others reconnect, the list is read every ten seconds.
  */
 const CAUGHT_UP_LIMIT = 32;
 
-/** Fields of the service's own keeping, and what depends on the request: they make no news. */
+/**
+ * Fields that do not count as changes: bookkeeping of the service, and values that depend on the
+ * request.
+ */
 export const BOOKKEEPING: ReadonlySet<string> = new Set([
   'modified',
   'concurrency_version',
@@ -73,7 +81,7 @@ export const BOOKKEEPING: ReadonlySet<string> = new Set([
   'distance',
 ]);
 
-/** The version that a statement has; undefined for none that can be compared. */
+/** Returns the version of a message or item, or undefined when it cannot be compared. */
 export function versionOf(bicycle: Bicycle): number | undefined {
   const version = bicycle['concurrency_version'];
   return typeof version === 'number' && Number.isSafeInteger(version) ? version : undefined;
@@ -81,10 +89,13 @@ export function versionOf(bicycle: Bicycle): number | undefined {
 
 const FRACTION = /\.\d+/;
 
-/** Below 0 when `a` is older than `b`; undefined when the two cannot be compared. A time without a fraction stands for its whole second. */
+/**
+ * Compares two times. The result is below 0 when `a` is older, and undefined when they cannot be
+ * compared. A time without a fraction represents its whole second.
+ */
 export function compareTimes(a: unknown, b: unknown): number | undefined {
   if (typeof a !== 'string' || typeof b !== 'string') return undefined;
-  // Written alike, they compare as text, to the last digit; milliseconds would lose the microseconds.
+  // Equal formats compare as text, because milliseconds would lose the microseconds.
   if (a.length === b.length && a.endsWith('Z') && b.endsWith('Z'))
     return a < b ? -1 : a > b ? 1 : 0;
   const [first, second] = [readTime(a), readTime(b)];
@@ -93,13 +104,13 @@ export function compareTimes(a: unknown, b: unknown): number | undefined {
   return Math.floor(first / 1000) - Math.floor(second / 1000);
 }
 
-/** The last millisecond that a `modified` may stand for. */
+/** Returns the last millisecond that a `modified` can represent. */
 function latestOf(modified: unknown): number | undefined {
   const ms = readTime(modified);
   return ms === undefined || FRACTION.test(String(modified)) ? ms : ms + 999;
 }
 
-/** The fields that both know and that differ. */
+/** Returns the fields that both have and that differ. */
 function changedFields(before: Bicycle, after: Bicycle): string[] {
   const fields: string[] = [];
   for (const field in after) {
@@ -115,13 +126,16 @@ function changedFields(before: Bicycle, after: Bicycle): string[] {
   return fields;
 }
 
-/** Whether a message leaves out nothing that was known; most are whole, and copying them takes longer than reading them. */
+/** Whether a message contains every known field. Most messages do, and then no copy is needed. */
 function saysAll(message: Bicycle, before: Bicycle): boolean {
   for (const field in before) if (!Object.hasOwn(message, field)) return false;
   return true;
 }
 
-/** Of what a list has shown, that which a message may still say again: a stream keeps the order, as far as DISORDER_MS. */
+/**
+ * Returns the shown changes that a message can still repeat. A stream keeps the order up to
+ * DISORDER_MS.
+ */
 function withoutOvertaken(
   caughtUp: readonly Bicycle[],
   modifiedMs: number | undefined,
@@ -132,14 +146,14 @@ function withoutOvertaken(
   );
 }
 
-/** Whether a message is the one that a list told of before. */
+/** Whether a message contains the same change as a list item. */
 function saysAgain(message: Bicycle, item: Bicycle): boolean {
   const version = versionOf(message);
   if (version !== undefined && versionOf(item) !== undefined) return version === versionOf(item);
   return message.modified === item.modified && changedFields(item, message).length === 0;
 }
 
-/** A bicycle of which nothing was known before a list named it. */
+/** Returns the stored data of a bicycle that a list showed first. */
 function firstOf(item: Bicycle, now: Moment): KnownBicycle {
   return {
     bicycle: item,
@@ -157,9 +171,9 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
   };
 }
 
-/** The store holds it; this merges and compares. */
+/** Merges and compares the bicycles of a store. */
 export class KnownFleet {
-  /** How many messages were merged so far. */
+  /** The number of messages merged so far. */
   merged = 0;
   /** Whether every bicycle of the service is known. */
   isWhole = false;
@@ -174,12 +188,12 @@ export class KnownFleet {
     return entry?.goneMs === undefined ? entry?.bicycle : undefined;
   }
 
-  /** From now on every bicycle is known, unless the store cannot hold them. */
+  /** Records that every bicycle is known, unless the store is full. */
   setWhole() {
     if (!this.store.isFull()) this.isWhole = true;
   }
 
-  /** What was known at a moment of the monotonic clock that is over. */
+  /** Returns the mark for an earlier moment of the monotonic clock. */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
     const isProven = modifiedMs !== undefined || this.time.isTold;
@@ -216,7 +230,7 @@ export class KnownFleet {
       version: isUnversioned ? entry?.version : version,
       modifiedMs: modifiedMs ?? entry?.modifiedMs,
       merged: this.merged,
-      // What is gone by now may be sent again.
+      // A repeated message does not count as new, because the bicycle may be gone by now.
       touchedMs: same === undefined || isUnversioned ? now.monotonicMs : same.touchedMs,
       isSilent: false,
       caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
@@ -227,12 +241,12 @@ export class KnownFleet {
     this.#keep(uuid, merged, origin);
     if (before === undefined || fields.length > 0)
       return { kind: 'update', uuid, before, after, fields };
-    // What a list said at the start was not shown; the message that says the same is the first to show it.
+    // The first list was not shown, so show the message that repeats it.
     if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
     return { kind: 'repeat', uuid, before, after, fields };
   }
 
-  /** Takes a bicycle of a list silently, at the start; returns what is known of it then. */
+  /** Learns a bicycle of the first list without reporting it. Returns its known data. */
   learn(item: Bicycle, now: Moment, place = NOWHERE): Bicycle {
     const uuid = bicycleUuid(item);
     if (uuid === undefined) return item;
@@ -243,8 +257,9 @@ export class KnownFleet {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
     }
-    // The stream spoke first, and a list on its way may be older: then it only fills in what the stream did not say. But what was sent
-    // again may be older than the list.
+    // A message came first, and the list may be older. Then the list only adds missing fields. A
+    // resent
+    // message can also be older than the list.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews
@@ -258,7 +273,10 @@ export class KnownFleet {
     return bicycle;
   }
 
-  /** Compares an item of a list after a gap; `askedAt` is what `merged` was when the list was asked for. */
+  /**
+   * Compares an item of a list after a gap. `askedAt` is the value of `merged` when the list was
+   * requested.
+   */
   compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
     const origin = this.#origin('list', now, place);
     const uuid = bicycleUuid(item);
@@ -278,7 +296,8 @@ export class KnownFleet {
       !isMergedSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
-    // Known from a list that came after the last sign of life: it may hold the change that no message told.
+    // Known only from a list after the last message: that list may have contained the missing
+    // change.
     const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
     const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -303,15 +322,15 @@ export class KnownFleet {
     const change: Change | undefined = isChange
       ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
       : undefined;
-    // By the machine's date alone, which may be ahead, nothing stayed as it was.
+    // Without the service's time nothing proves that a bicycle stayed unchanged.
     const isUncertain = isUnseen && (latestMs === undefined || (!isChange && !mark.isProven));
     return { change, isUnknown: isUncertain, isUncertain, isStale };
   }
 
-  /** An item of a list of which nothing was known. */
+  /** Handles an item of a list that was not known. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
-    // Where every bicycle was known, one that was not is a new one.
+    // If every bicycle was known, an unknown one is new.
     const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
     const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
     this.#keep(
@@ -330,7 +349,7 @@ export class KnownFleet {
     };
   }
 
-  /** A bicycle that is followed by name has left the service; returns what was known of it, undefined where that was nothing. */
+  /** Marks a named bicycle as gone. Returns its known data, or undefined when it was not known. */
   remove(uuid: string, now: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
     if (entry === undefined || entry.goneMs !== undefined) return undefined;
@@ -342,7 +361,10 @@ export class KnownFleet {
     return entry.bicycle;
   }
 
-  /** Each field by its name: spreading another object costs more here than merging the message (measured, one a message). */
+  /**
+   * Creates an origin. It lists the fields one by one, because spreading an object costs more than
+   * merging the message (measured).
+   */
   #origin(
     source: Origin['source'],
     { wallMs }: Moment,
@@ -358,7 +380,10 @@ export class KnownFleet {
     if (!this.store.keep(uuid, entry, origin, isPlausible)) this.isWhole = false;
   }
 
-  /** Whether a statement is older than what is known: by its version, else by `modified` where that can be trusted. */
+  /**
+   * Whether a message or item is older than the known data: by its version, otherwise by a
+   * plausible `modified`.
+   */
   #isOlder(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const version = versionOf(statement);
     if (version !== undefined && entry.version !== undefined) return version < entry.version;
@@ -366,20 +391,20 @@ export class KnownFleet {
     return this.time.isPlausible(entry.modifiedMs, now.monotonicMs);
   }
 
-  /** Whether the list knows more than the messages. */
+  /** Whether a list item is newer than the messages. */
   #isNewer(item: Bicycle, entry: KnownBicycle, isMergedSince: boolean, now: Moment): boolean {
     const version = versionOf(item);
     if (version !== undefined && entry.version !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? version >= entry.version : version > entry.version;
-    // Equal is not older: what was said last is what holds.
+    // With equal times the later statement wins.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
-    // A time in the future says nothing: the list may have been read before the message came.
+    // A time in the future proves nothing: the list may have been read before the message arrived.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }
 }
 
-/** Whether a message tells of a time after the bicycle had left the list: what was sent before may come late. */
+/** Whether a message is newer than the bicycle's deletion. Older messages can arrive late. */
 function isNewer(message: Bicycle, { goneMs = 0, version, bicycle }: KnownBicycle): boolean {
   const latestMs = latestOf(message.modified);
   if (latestMs !== undefined && latestMs < goneMs) return false;

@@ -1,4 +1,4 @@
-// The store of known bicycles in memory: for watch, board and maps.
+// The store of known bicycles in memory, for watch, board and maps.
 
 import type { Bicycle } from '../api/bicycle.js';
 import {
@@ -9,17 +9,23 @@ import {
   type Meeting,
 } from './fleet-store.js';
 
-/** How many bicycles are kept in mind: a big fleet in some 150 MB. The least recently updated is evicted first. */
+/**
+ * The maximum number of bicycles, which take about 150 MB. The least recently updated one is
+ * evicted first.
+ */
 export const KNOWN_LIMIT = 100_000;
 
-/** The bicycles that are known, in memory. */
+/** A store in memory. */
 export class MemoryStore implements FleetStore {
   readonly isTable = false;
   readonly #known = new Map<string, KnownBicycle>();
   readonly #limit: number;
-  /** The pass in which each bicycle was met last. */
+  /** The last pass that contained each bicycle. */
   readonly #listed = new Map<string, number>();
-  /** What was touched or evicted since it was asked for last; undefined before somebody asks. */
+  /**
+   * The bicycles that were updated or evicted since the last call of `takeTouched`; undefined
+   * before the first call.
+   */
   #touched: Set<string> | undefined;
 
   constructor(limit = KNOWN_LIMIT) {
@@ -31,7 +37,7 @@ export class MemoryStore implements FleetStore {
   }
 
   keep(uuid: string, entry: KnownBicycle): boolean {
-    // Taken out first, so that the order of the map is the order of touching.
+    // Deleted first, so that the map is ordered by the last update.
     this.#forget(uuid);
     this.#known.set(uuid, entry);
     if (this.#known.size <= this.#limit) return true;
@@ -45,7 +51,9 @@ export class MemoryStore implements FleetStore {
     this.#touched?.add(uuid);
   }
 
-  /** The bicycles of which something may be new since this was called last; the first time, all. */
+  /**
+   * Returns the bicycles that may have changed since the last call; all bicycles in the first call.
+   */
   takeTouched(): Iterable<string> {
     const touched = this.#touched ?? new Set(this.#known.keys());
     this.#touched = new Set();
@@ -58,7 +66,7 @@ export class MemoryStore implements FleetStore {
     return size;
   }
 
-  /** No gap is recorded in memory. */
+  /** Always 0, because memory does not record gaps. */
   found(): number {
     return 0;
   }
@@ -67,7 +75,7 @@ export class MemoryStore implements FleetStore {
     return this.#known.size >= this.#limit;
   }
 
-  /** Every bicycle that is known, the least recently updated first. */
+  /** Yields all known bicycles, least recently updated first. */
   *bicycles(): Generator<Bicycle> {
     for (const { bicycle, goneMs } of this.#known.values()) if (goneMs === undefined) yield bicycle;
   }

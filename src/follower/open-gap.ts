@@ -1,39 +1,39 @@
-// The open gap: when it began, and why. Overlapping gaps are one.
+// The open gap: its start and its reason. Overlapping gaps are merged.
 
 import type { Moment } from '../system/clock.js';
 
 export interface OpenGap {
-  /** By the machine's date, in milliseconds. */
+  /** By the machine's clock, in milliseconds. */
   readonly startedMs: number;
-  /** When the channel stood again; undefined while it does not. */
+  /** When the connection was back; undefined while it is down. */
   readonly endedMs: number | undefined;
   readonly reason: string;
-  /** All of it was sent again so far. */
+  /** Whether the service resent all messages of the gap so far. */
   readonly isBridged: boolean;
-  /** How many changes lists had shown when it began. */
+  /** The number of changes from lists when the gap began. */
   readonly foundBefore: number;
 }
 
-/** The open gap is over. */
+/** The event of a closed gap. */
 export interface ClosedGap {
   readonly type: 'gap-close';
   readonly startedMs: number;
   readonly endedMs: number;
   readonly reason: string;
-  /** Changes that were found in the list. */
+  /** The number of changes that the list showed. */
   readonly found: number;
 }
 
-/** What a gap begins with. */
+/** The data of a new gap. */
 export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'isBridged'>;
 
 export class GapLog {
   readonly startedAt: Moment;
-  /** How many changes lists have shown. */
+  /** Returns the number of changes from lists. */
   readonly #found: () => number;
   /** The topics without a connection. */
   readonly #down: Set<string>;
-  /** Undefined while there is none. */
+  /** The open gap, if any. */
   open: OpenGap | undefined;
 
   constructor(topics: Iterable<string>, startedAt: Moment, found: () => number) {
@@ -57,7 +57,7 @@ export class GapLog {
     this.#down.add(topic);
   }
 
-  /** Begins a gap, or widens the open one; it lasts as long as a topic is without a connection. */
+  /** Begins a gap, or extends the open one. The gap lasts until every topic is connected. */
   begin({ startedMs, reason, isBridged }: GapStart, now: Moment) {
     const endedMs = this.isConnected ? now.wallMs : undefined;
     const gap = this.open ?? { startedMs, reason, isBridged, foundBefore: this.#found() };
@@ -65,7 +65,10 @@ export class GapLog {
     this.open = { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged };
   }
 
-  /** Ends the gap whose channel stands again. A cut after which everything was sent again, and nothing was found, is none: undefined. */
+  /**
+   * Closes the gap if the connection is back. Returns undefined when it is not, and when the
+   * service resent everything and the list showed no change.
+   */
   close(): ClosedGap | undefined {
     const gap = this.open;
     if (gap?.endedMs === undefined) return undefined;

@@ -1,11 +1,15 @@
-// Drives a reading of lists: a generator that yields what it asks for, and is handed the answers. No I/O.
+// Runs a reading of lists: a generator that yields requests and receives the answers. No I/O.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
 import type { Emit, FollowerOptions, ReadRequest } from './events.js';
 import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
-/** Yields requests, the moment of the monotonic clock until which it waits, or nothing where another answer to the last request is to come. */
+/**
+ * The steps of a reading. A step yields a request, the time on the monotonic clock until which it
+ * waits,
+ * or undefined to wait for another answer to the last request.
+ */
 export type Steps<Answer, Result> = Generator<
   ReadRequest | number | undefined,
   Result,
@@ -14,9 +18,9 @@ export type Steps<Answer, Result> = Generator<
 
 export type OnEnd<Result> = (result: Result, now: Moment) => void;
 
-/** What is read in steps, one reading at a time. */
+/** Runs one reading at a time. */
 export class Reader<Answer, Result> {
-  /** When the last answer came. */
+  /** When the last answer arrived. */
   protected now: Moment = { monotonicMs: 0, wallMs: 0 };
   protected lastId = 0;
   #steps: Steps<Answer, Result> | undefined;
@@ -33,7 +37,7 @@ export class Reader<Answer, Result> {
     return this.#steps !== undefined;
   }
 
-  /** The number of the reading in progress: answers to others are not waited for. */
+  /** The number of the current reading. Answers to other readings are ignored. */
   get id(): number | undefined {
     return this.isReading ? this.lastId : undefined;
   }
@@ -44,7 +48,7 @@ export class Reader<Answer, Result> {
     this.goOn(undefined, now);
   }
 
-  /** Goes on where a pause is over. */
+  /** Continues the reading when its pause is over. */
   wake(now: Moment) {
     if (this.#againMs <= now.monotonicMs) this.goOn(undefined, now);
   }
@@ -59,7 +63,10 @@ export class Reader<Answer, Result> {
     } else if (typeof value === 'object') this.emit({ ...(value as ReadRequest), id: this.lastId });
   }
 
-  /** An item of a list: learned at the start, when there is no mark; else compared. `askedAt` is what `merged` was when the list was asked for. */
+  /**
+   * Handles an item of a list: learns it without a mark, otherwise compares it. `askedAt` is the
+   * value of `merged` when the list was requested.
+   */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {
     if (mark === undefined)
       return void this.emit({ type: 'learned', bicycle: this.known.learn(item, this.now, place) });
@@ -69,7 +76,7 @@ export class Reader<Answer, Result> {
     return comparison;
   }
 
-  /** Nothing more is read. */
+  /** Ends the reading. */
   protected stop() {
     this.#steps = undefined;
   }

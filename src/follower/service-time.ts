@@ -1,31 +1,41 @@
-// The service's clock, as its answers give it, and the newest change that was known at each moment.
+// The service's clock, taken from its answers, and the newest known change at each moment.
 
 import type { Moment } from '../system/clock.js';
 
-/** A `modified` further ahead of the service's clock is a mistake, and says nothing of the order. */
+/**
+ * A `modified` that is further ahead of the service's clock is wrong and does not define an order.
+ */
 const AHEAD_MS = 5_000;
-/** So many steps of the newest change are kept; of the older half every other one is left out. */
+/**
+ * The maximum number of stored steps. Beyond it, every second step of the older half is dropped.
+ */
 const MOST_STEPS = 2_000;
 
-/** All times are milliseconds: `modified` and the service's since the epoch, `monotonicMs` on the machine's monotonic clock. */
+/**
+ * All times are milliseconds: `modified` and the service's since the epoch, `monotonicMs` on the
+ * machine's monotonic clock.
+ */
 export class ServiceTime {
-  /** An answer of the service gave its date; until one does, the machine's stands for it, which may be off by hours. */
+  /**
+   * Whether an answer contained the service's time. Before that the machine's clock is used, which
+   * may be hours off.
+   */
   isTold = false;
   #aheadMs: number;
-  /** Since when the newest `modified` was which one, the earliest first. */
+  /** The newest `modified` over time, earliest first. */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
   constructor(startedAt: Moment) {
     this.#aheadMs = startedAt.wallMs - startedAt.monotonicMs;
   }
 
-  /** An answer of the service gave its date. */
+  /** Sets the service's clock from the date of an answer. */
   set(serviceMs: number, monotonicMs: number) {
     this.isTold = true;
     this.#aheadMs = serviceMs - monotonicMs;
   }
 
-  /** A message or a list showed a bicycle with this `modified`. */
+  /** Records the `modified` of a message or list item. */
   learn(modifiedMs: number | undefined, monotonicMs: number) {
     const last = this.#steps.at(-1);
     if (modifiedMs === undefined || (last !== undefined && modifiedMs <= last.modifiedMs)) return;
@@ -35,17 +45,20 @@ export class ServiceTime {
     this.#steps = this.#steps.filter((_, index) => index % 2 === 0 || index > MOST_STEPS / 2);
   }
 
-  /** What time it is at the service; before an answer gave it, what the machine's date says. */
+  /** Returns the service's time, or the machine's time before the first answer. */
   at(monotonicMs: number): number {
     return monotonicMs + this.#aheadMs;
   }
 
-  /** Whether a `modified` is none that lies in the future of the service. */
+  /** Whether a `modified` is not in the service's future. */
   isPlausible(modifiedMs: number | undefined, monotonicMs: number): boolean {
     return modifiedMs !== undefined && modifiedMs <= this.at(monotonicMs) + AHEAD_MS;
   }
 
-  /** The newest `modified` that was known at that moment, or a little earlier: then more is read than had to be. */
+  /**
+   * Returns the newest `modified` known at a moment. It may be slightly older, which only causes
+   * more reading.
+   */
   newestAt(monotonicMs: number): number | undefined {
     return this.#steps.findLast(({ sinceMs }) => sinceMs <= monotonicMs)?.modifiedMs;
   }

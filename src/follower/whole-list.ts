@@ -1,7 +1,10 @@
-// Reads the whole list, proves it complete and finds what is gone. No I/O.
+// Reads the whole list, checks that it is complete, and finds the bicycles that are gone. No I/O.
 //
-// A reading is proven complete when one pass through its pages showed as many bicycles as the service counts, none of them older than it
-// was known. A bicycle that two such readings lack, and that no message named meanwhile, is gone.
+// A reading is complete when one pass through the pages contained as many bicycles as the service
+// counts,
+// and none of them was older than the known data. A bicycle is gone when two complete readings lack
+// it
+// and no message about it arrived in the meantime.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -11,19 +14,19 @@ import type { ListPass, Meeting } from './fleet-store.js';
 import { type KnownFleet, NO_MARK } from './known-fleet.js';
 import { type OnEnd, Reader, type Steps } from './reader.js';
 
-/** What a reading came to, when nothing more is read at once. */
+/** The result of a reading. */
 export interface WholeResult {
   readonly gone: number;
-  /** Why it does not tell which bicycles there are; undefined where it does. */
+  /** The reason when the reading is not complete. */
   readonly reason: string | undefined;
-  /** The service's count of all lists, where it says one and the reading was proven. */
+  /** The service's count of all lists, if it sends one and the reading was complete. */
   readonly total: number | undefined;
 }
 
-/** A reading was proven: what is known holds what the list held when it began. */
+/** Called for a complete reading: the known data is at least as new as its start. */
 export type OnProven = (started: Moment, total: number | undefined, now: Moment) => void;
 
-/** A pass that met as many bicycles as the service counts. */
+/** A pass that contained as many bicycles as the service counts. */
 interface Proof extends Meeting {
   readonly pass: ListPass;
   readonly total: number | undefined;
@@ -37,11 +40,11 @@ interface Wanted {
   readonly dueMs: number;
 }
 
-/** How often the pages are read at most before a reading counts as not proven. */
+/** The maximum number of passes of a reading. */
 const MOST_PASSES = 3;
-/** A list may lag: what two readings so far apart do not show is gone. */
+/** The time between two readings that prove a deletion, because a list can lag. */
 const CONFIRM_PAUSE_MS = 5_000;
-/** Pauses after readings that failed, and that proved nothing. */
+/** Pauses after failed readings, and after readings that were not complete. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 const FIRST_UNPROVEN_PAUSE_MS = 2 * 60_000;
@@ -49,15 +52,15 @@ const LONGEST_UNPROVEN_PAUSE_MS = 6 * 3_600_000;
 
 export class WholeList extends Reader<WholeAnswer, WholeResult> {
   readonly #onProven: OnProven;
-  /** The reading that waits for its turn. */
+  /** The next reading. */
   wanted: Wanted | undefined;
-  /** How far the reading in progress is, and the service's count of each list, as far as it is known. */
+  /** The progress of the current reading, and the known counts of the lists. */
   progress = { read: 0, counts: [] as (number | undefined)[] };
   #passes = 0;
-  /** Requests in a row that failed, and readings that proved nothing. */
+  /** Failed requests and incomplete readings in a row. */
   #failures = 0;
   #unproven = 0;
-  /** Before this moment of the monotonic clock none begins for the count's sake. */
+  /** The earliest time of a reading that is caused by a count, on the monotonic clock. */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -71,7 +74,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     this.#onProven = onProven;
   }
 
-  /** A reading is to begin, at once unless one proved nothing shortly before. */
+  /** Requests a reading. It begins at once, unless a recent reading was incomplete. */
   want(reason: string, now: Moment) {
     if (this.isReading || this.wanted !== undefined) return;
     const dueMs = this.known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
@@ -80,12 +83,12 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       this.emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
   }
 
-  /** Whether one may begin for the count's sake. */
+  /** Whether a reading that is caused by a count may begin. */
   isAllowed(now: Moment): boolean {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Begins the reading that is wanted. */
+  /** Begins the wanted reading. */
   begin(now: Moment) {
     this.wanted = undefined;
     this.start(this.#read(now), now);
@@ -97,18 +100,20 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     else this.goOn(answer, now);
   }
 
-  /** Those that a proven reading did not show are gone, once a second one agrees: they may have slipped between two pages, or the list lagged. */
+  /**
+   * Reads the list. Bicycles that it lacks are gone when a second reading agrees, because pages can
+   * shift and a list can lag.
+   */
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // What a second reading shows counts beside what the first one showed.
+    // The second reading adds to the bicycles of the first one.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
       const { pass, missing, known, total } = proof;
       if (missing > 0 && !total) {
-        const cannot =
-          total === undefined ? 'the service does not say how many there are' : 'the list is empty';
+        const cannot = total === undefined ? 'the service sends no count' : 'the list is empty';
         const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
         return this.#endUnproven('kept', message);
       }
@@ -125,7 +130,10 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     }
   }
 
-  /** Reads the lists until a pass proves something, three times at most; the end of the reading where none does. */
+  /**
+   * Reads the lists until a pass is complete, at most three times. Returns the result of the
+   * reading when no pass is.
+   */
   *#prove(started: Moment): WholeSteps<Proof | WholeResult> {
     const { store } = this.known;
     const startedAt = this.now;
@@ -140,7 +148,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       const pass = { id: this.lastId, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
-      // Where bicycles leave all the time, no pass would do.
+      // A falling count is accepted in the last pass, because bicycles may leave all the time.
       if (!isShort && !isStale && !(hasFallen && tries < MOST_PASSES)) {
         this.#onProven(startedAt, total, this.now);
         return { ...meeting, pass, total };
@@ -157,7 +165,10 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     }
   }
 
-  /** One time through the lists: whether one showed a bicycle older than it was known, or its count fell, so that one may have slipped to a page that was read. */
+  /**
+   * Reads all pages once. `isStale`: a bicycle was older than the known data. `hasFallen`: a count
+   * fell, so that a bicycle may have moved to an earlier page.
+   */
   *#readPass(number: number): WholeSteps<{ isStale: boolean; hasFallen: boolean }> {
     const { organizations } = this.options;
     const counts: (number | undefined)[] = organizations.map(() => undefined);
@@ -177,13 +188,13 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
-      // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
+      // A bare array has no count. If it is a single page, no bicycle can be skipped between pages.
       counts[index] ??= isOne ? progress.read - before : undefined;
     }
     return { isStale, hasFallen };
   }
 
-  /** Whether the page shows a bicycle older than it was known. */
+  /** Handles a page. Returns true when a bicycle is older than the known data. */
   #takePage({ items, askedAt }: AnswerOf<'whole-page'>, pass: number, followed: string): boolean {
     const uuids: string[] = [];
     let isStale = false;
@@ -200,7 +211,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return isStale;
   }
 
-  /** A reading that proved nothing: the next one waits, longer each time. */
+  /** Ends an incomplete reading. The pause before the next one grows. */
   #endUnproven(event: string, reason: string, again?: string): WholeResult {
     const inMs = doublingPauseMs(
       ++this.#unproven,
@@ -217,7 +228,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return { gone: 0, reason, total: undefined };
   }
 
-  /** A list that cannot be read is read again from its beginning. */
+  /** Handles a list that could not be read. The next reading starts at the first page. */
   #takeFailure(error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.stop();
@@ -227,7 +238,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 }
 
-/** The sum of counts; undefined where one of them is not known. */
+/** Returns the sum of the counts, or undefined when one of them is unknown. */
 export function totalOf(counts: readonly (number | undefined)[]): number | undefined {
   return counts.reduce(
     (sum, count) => (sum === undefined || count === undefined ? undefined : sum + count),

@@ -81,7 +81,8 @@ function showDegrees(
 }
 
 /**
- * Returns a scale bar of at most this many dots and its label, such as `500 m` or `20 km`. The scale is
+ * Returns a scale bar of at most this many dots and its label, such as `500 m` or `20 km`. The
+ * scale is
  * exact in the middle of the view.
  */
 export function scaleBar(view: View, mostDots: number) {

@@ -1,6 +1,8 @@
 // Web Mercator: maps places to points of a square world, and views of that world to dots.
 
-/** The mean radius of the earth (IUGG). Distances on this sphere are within 0.5 % of the ellipsoid. */
+/**
+ * The mean radius of the earth (IUGG). Distances on this sphere are within 0.5 % of the ellipsoid.
+ */
 export const EARTH_RADIUS_METRES = 6_371_008.8;
 /** The limit of the map. Web Mercator ends at 85.0511°; places nearer to a pole are not drawn. */
 export const LIMIT_DEGREES = 85.05;
@@ -33,7 +35,9 @@ export function worldX(longitude: number): number {
   return (longitude + 180) / 360;
 }
 
-/** Maps a latitude to 0 (north) … 1 (south). Beyond LIMIT_DEGREES the result is outside this range. */
+/**
+ * Maps a latitude to 0 (north) … 1 (south). Beyond LIMIT_DEGREES the result is outside this range.
+ */
 export function worldY(latitude: number): number {
   return 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI);
 }
@@ -47,7 +51,10 @@ export function latitudeOf(y: number): number {
   return (Math.atan(Math.exp((0.5 - y) * 2 * Math.PI)) * 360) / Math.PI - 90;
 }
 
-/** Returns the distance of a point east of the middle of the view, the shorter way round: -0.5 to 0.5. */
+/**
+ * Returns the distance of a point east of the middle of the view, the shorter way round: -0.5 to
+ * 0.5.
+ */
 export function eastOf(view: View, x: number): number {
   const east = x - view.x;
   return east - Math.round(east);
@@ -67,7 +74,10 @@ export function metresPerDot({ y, worldDots }: View): number {
   return (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180)) / worldDots;
 }
 
-/** Returns the view that shows all points, also across the antimeridian. Without points it shows the world. */
+/**
+ * Returns the view that shows all points, also across the antimeridian. Without points it shows the
+ * world.
+ */
 export function fitView(points: readonly Point[], extent: Extent): View {
   if (points.length === 0)
     return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
@@ -92,7 +102,8 @@ export interface Bounds {
 }
 
 /**
- * Returns the smallest part of the world that contains all points. Needs at least one point. From west
+ * Returns the smallest part of the world that contains all points. Needs at least one point. From
+ * west
  * to east the part is everything outside the widest gap between two points.
  */
 export function boundsOf(points: readonly Point[]): Bounds {

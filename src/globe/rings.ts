@@ -1,11 +1,13 @@
-// Normalizes polygons for GeoJSON (RFC 7946, 3.1.6): exterior rings counterclockwise, holes clockwise.
+// Normalizes polygons for GeoJSON (RFC 7946, 3.1.6): exterior rings counterclockwise, holes
+// clockwise.
 
 import { type ExactNumber, writtenNumber } from '../json/exact.js';
 
 type Ring = readonly (readonly (number | ExactNumber)[])[];
 
 /**
- * Returns a geometry in the form of GeoJSON, with plain numbers. Returns undefined for polygons without
+ * Returns a geometry in the form of GeoJSON, with plain numbers. Returns undefined for polygons
+ * without
  * an area. Other geometries are unchanged.
  */
 export function asGeoJson(geometry: object | undefined): object | undefined {
@@ -21,7 +23,8 @@ export function asGeoJson(geometry: object | undefined): object | undefined {
 
 /**
  * Returns the polygons of a geometry. Their rings are closed, oriented, and cut at the antimeridian
- * (3.1.9); a position has two numbers. Polygons without a valid exterior ring are left out. The result
+ * (3.1.9); a position has two numbers. Polygons without a valid exterior ring are left out. The
+ * result
  * is empty for other geometries.
  */
 export function polygonsOf(geometry: unknown): number[][][][] {
@@ -83,7 +86,10 @@ export function unroll(ring: readonly number[][], start: number): number[][] {
   });
 }
 
-/** Clips a ring at 180° (side 1) or -180° (side -1). For side 1 it first shifts the ring by `degrees`. */
+/**
+ * Clips a ring at 180° (side 1) or -180° (side -1). For side 1 it first shifts the ring by
+ * `degrees`.
+ */
 function clip(ring: number[][], degrees: number, side: 1 | -1): number[][] {
   const turned =
     side === 1
@@ -111,7 +117,8 @@ function plain(value: number | ExactNumber | undefined): number {
 }
 
 /**
- * Returns twice the signed area of a ring in square degrees. It is positive for a clockwise ring. Edges
+ * Returns twice the signed area of a ring in square degrees. It is positive for a clockwise ring.
+ * Edges
  * take the shorter way across the antimeridian.
  */
 function eastward(ring: number[][]): number {

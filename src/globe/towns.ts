@@ -18,7 +18,8 @@ export function readTowns(
 }
 
 /**
- * Places up to `most` towns of a view. `place` gets the position in dots and returns whether the label
+ * Places up to `most` towns of a view. `place` gets the position in dots and returns whether the
+ * label
  * fits.
  */
 export function placeTowns(

@@ -19,7 +19,8 @@ const MOST_DIGITS = 17;
 const LONGEST_NUMBER_CHARACTERS = 400;
 
 /**
- * Reads a stored number in its number format. Returns the shortest decimal number that gives the same
+ * Reads a stored number in its number format. Returns the shortest decimal number that gives the
+ * same
  * double, because Excel stores 0.29 as `0.28999999999999998`.
  */
 export function readNumberCell(raw: string, format: NumberFormat, dates: DateSystem): CellText {
@@ -41,7 +42,10 @@ export function readNumberCell(raw: string, format: NumberFormat, dates: DateSys
   return { text: pad(value, reading.parts, reading.addsSign) };
 }
 
-/** Whether the text is a decimal number as XML Schema's `double` writes it, without its special values. */
+/**
+ * Whether the text is a decimal number as XML Schema's `double` writes it, without its special
+ * values.
+ */
 function isDecimal(text: string): boolean {
   return (
     text.length <= LONGEST_NUMBER_CHARACTERS &&
@@ -95,7 +99,10 @@ function localTimeOf(iso: string): string {
   return iso.replace(/(?:\.000)?Z$/, '');
 }
 
-/** Reads a date that is stored as ISO 8601 text, as in strict workbooks: `2026-03-01`, `2026-03-01T08:30:00`. */
+/**
+ * Reads a date that is stored as ISO 8601 text, as in strict workbooks: `2026-03-01`,
+ * `2026-03-01T08:30:00`.
+ */
 export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
   const stored = raw.trim();
   const match = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)Z?)?$/.exec(stored);
@@ -109,7 +116,9 @@ export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
   return { text: `${day}T${(clock ?? '00:00:00').replace(/\.0+$/, '')}` };
 }
 
-/** Decodes `_x000D_` and the like (ST_Xstring of ECMA-376): `_x005F_x0041_` is the text `_x0041_`. */
+/**
+ * Decodes `_x000D_` and the like (ST_Xstring of ECMA-376): `_x005F_x0041_` is the text `_x0041_`.
+ */
 export function decodeEscapes(text: string): string {
   if (!text.includes('_x')) return text;
   return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_escape, code: string) =>

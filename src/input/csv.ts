@@ -17,7 +17,10 @@ export interface Header {
   names: readonly string[];
 }
 
-/** Returns the delimiter that occurs most often outside quotes in the first line; by default a comma. */
+/**
+ * Returns the delimiter that occurs most often outside quotes in the first line; by default a
+ * comma.
+ */
 export function findDelimiter(text: string): string {
   const line = text.slice(0, HEADER_CHARACTERS).replace(/"[^"]*"/g, '');
   const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length);

@@ -1,4 +1,5 @@
-// Decides from a number format of a workbook how its cells are read (ECMA-376 part 1, sections 18.8.30 and 18.8.31).
+// Decides from a number format of a workbook how its cells are read (ECMA-376 part 1, sections
+// 18.8.30 and 18.8.31).
 
 /** How a number in a cell with this format is read. */
 export type NumberReading =
@@ -127,7 +128,10 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
   return value === 0 && zero !== undefined ? zero : positive;
 }
 
-/** Which section applies depends on the value; accept the format only when all sections are read alike. */
+/**
+ * Which section applies depends on the value; accept the format only when all sections are read
+ * alike.
+ */
 function readingWithConditions(readings: readonly NumberReading[]): NumberReading {
   const [first = NUMBER] = readings;
   const areNumbers = readings.every(({ kind }) => kind === 'number');

@@ -1,4 +1,5 @@
-// Collects the text of an element with rich text: `<si>` and `<is>` (ECMA-376 part 1, section 18.4).
+// Collects the text of an element with rich text: `<si>` and `<is>` (ECMA-376 part 1, section
+// 18.4).
 
 import { decodeEscapes } from './cell-value.js';
 import type { XmlElement } from './xml.js';
@@ -37,7 +38,8 @@ export class RichText {
 const LONGEST_COPIED_CHARACTERS = 12;
 
 /**
- * Copies a text. V8 keeps the whole chunk of XML in memory while a part of it is used. UTF-8 keeps the text
+ * Copies a text. V8 keeps the whole chunk of XML in memory while a part of it is used. UTF-8 keeps
+ * the text
  * unchanged, because XML cannot hold lone surrogates.
  */
 export function detach(text: string): string {

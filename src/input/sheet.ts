@@ -1,4 +1,5 @@
-// Reads the rows of one sheet and collects what must be refused: hidden rows and cells that cannot be read exactly.
+// Reads the rows of one sheet and collects what must be refused: hidden rows and cells that cannot
+// be read exactly.
 
 import { usageError } from '../errors.js';
 import {
@@ -50,7 +51,10 @@ export interface SheetOptions {
 
 export interface SheetRows {
   readonly rows: readonly SheetRow[];
-  /** Throws a usage error that names the hidden rows with a value, unless the options say what to do with them. */
+  /**
+   * Throws a usage error that names the hidden rows with a value, unless the options say what to do
+   * with them.
+   */
   refuseHiddenRows(place: string): void;
   /** Throws a usage error that names the cells that cannot be read exactly. */
   refuseProblems(place: string): void;
@@ -241,7 +245,8 @@ class SheetReader implements SheetRows {
   #read(cell: CellState): CellText | undefined {
     const { formats, dates } = this.#options;
     const isEmpty = cell.value === '' && cell.type !== 'inlineStr';
-    // The result of a text formula may be an empty text; a number without digits was not calculated.
+    // The result of a text formula may be an empty text; a number without digits was not
+    // calculated.
     const isStored = cell.hasValue && (!isEmpty || cell.type === 'str');
     if (cell.hasFormula && !isStored) return { problem: 'a formula without a stored value' };
     if (!cell.hasValue || isEmpty) return undefined;

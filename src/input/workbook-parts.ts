@@ -98,7 +98,10 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
   return relationships;
 }
 
-/** The entry that a target means: `/xl/styles.xml`, `styles.xml` or `../styles.xml` from the folder `xl/`. */
+/**
+ * The entry that a target means: `/xl/styles.xml`, `styles.xml` or `../styles.xml` from the folder
+ * `xl/`.
+ */
 function resolveTarget(folder: string, target: string): string {
   const path = target.startsWith('/') ? target : `${folder}${target}`;
   const names: string[] = [];

@@ -26,7 +26,9 @@ const DEFLATED = 8;
 const MOST_ENTRIES = 20_000;
 const CHUNK_BYTES = 64 * 1024;
 
-/** The archive is damaged or uses a feature that workbooks do not need. The message completes "…: ". */
+/**
+ * The archive is damaged or uses a feature that workbooks do not need. The message completes "…: ".
+ */
 export class ZipError extends Error {}
 
 export interface ZipEntry {
@@ -49,7 +51,8 @@ export interface UnpackLimit {
 export class UnpackLimitError extends Error {}
 
 /**
- * Returns the entries by their lower-case names, because the names of a workbook's parts ignore case. Throws a ZipError when
+ * Returns the entries by their lower-case names, because the names of a workbook's parts ignore
+ * case. Throws a ZipError when
  * the directory is damaged or two entries have the same name.
  */
 export function readZipDirectory(bytes: Buffer): Map<string, ZipEntry> {
@@ -165,8 +168,10 @@ function replaceWithZip64(field: Buffer, sizes: Sizes): Sizes {
 }
 
 /**
- * Yields the unpacked bytes of an entry in chunks of at most 64 KB and returns to the event loop between them. Throws a
- * ZipError when the entry is damaged, an UnpackLimitError beyond the limit, and the reason of the signal when it is aborted.
+ * Yields the unpacked bytes of an entry in chunks of at most 64 KB and returns to the event loop
+ * between them. Throws a
+ * ZipError when the entry is damaged, an UnpackLimitError beyond the limit, and the reason of the
+ * signal when it is aborted.
  */
 export async function* unpackEntry(
   bytes: Buffer,

@@ -4,14 +4,19 @@ import { readTokens } from './text.js';
 
 const WRITTEN = Symbol('number as written');
 
-/** A number that a double cannot reproduce as it was written: 20 digits, 25 decimals, `1.50`, `1e400`. */
+/**
+ * A number that a double cannot reproduce as it was written: 20 digits, 25 decimals, `1.50`,
+ * `1e400`.
+ */
 export interface ExactNumber {
   readonly [WRITTEN]: string;
 }
 
 /**
- * Matches numbers that a double may not reproduce: 16 or more characters, a decimal that ends in zero,
- * an exponent, less than a millionth, or minus zero. It matches whole tokens, so `AXA:99ED657D…` does
+ * Matches numbers that a double may not reproduce: 16 or more characters, a decimal that ends in
+ * zero,
+ * an exponent, less than a millionth, or minus zero. It matches whole tokens, so `AXA:99ED657D…`
+ * does
  * not match. A match inside a string is harmless: the text is then read exactly.
  */
 const SUSPICIOUS =
@@ -58,7 +63,8 @@ function put(container: Container, key: string | undefined, value: unknown): voi
 }
 
 /**
- * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is not
+ * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is
+ * not
  * limited; `parseJson` limits it.
  */
 export function readExact(json: string): unknown {

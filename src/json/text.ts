@@ -1,4 +1,5 @@
-// The only lexer of JSON text. It splits and reformats valid text, and keeps every number and escape
+// The only lexer of JSON text. It splits and reformats valid text, and keeps every number and
+// escape
 // byte for byte.
 
 const QUOTE = 0x22;
@@ -12,10 +13,16 @@ const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
 const PUNCTUATION = new Set([COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE]);
 
-/** The deepest indentation of `indent`. Deeper levels would make a nested text a thousand times longer. */
+/**
+ * The deepest indentation of `indent`. Deeper levels would make a nested text a thousand times
+ * longer.
+ */
 const INDENTED_LEVELS = 60;
 
-/** Returns the index after the string that opens at `at`, or the length of the text without a closing quote. */
+/**
+ * Returns the index after the string that opens at `at`, or the length of the text without a
+ * closing quote.
+ */
 function skipString(text: string, at: number): number {
   for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -126,7 +133,8 @@ export function breaksOff(text: string): boolean {
 }
 
 /**
- * Splits the array that opens at `at`. Returns the unchanged texts of its elements and the index after
+ * Splits the array that opens at `at`. Returns the unchanged texts of its elements and the index
+ * after
  * the array. Returns undefined when two elements are not separated by one comma, and when the text
  * ends early. The elements may be invalid JSON. Stops after more than `most` elements.
  */
@@ -157,7 +165,8 @@ export function valueText(text: string, at: number): string {
 }
 
 /**
- * Returns the start of a property's value in the object that opens at `at`, in valid JSON text. If the
+ * Returns the start of a property's value in the object that opens at `at`, in valid JSON text. If
+ * the
  * property is repeated, the last one counts.
  */
 export function propertyStart(text: string, at: number, name: string): number | undefined {
@@ -175,13 +184,17 @@ export function propertyStart(text: string, at: number, name: string): number | 
   return found;
 }
 
-/** Joins valid JSON text into one line without white space. A text of one line is returned unchanged. */
+/**
+ * Joins valid JSON text into one line without white space. A text of one line is returned
+ * unchanged.
+ */
 export function squeeze(text: string): string {
   return text.includes('\n') || text.includes('\r') ? [...readTokens(text)].join('') : text;
 }
 
 /**
- * Indents valid JSON text by two spaces per level, as `JSON.stringify(value, null, 2)` does. Every line
+ * Indents valid JSON text by two spaces per level, as `JSON.stringify(value, null, 2)` does. Every
+ * line
  * after the first starts with `margin`.
  */
 export function indent(text: string, margin = '', paintKey?: (name: string) => string): string {
