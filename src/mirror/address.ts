@@ -1,20 +1,25 @@
-// The address of a mirror's database, `sqlite:PATH` or `postgres://…`: read, checked, and what it is when nobody names one.
+// Reads, checks and shows the address of a mirror's database, `sqlite:PATH` or `postgres://…`.
 
 import { join, posix, win32 } from 'node:path';
 import { configError } from '../errors.js';
 import { fromGitBash, isDeviceName, isWholePath } from '../system/folder.js';
 
-/** Where a mirror is kept. It holds no secret: a password in an address is refused. */
+/**
+ * The place of a mirror. It never contains a secret, because a password in an address is refused.
+ */
 export type MirrorAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** A text that became an address, or why not. */
+/** The result of reading an address: the address, or the reason why it is invalid. */
 export type ParsedAddress =
   | { readonly value: MirrorAddress }
   | { readonly reason: string; readonly hint?: string };
 
-/** The file of a profile for which nobody names a database. Throws a FleetError of kind `config` where there is no folder of state. */
+/**
+ * Returns the default database of a profile. Throws a FleetError of kind `config` without a state
+ * folder.
+ */
 export function defaultAddress(folder: string | undefined, profile: string): MirrorAddress {
   if (folder !== undefined) return { kind: 'sqlite', path: join(folder, `${profile}.db`) };
   throw configError(
@@ -25,7 +30,7 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
-/** Parameters of an address that are secrets. */
+/** Parameters of an address that contain secrets. */
 const SECRET_PARAMETERS = ['password', 'sslpassword'];
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT =
@@ -33,7 +38,8 @@ const PASSWORD_HINT =
 
 /**
  * Reads an address.
- * @param folder what a relative path is below; without it one is refused, for settings do not depend on the current directory
+ * @param folder the base of a relative path; without it a relative path is refused, because
+ * settings must not depend on the current directory
  */
 export function parseMirrorAddress(
   text: string,
@@ -61,7 +67,7 @@ export function parseMirrorAddress(
   if (isDeviceName(path, platform))
     return { reason: `"${path}" is the name of a device on Windows`, hint: FORMS };
   if (isWholePath(path, platform)) return { value: { kind: 'sqlite', path } };
-  // On Windows `/c/mirror.db` is absolute and not whole: it has no drive.
+  // On Windows `/c/mirror.db` is absolute but has no drive.
   if (folder !== undefined && !isAbsolute(path))
     return { value: { kind: 'sqlite', path: resolve(folder, path) } };
   const whole = resolve(platform === 'win32' ? fromGitBash(path) : path);
@@ -71,7 +77,7 @@ export function parseMirrorAddress(
   };
 }
 
-/** Never repeats the text: a password may stand anywhere in it. */
+/** Reads a PostgreSQL address. Errors never repeat the text, because it may contain a password. */
 function parsePostgres(url: string): ParsedAddress {
   const parameters = postgresParameters(url);
   if (parameters === undefined) {
@@ -94,10 +100,13 @@ export function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** Stands for a host that is left out behind a user: without any it would be no URL. */
+/** Replaces a missing host after a user name, because a URL needs a host. */
 const NO_HOST = 'none.invalid';
 
-/** The parameters of an address under libpq's names. Undefined where it cannot be read, or something in it stands in the wrong place. */
+/**
+ * Returns the parameters of an address under libpq's names. Returns undefined when the address is
+ * invalid or a part is in the wrong place.
+ */
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
   try {
     const { username, password, hostname, port, pathname, hash, searchParams } = new URL(
@@ -125,7 +134,7 @@ export function postgresParameters(url: string): Readonly<Record<string, string>
   }
 }
 
-/** The address as it is shown, and as `--to` takes it. */
+/** Formats an address for display and for `--to`. */
 export function showMirrorAddress(address: MirrorAddress): string {
   return address.kind === 'sqlite' ? `sqlite:${address.path}` : address.url;
 }

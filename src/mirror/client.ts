@@ -1,4 +1,4 @@
-// The mirror as a client of the service: the same requests for lists, answered from the database; whatever else needs the service.
+// A client that answers list requests from the mirror instead of the service.
 
 import { ALERT } from '../api/alert.js';
 import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
@@ -13,20 +13,23 @@ import { likeText } from './dialect.js';
 import type { Mirror } from './open.js';
 import { lateItem, orderOf } from './rows.js';
 
-/** Pages as the service has them, where a list is not read whole. */
+/** The page size of the service, for lists that are not read whole. */
 const PAGE_ITEMS = 20;
 const MOST_PAGE_ITEMS = 100;
 
 type PageOptions = NonNullable<Parameters<Client['pages']>[1]>;
 
-/** A client that says what is behind it. */
+/** The client of a mirror. */
 export interface MirrorClient extends Client {
   readonly mirror: Mirror;
-  /** The paths of what was asked for. */
+  /** The paths that were requested. */
   readonly asked: ReadonlySet<string>;
 }
 
-/** Throws a FleetError of kind `usage` for a request that the mirror cannot answer. */
+/**
+ * Opens the client. It throws a FleetError of kind `usage` for a request that the mirror cannot
+ * answer.
+ */
 export function openMirrorClient(mirror: Mirror): MirrorClient {
   const { database, baseUrl } = mirror;
   const asked = new Set<string>();
@@ -53,7 +56,7 @@ function refuse({ subject, path }: HttpRequest): never {
   );
 }
 
-/** One bicycle at its own address. */
+/** Answers a request for one bicycle. */
 async function sendOne(database: Database, request: HttpRequest): Promise<HttpAnswer> {
   const uuid = wholeUuid(request.path.split('/').at(-2) ?? '');
   if (
@@ -73,17 +76,17 @@ async function sendOne(database: Database, request: HttpRequest): Promise<HttpAn
   return { status: 200, headers: {}, text, bytes: Buffer.from(text), trace: {}, milliseconds: 0 };
 }
 
-/** How the values of a parameter narrow a list: a condition, and its own values. */
+/** Turns the values of a query parameter into an SQL condition and its values. */
 type Filter = (values: readonly string[]) => readonly [condition: string, ...values: Value[]];
 
-/** A list that the mirror answers. */
+/** A list that the mirror can answer. */
 interface List {
-  /** The table, and what is always left out. */
+  /** The table, with the condition that always applies. */
   readonly source: string;
-  /** The column of the organization whose list it is. */
+  /** The column with the organization of the list. */
   readonly organization: string;
   readonly filters: ReadonlyMap<string, Filter>;
-  /** What it can be ordered by. */
+  /** The fields that the list can be ordered by. */
   readonly fields: readonly string[];
 }
 
@@ -92,7 +95,7 @@ const isAmong = (column: string): [string, Filter] => [
   (values) => [`${column} IN (${values.map(() => '?').join(', ')})`, ...values],
 ];
 
-/** The caller looks at each that comes. */
+/** Selects every row; the caller filters the rows. */
 const ANY: Filter = () => ['true'];
 
 const isWithin: Filter = ([box = '']) => {
@@ -102,10 +105,10 @@ const isWithin: Filter = ([box = '']) => {
 
 function contains(...columns: readonly string[]): Filter {
   return ([text = '']) => {
-    // SQLite folds the letters of ASCII alone.
+    // SQLite ignores case only for ASCII letters.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
-    // An index holds these fields alone: whole rows are many times as much to read.
+    // The index contains only these fields; reading whole rows would take much longer.
     const condition = `uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`;
     return [condition, ...columns.map(() => `%${likeText(text)}%`)];
   };
@@ -118,7 +121,7 @@ const LISTS: { readonly [path: string]: List } = {
     filters: new Map([
       isAmong('state'),
       ['bbox', isWithin],
-      // Observed: in which fields a text is looked for.
+      // Observed: `query` searches these fields.
       ['query', contains('name', 'serial_number', 'bleid')],
       ['name', contains('name')],
       ['uuid', ANY],
@@ -144,7 +147,7 @@ const LISTS: { readonly [path: string]: List } = {
 
 const PAGING: readonly string[] = ['page', 'page_size', 'ordering'];
 
-/** What a list asks of the database: the table, and what it is narrowed to; the order and the page. */
+/** Returns the parts of the SQL statement: table, conditions, order and page. */
 function selectionOf({ database, organizations: held }: Mirror, request: HttpRequest) {
   const { path, query = [] } = request;
   const list = LISTS[path];
@@ -154,7 +157,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not hold organization ${stranger}`, hint);
-    // A mirror of that organization alone needs no condition, which would read every row.
+    // A mirror of one organization needs no condition, which would read every row.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
   const conditions = [list.source];
@@ -175,7 +178,10 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
   return { source: conditions.join(' AND '), values, ...place(database, query, list.fields) };
 }
 
-/** The order, "what has no value last either way", and which page. Observed: the newest first unless the request says otherwise. */
+/**
+ * Returns the SQL of the order and the page. Rows without a value come last in both directions.
+ * Observed: the default order is newest first.
+ */
 function place(database: Database, query: Query, fields: readonly string[]) {
   const one = (name: string) => query.find(([found]) => found === name)?.[1];
   const orders = (one('ordering') ?? '-created').split(',').map((field) => {
@@ -184,7 +190,8 @@ function place(database: Database, query: Query, fields: readonly string[]) {
       throw usageError(`--offline cannot order by "${name}"`, `it orders by ${fields.join(', ')}`);
     return `${orderOf(name, database.dialect)} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
   });
-  // The same way as the last field, so that an index can give the order.
+  // The last column uses the direction of the field before it, so that an index can provide the
+  // order.
   const last = orders.at(-1)?.includes(' DESC') === true ? 'DESC' : 'ASC';
   return {
     order: [...orders, `uuid ${last}`].join(', '),
@@ -194,8 +201,8 @@ function place(database: Database, query: Query, fields: readonly string[]) {
 }
 
 /**
- * One page, where nobody asks for the next one in the same breath; else the list as one reading of the database, of which `count` is at last
- * exactly what came. Observed: the service has a first page always, and knows none beyond the last.
+ * Yields one page, or the whole list as one read transaction. In a whole list `count` is the number
+ * of rows that were read. Observed: the first page always exists, and pages beyond the last do not.
  */
 async function* readPages<T>(
   database: Database,
@@ -211,7 +218,7 @@ async function* readPages<T>(
       `the mirror has no page ${page} of this list, which holds ${count}`,
     );
   const isOne = ahead === 0;
-  // One more than is wanted shows that there are more.
+  // One extra row shows whether a next page exists.
   const most = isOne ? pageItems : Math.min(limit + 1, Number.MAX_SAFE_INTEGER);
   const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ${most} OFFSET ${skipped}`;
   let came = skipped;

@@ -1,4 +1,5 @@
-// How a PostgreSQL server is reached: address, then service file, then environment, as libpq does; `pg` itself reads few of them.
+// Finds the settings of a PostgreSQL connection in the address, the service file and the
+// environment, as libpq does. `pg` reads only few of them.
 
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -8,21 +9,30 @@ import { configError, messageOf, reasonOf } from '../errors.js';
 import { homeOfUser, nameOfUser } from '../system/user.js';
 import { isPort, postgresParameters } from './address.js';
 
-/** As `pg` takes it, but for the password and TLS. */
+/** The settings in the form that `pg` takes, without password and TLS. */
 export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
 type Named = { readonly [name: string]: string | undefined };
 type Find = (name: string) => string | undefined;
-/** Each is tried in turn, as `prefer` and `allow` ask; false is without TLS. */
+/**
+ * The TLS settings that are tried in order, for the modes `prefer` and `allow`; false means without
+ * TLS.
+ */
 type Tls = readonly (false | ConnectionOptions)[];
 
 const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
 
-/** Parameters whose variable is not `PG` and their name (PostgreSQL 17, section 32.15). */
+/**
+ * Environment variables with names that are not `PG` and the parameter (PostgreSQL 17, section
+ * 32.15).
+ */
 const VARIABLES: Named = { dbname: 'PGDATABASE', application_name: 'PGAPPNAME' };
 
-/** Reads address, files and environment. Throws a FleetError of kind `config` for a file or value that is no use. */
+/**
+ * Reads address, files and environment. Throws a FleetError of kind `config` for an unusable file
+ * or value.
+ */
 export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   const address: Named = postgresParameters(url) ?? {};
   const variable: Find = (name) => env[VARIABLES[name] ?? `PG${name.toUpperCase()}`] || undefined;
@@ -36,9 +46,9 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
     throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
   return {
     ...{ host, port: Number(port) },
-    // A socket's folder knows no TLS, whatever the mode.
+    // Connections over a Unix socket never use TLS.
     tls: host.startsWith('/') ? [false as const] : await readTls(find, host),
-    /** Undefined: the one in ~/.pgpass. */
+    /** Undefined selects the password in ~/.pgpass. */
     password: find('password'),
     database: find('dbname') ?? user,
     user,
@@ -48,16 +58,19 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** The text of a file that a parameter names. */
+/** Reads the file that a parameter names. */
 async function readNamed(path: string, name: string): Promise<string> {
   return readFile(path, 'utf8').catch((error) => {
     throw configError(`${path} (${name}) cannot be read: ${reasonOf(error)}`, undefined, error);
   });
 }
 
-/** The parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section 32.17). */
+/**
+ * Reads the parameters of a service: `[name]`, followed by `key=value` lines (PostgreSQL 17,
+ * section 32.17).
+ */
 async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named> {
-  // Where nobody has a home, nothing is read: never from the current directory.
+  // Without a home directory no file is read, because the current directory is never used.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE'), name);
   if (found !== undefined) return found;
@@ -67,7 +80,7 @@ async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named>
   );
 }
 
-/** The section of one service; undefined when the text has none of that name. */
+/** Returns the section of a service, or undefined when the text does not contain it. */
 export function parseService(text: string, name: string): Named | undefined {
   const section = text.split(/^\s*\[/m).find((part) => part.startsWith(`${name}]`));
   const lines = section
@@ -83,7 +96,10 @@ export function parseService(text: string, name: string): Named | undefined {
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** What the modes of libpq ask (PostgreSQL 17, section 32.19); `prefer` and `allow` try it without TLS as well. */
+/**
+ * Returns the TLS settings of libpq's modes (PostgreSQL 17, section 32.19). `prefer` and `allow`
+ * also try without TLS.
+ */
 async function readTls(find: Find, host: string): Promise<Tls> {
   const root = find('sslrootcert');
   const mode = find('sslmode') ?? (root === 'system' ? 'verify-full' : 'prefer');
@@ -100,14 +116,15 @@ async function readTls(find: Find, host: string): Promise<Tls> {
   const [ca, cert, key] = [await read('sslrootcert'), await read('sslcert'), await read('sslkey')];
   // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
-  // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
+  // Only the mode decides, as in psql. Without this setting NODE_TLS_REJECT_UNAUTHORIZED would
+  // decide.
   const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
   const tls =
     isChecked && mode !== 'verify-full'
       ? { ...checked, checkServerIdentity: () => undefined }
       : checked;
   try {
-    // What cannot be used fails here, and not in the middle of a handshake.
+    // Check the files here, because errors in the handshake are hard to understand.
     if (ca !== undefined) new X509Certificate(ca);
     createSecureContext(tls);
   } catch (error) {

@@ -1,9 +1,13 @@
-// The database of a mirror, whichever it is: statements, rows, transactions; and what SQLite and PostgreSQL do for it, each in its own manner.
+// The database of a mirror: statements, rows and transactions, and the interface that SQLite and
+// PostgreSQL implement.
 
 import { type ErrorKind, FleetError, usageError } from '../errors.js';
 import { DIALECTS } from './dialect.js';
 
-/** A cell. PostgreSQL's decimals (`numeric`) come as text, times as ISO 8601 in UTC on both; a boolean is 0 or 1 in SQLite. */
+/**
+ * A cell. PostgreSQL returns decimals (`numeric`) as text. Times are ISO 8601 in UTC on both.
+ * SQLite has 0 and 1 as booleans.
+ */
 export type Value = string | number | bigint | boolean | null;
 
 export type Row = Readonly<Record<string, Value>>;
@@ -12,9 +16,9 @@ export type Rows = readonly (readonly Value[])[];
 
 export interface TableColumn {
   readonly name: string;
-  /** Whether its texts are numbers, written exactly. */
+  /** Whether the texts of the column are exact numbers. */
   readonly isDecimal: boolean;
-  /** Whether its texts are JSON. */
+  /** Whether the texts of the column are JSON. */
   readonly isJson: boolean;
 }
 
@@ -23,35 +27,41 @@ export interface Answer {
   readonly chunks: AsyncIterable<Rows>;
 }
 
-/** One connection, in the manner of its database. Throws what the driver throws. */
+/** One connection to a database. Throws the errors of the driver. */
 export interface Engine {
   readonly kind: 'sqlite' | 'postgres';
-  /** One statement with its rows. It is prepared once and kept. */
+  /** Runs one statement and returns its rows. The statement is prepared once and kept. */
   run(sql: string, values: readonly Value[]): Promise<{ names: readonly string[]; rows: Rows }>;
-  /** Rows in chunks, in bounded memory; other calls may come in between. */
+  /** Reads rows in chunks with bounded memory. Other calls can run in between. */
   read(sql: string, values: readonly Value[]): Promise<Answer>;
-  /** Inserts many rows, at least one, within a transaction; `conflict` stands behind them. */
+  /** Inserts one or more rows within a transaction. `conflict` is the SQL after the rows. */
   insert(table: string, columns: readonly string[], rows: Rows, conflict: string): Promise<void>;
   begin(): Promise<void>;
-  /** What an error means; `isQuery`: the statement is the operator's. */
+  /** Translates an error of the driver. `isQuery` means that the user wrote the statement. */
   understand(error: unknown, isQuery: boolean): unknown;
   close(): Promise<void>;
 }
 
 export interface OpenOptions {
-  /** `write` makes the file and its folder; `read` can change nothing, and `look` leaves nothing beside the file either. */
+  /**
+   * `write` creates the file and its folder. `read` changes nothing. `look` also creates no files
+   * next to it.
+   */
   readonly access: 'read' | 'write' | 'look';
   readonly signal: AbortSignal;
-  /** Where PGPASSWORD and its like are. */
+  /** The environment, for PGPASSWORD and similar variables. */
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Rows of one chunk: few enough to hold, many enough that a chunk costs nothing. */
+/** Rows per chunk. More rows need more memory, and fewer rows are slower. */
 export const CHUNK_ROWS = 500;
-/** The longest value that a query shows: as long as an answer of the service. */
+/** The longest value that a query shows, equal to the limit of an answer of the service. */
 export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
-/** One connection. Its methods are called one after another, but `each` and `query`, whose rows may be read between other calls. */
+/**
+ * A database. Its methods run one after another, except `each` and `query`: other calls can run
+ * while their rows are read.
+ */
 export type Database = ReturnType<typeof databaseOf>;
 
 export function databaseOf(engine: Engine, signal: AbortSignal) {
@@ -77,7 +87,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     }
     return { columns, chunks: understood() };
   };
-  /** One transaction; it is rolled back when `work` throws. Several wait for each other. */
+  /** Runs a transaction, and rolls it back when `work` throws. Transactions wait for each other. */
   const transaction = <T>(work: () => Promise<T>): Promise<T> =>
     inTurn(async () => {
       await ask(engine.begin);
@@ -87,7 +97,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
         await ask(() => engine.run('commit', []));
         return result;
       } catch (error) {
-        // Some a database rolls back by itself, when the disk is full for instance.
+        // The database may have rolled back already, for example when the disk is full.
         await engine.run('rollback', []).catch(() => undefined);
         throw error;
       } finally {
@@ -99,20 +109,26 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     dialect: DIALECTS[engine.kind],
     transaction,
     close: engine.close,
-    /** One statement of the operator's as it is: nothing in it is replaced. Only the way to read is open to it. */
+    /** Runs a statement of the user unchanged, read-only. */
     query: (sql: string) => read(sql, [], true),
-    /** Statements of the program's own are written with `?`, which stands in no quotes. */
+    /**
+     * Runs a statement of the program and returns its rows. Values are written as `?` outside
+     * quotes.
+     */
     async all(sql: string, values: readonly Value[] = []) {
       const { names, rows } = await ask(() => engine.run(sql, values));
       return objectsOf(names, rows);
     },
-    /** Rows in chunks, in bounded memory. What an open transaction wrote need not be among them. */
+    /** Reads rows in chunks with bounded memory. Rows of an open transaction may be missing. */
     async *each(sql: string, values: readonly Value[] = []) {
       const { columns, chunks } = await read(sql, values, false);
       const names = columns.map(({ name }) => name);
       for await (const rows of chunks) yield objectsOf(names, rows);
     },
-    /** Inserts many rows; with `key`, of which no two are the same, a row of the same key gets the new values. Atomic. */
+    /**
+     * Inserts many rows. With `key`, an existing row with the same key gets the new values. The
+     * keys must differ. Atomic.
+     */
     async write(
       table: string,
       columns: readonly string[],
@@ -126,7 +142,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
   };
 }
 
-/** Runs one thing after another. */
+/** Creates a function that runs tasks one after another. */
 export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -136,7 +152,7 @@ export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** `on conflict …`, the same words in both databases. */
+/** Returns the `on conflict …` clause, which is the same in both databases. */
 function onConflict(columns: readonly string[], key: readonly string[] | undefined): string {
   if (key === undefined) return '';
   const others = columns.filter((name) => !key.includes(name));
@@ -147,7 +163,7 @@ function onConflict(columns: readonly string[], key: readonly string[] | undefin
   return ` on conflict (${key.join(', ')}) do ${action}`;
 }
 
-/** Rows as objects; of columns with the same name the last one counts. */
+/** Turns rows into objects. If columns have the same name, the last one counts. */
 function objectsOf(names: readonly string[], rows: Rows): Row[] {
   return rows.map((row) => {
     const object: Record<string, Value> = {};
@@ -157,19 +173,21 @@ function objectsOf(names: readonly string[], rows: Rows): Row[] {
   });
 }
 
-/** What a text column cannot hold in either database: a NUL, and half a surrogate pair. */
+/** Replaces characters that a text column cannot store: NUL and lone surrogates. */
 export function storable(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
 }
 
-/** What the database says of a statement: the operator's mistake where it is the operator's. */
+/**
+ * Returns the error for a refused statement. It is a usage error when the user wrote the statement.
+ */
 export function refusal(message: string, isQuery: boolean, cause: unknown): FleetError {
   const text = `the database says: ${message}`;
   if (isQuery) return usageError(text, 'tables, columns and ten examples: fleet help mirror');
   return new FleetError('internal', text, { cause });
 }
 
-/** Which codes of a database mean what: the first row that fits. */
+/** Meanings of the error codes of a database. The first match counts. */
 export type Failures = readonly (readonly [
   codes: RegExp,
   kind: ErrorKind,
@@ -177,7 +195,9 @@ export type Failures = readonly (readonly [
   hint?: string,
 ])[];
 
-/** What a code means for the database `where`; undefined where it is about the statement. */
+/**
+ * Returns the error for a code of the database `where`, or undefined for an error in the statement.
+ */
 export function errorOfCode(
   failures: Failures,
   code: string,

@@ -1,4 +1,5 @@
-// Where the SQL of SQLite and PostgreSQL differs: types, the clock, and a few expressions.
+// The differences between the SQL of SQLite and PostgreSQL: types, the clock, and a few
+// expressions.
 
 export type Dialect = (typeof DIALECTS)['sqlite' | 'postgres'];
 
@@ -7,27 +8,28 @@ export const DIALECTS = {
     utc: 'TEXT',
     decimal: 'REAL',
     integer: 'INTEGER',
-    // JSON text exactly as it came; `raw ->> 'note'` reads a field on both.
+    // The type of unchanged JSON text. `raw ->> 'note'` reads a field on both databases.
     json: 'TEXT',
     id: 'INTEGER PRIMARY KEY AUTOINCREMENT',
-    // What time it is: in a view, and at this moment of a transaction.
+    // The current time, for views and within a transaction.
     now: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     clock: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
-    // Descending, and last what has no value.
+    // Descending order in which rows without a value are last.
     newest: 'DESC',
     // Orders texts by their bytes.
     bytes: 'COLLATE BINARY',
-    // Behind a query: nobody else changes its rows before the transaction ends. SQLite's are one after another.
+    // Locks the rows of a query until the end of the transaction. SQLite runs transactions one
+    // after another.
     locked: '',
-    // The texts of a parameter that is a JSON array, as rows: one parameter, however many.
+    // Returns the texts of a JSON array as rows, so that one parameter holds any number of texts.
     texts: 'SELECT value FROM json_each(?)',
-    // About how many changes there are, without looking at each.
+    // Estimates the number of changes without reading them.
     changes: '(SELECT max(id) FROM changes) - (SELECT min(id) FROM changes) + 1',
     tables:
       "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
-    // The text in a JSON string, such as `"rented"`.
+    // Returns the text of a JSON string such as `"rented"`.
     plain: (json: string) => `(${json} ->> '$')`,
-    // The number in JSON, also one in a string; NULL where there is none.
+    // Returns a JSON number, also from a string; NULL for other values.
     number: (json: string) => `CAST((${json} ->> '$') AS REAL)`,
     seconds: (from: string, to: string) =>
       `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
@@ -60,7 +62,7 @@ export const DIALECTS = {
   },
 };
 
-/** A text in lower case within a pattern of LIKE that escapes by `\\`. */
+/** Returns a text in lower case, escaped with `\` for a LIKE pattern. */
 export function likeText(text: string): string {
   return text.toLowerCase().replace(/[\\%_]/g, '\\$&');
 }

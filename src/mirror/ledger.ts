@@ -1,4 +1,5 @@
-// What one batch of the mirror's writer knows and writes: rows loaded from the database, compared, and written with their changes.
+// The data of one batch of the mirror's writer: loads rows from the database, compares them, and
+// collects the changes to write.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/fleet-store.js';
@@ -11,13 +12,16 @@ import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.
 
 export type Writes = ReturnType<Ledger['take']>;
 
-/** What a batch does to the tables beside its rows. */
+/** A change of other tables that is written with a batch. */
 export type WriteStep =
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
-  /** `verify` holds the whole reading against the table, once the batch is written. */
+  /** `verify` compares the whole reading with the table after the batch is written. */
   | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
-  /** The open gap is over; or changes are not recorded, from the first to the last of them: moments that are near each other are one gap. */
+  /**
+   * The gap is closed; or changes between the first and the last moment were not recorded. Close
+   * moments form one gap.
+   */
   | ClosedGap
   | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
 
@@ -34,17 +38,20 @@ export const CHANGE_COLUMNS = [
 
 interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   known: KnownBicycle;
-  /** Undefined when `known` has become another, and between batches. */
+  /** The JSON text; undefined when `known` changed, and between batches. */
   raw: string | undefined;
   isDirty: boolean;
 }
 
-/** Recent messages, kept until lists that were requested before them have been answered. */
+/**
+ * The data of recent messages. It is kept until the lists that were requested before the messages
+ * have arrived.
+ */
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
-/** Of so many bicycles: more than have messages while a page is in flight. */
+/** The maximum number of recent bicycles, which exceeds the messages during one request. */
 const RECENT_LIMIT = 50_000;
-/** Whose rows are kept from batch to batch, some 6 kB each with what waits for the garbage collector. */
+/** The maximum number of rows that are kept between batches, about 6 kB each with garbage. */
 const KEPT_LIMIT = 2_000;
 
 const UNTOUCHED: Recent = {
@@ -53,7 +60,10 @@ const UNTOUCHED: Recent = {
   unversioned: undefined,
 };
 
-/** A state that a bicycle left, by the machine's date; recorded once nobody says for a while which one it came to. */
+/**
+ * A state that a bicycle left, by the machine's clock. It is recorded when no new state arrives for
+ * a while.
+ */
 export interface Leaving {
   readonly uuid: string;
   readonly state: unknown;
@@ -61,16 +71,19 @@ export interface Leaving {
   isRecorded: boolean;
 }
 
-/** After "bicycle_leaving_state" the new state follows at once, where it is told at all. */
+/** The new state usually follows "bicycle_leaving_state" at once, if the service publishes it. */
 const LEAVING_MS = 10_000;
-/** Of how many the next writer is told: far more rides than are hidden at once. */
+/**
+ * The maximum number that is stored for the next writer, which exceeds the hidden rides at one
+ * time.
+ */
 const MOST_LEAVING = 5_000;
 
-/** The rows of a batch, and of those before it what messages were about. */
+/** The rows of a batch, and rows of earlier batches that recent messages concern. */
 export class Ledger implements FleetStore {
-  /** Of the same version the list says more than a message. */
+  /** A list item contains more than a message of the same version. */
   readonly isTable = true;
-  /** The longest untouched first. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #recent = new Map<string, Recent>();
   readonly #leaving = new Map<string, Leaving>();
@@ -78,10 +91,13 @@ export class Ledger implements FleetStore {
   #steps: WriteStep[] = [];
   #size = 0;
   #found = 0;
-  /** When the last change was made that left nothing to record, by the machine's date: all is as it was known before a change that was missed. */
+  /**
+   * The last time that a change restored the known values, by the machine's clock. A change before
+   * it was missed.
+   */
   #undoneMs = Number.NEGATIVE_INFINITY;
 
-  /** Loads the rows of these bicycles, those that are loaded already apart. */
+  /** Loads the rows of these bicycles that are not loaded yet. */
   async load(database: Database, uuids: Iterable<string>): Promise<void> {
     const wanted: string[] = [];
     for (const uuid of new Set(uuids)) {
@@ -105,14 +121,14 @@ export class Ledger implements FleetStore {
 
   keep(uuid: string, known: KnownBicycle, origin: Origin, isPlausible: boolean): boolean {
     const entry = this.#entries.get(uuid);
-    // List items repeat pushed data; of what a mirror has shown nothing needs to be kept.
+    // A mirror records each change at once, so it need not remember changes that were shown.
     const shown = { ...known, isSilent: false, caughtUp: [] };
     if (entry === undefined) this.#insert(uuid, shown, origin, isPlausible);
     else this.#update(entry, shown, origin, isPlausible);
     return true;
   }
 
-  /** How many bicycles the mirror has that are not gone. */
+  /** Returns the number of bicycles in the mirror that are not gone. */
   size(): number {
     return this.#size;
   }
@@ -148,9 +164,9 @@ export class Ledger implements FleetStore {
     return [];
   }
 
-  /** Something to write with the batch. */
+  /** Adds a change of other tables to the batch. */
   add(step: WriteStep) {
-    // A change that undid one that was missed has nothing to record: the gap lasts until the last of these.
+    // A restored value leaves nothing to record, so the gap lasts until the last such moment.
     if (step.type === 'gap-close')
       return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
     const last = this.#steps.at(-1);
@@ -163,9 +179,9 @@ export class Ledger implements FleetStore {
     this.#steps[this.#steps.length - 1] = { ...step, startedMs, endedMs };
   }
 
-  /** It left this state: what it is now may be for its rider alone. */
+  /** Records that a bicycle left a state. The new state may be visible only to its rider. */
   leave(uuid: string, state: unknown, leftMs: number) {
-    // A writer that takes over may receive again what the one before has recorded.
+    // A new writer may receive a message again that the previous writer recorded.
     if (
       this.#entries.get(uuid)?.known.bicycle.state === state &&
       this.#leaving.get(uuid)?.state !== state
@@ -173,12 +189,15 @@ export class Ledger implements FleetStore {
       this.#leaving.set(uuid, { uuid, state, leftMs, isRecorded: false });
   }
 
-  /** What was said to leave its state had come to another before: the message was sent again. */
+  /**
+   * Drops the record of a left state, because the message was a repetition and the bicycle had
+   * reached another state.
+   */
   settle(uuid: string) {
     if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
   }
 
-  /** Those that left a state and of which nothing more was said, the latest: the next writer goes on with them. */
+  /** Returns the latest bicycles that left a state without a new state, for the next writer. */
   leaving(): readonly Leaving[] {
     return [...this.#leaving.values()].slice(-MOST_LEAVING);
   }
@@ -187,7 +206,10 @@ export class Ledger implements FleetStore {
     for (const leaving of before) this.#leaving.set(leaving.uuid, { ...leaving });
   }
 
-  /** Records who left a state and did not come to another: from then on it is not known. */
+  /**
+   * Records the bicycles that left a state and did not report a new one. Their state is unknown
+   * from then on.
+   */
   recordLeft(nowMs: number) {
     for (const leaving of this.#leaving.values()) {
       if (leaving.isRecorded || Math.abs(nowMs - leaving.leftMs) < LEAVING_MS) continue;
@@ -210,7 +232,10 @@ export class Ledger implements FleetStore {
     leaving.isRecorded = true;
   }
 
-  /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
+  /**
+   * Returns the changes since the last call. Keeps the rows that messages concern, as they are
+   * written now.
+   */
   take() {
     const bicycles: Value[][] = [];
     for (const [uuid, entry] of this.#entries) {
@@ -224,7 +249,7 @@ export class Ledger implements FleetStore {
       entry.raw = undefined;
       if (known.merged === 0) this.#entries.delete(uuid);
     }
-    // Rows as BICYCLE_COLUMNS and CHANGE_COLUMNS; the steps beside them are in their order.
+    // The rows follow BICYCLE_COLUMNS and CHANGE_COLUMNS. The steps keep their order.
     const writes = { bicycles, changes: this.#changes, steps: this.#steps };
     this.#changes = [];
     this.#steps = [];
@@ -232,7 +257,7 @@ export class Ledger implements FleetStore {
     return writes;
   }
 
-  /** Forgets the rows that are kept beyond so many; all of them where the table was changed past the ledger. */
+  /** Drops kept rows above a limit; all rows when the table was changed outside the ledger. */
   forget(limit = 0) {
     for (const [uuid, { known }] of this.#entries) {
       if (this.#entries.size <= limit) return;
@@ -245,7 +270,7 @@ export class Ledger implements FleetStore {
     }
   }
 
-  /** As CHANGE_COLUMNS. */
+  /** Adds a change in the order of CHANGE_COLUMNS. */
   #record(...change: readonly Value[]) {
     this.#changes.push(change);
     if (change.at(-1) === 'list') this.#found++;
@@ -297,7 +322,7 @@ export class Ledger implements FleetStore {
     const left = isMoved ? this.#leaving.get(entry.uuid) : undefined;
     if (left !== undefined) {
       this.#leaving.delete(entry.uuid);
-      // It came back to the state that it left: what it was meanwhile nobody said.
+      // The bicycle returned to the state that it left, and the state in between is unknown.
       if (after.state === left.state && !left.isRecorded) this.#recordLeft(left);
     }
     const recorded = this.#changes.length;
@@ -308,7 +333,7 @@ export class Ledger implements FleetStore {
       const [oldJson, json] = [old === undefined ? null : writeJson(old), writeJson(now)];
       if (oldJson === json) continue;
       isChanged = true;
-      // A message came before the first reading, which fills in what it left out.
+      // A message arrived before the first list, which now adds the missing fields.
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;
       this.#record(at, received, entry.uuid, version, field, oldJson, json, source);
@@ -332,7 +357,7 @@ const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicyc
 
 function entryOf(row: Row, recent: Recent): Entry {
   const [uuid, raw] = [String(row['uuid']), String(row['raw'])];
-  // As this program wrote it, numbers as they were sent.
+  // Parses JSON that this program wrote; numbers keep their spelling.
   const bicycle = exactValue({ json: raw, value: JSON.parse(raw) as Bicycle });
   return {
     uuid,
@@ -354,7 +379,7 @@ function entryOf(row: Row, recent: Recent): Entry {
   };
 }
 
-/** When the service says that a change was made; undefined where it does not say, or cannot be believed. */
+/** Returns the service's time of a change, or undefined when it is missing or implausible. */
 function timeOf(
   before: Bicycle | undefined,
   after: Bicycle,

@@ -1,4 +1,4 @@
-// Opens a mirror: for reading, whose it is; for writing, where it is ours.
+// Opens a mirror for reading or writing, and checks which service it belongs to.
 
 import { existsSync } from 'node:fs';
 import { configError, type FleetError } from '../errors.js';
@@ -13,8 +13,9 @@ type Opening = Omit<OpenOptions, 'access'>;
 export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 
 /**
- * Opens the database; what it needs is loaded then. Throws a FleetError: 8 (`network`) out of reach, 10 (`output`) it cannot be written, 3
- * (`config`) it is damaged, no database, not there, or the access is refused; 2 (`usage`) a query that the database refuses.
+ * Opens the database and loads its driver. Throws a FleetError of kind `network` (8) when it is out
+ * of reach, `output` (10) when it cannot be written, `config` (3) when it is damaged, missing, not
+ * a database, or access is denied, and `usage` (2) for a refused query.
  */
 export async function openDatabase(
   address: MirrorAddress,
@@ -27,8 +28,8 @@ export async function openDatabase(
 }
 
 /**
- * Opens a mirror for reading. With a base URL, that of another service is refused. Throws as `openDatabase` does, and a FleetError of
- * kind `config` for a database that is none of ours.
+ * Opens a mirror for reading. With a base URL, the mirror of another service is refused. Throws
+ * like `openDatabase`, and a FleetError of kind `config` for a database that is not a mirror.
  */
 export async function openMirror(
   address: MirrorAddress,
@@ -47,9 +48,9 @@ export async function openMirror(
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
       ...{ address, database },
-      /** The service that it is a copy of; undefined until a writer said so. */
+      /** The service that the mirror copies; undefined until a writer recorded it. */
       baseUrl: found,
-      /** The organizations whose bicycles it holds. */
+      /** The organizations with bicycles in the mirror. */
       organizations: (await readLeases(database)).map(({ organization }) => organization),
       status: () => readStatus(database),
       close: () => database.close(),
@@ -67,7 +68,10 @@ function missing(address: MirrorAddress): FleetError {
   );
 }
 
-/** Opens a mirror for writing, or what becomes one where that is fine; one of another service, a newer program or with other tables is refused, and left as it was to the byte. */
+/**
+ * Opens a mirror for writing, and creates it if the database is empty. A mirror of another service,
+ * of a newer program, or a database with other tables is refused and stays unchanged.
+ */
 export async function openOwn(
   address: MirrorAddress,
   baseUrl: URL,

@@ -1,4 +1,4 @@
-// The recorded past: the fleet as it was at a moment, and what happened from then on, in the order in which it was recorded.
+// Reads the recorded past: the fleet at a moment, and the later events in the order of recording.
 
 import type { Bicycle } from '../api/bicycle.js';
 import { parseJson } from '../json/parse.js';
@@ -6,19 +6,25 @@ import { type Clock, sleep } from '../system/clock.js';
 import type { Database, Value } from './database.js';
 import { FIRST_YEAR_MS, LAST_YEAR_MS, utcOfMs } from './rows.js';
 
-/** Changes of one bicycle that came together. */
+/** Changes of one bicycle that arrived together. */
 export interface Happening {
   readonly bicycle: string;
-  /** When it happened at the service, and when fleet received it; UTC. */
+  /** When it happened at the service, and when fleet received it, in UTC. */
   readonly at: string;
   readonly received: string;
   readonly version: number | bigint | null;
   readonly source: string;
-  /** Field and new value as JSON text, in the order in which they were recorded; `*` is a whole bicycle that came, `gone` one that left or came back. */
+  /**
+   * Field and new value as JSON text, in the order of recording. `*` is a whole new bicycle; `gone`
+   * is a bicycle that left or came back.
+   */
   readonly changes: (readonly [field: string, json: string])[];
 }
 
-/** What happened at the service from the first moment on, and before the second: UTC, as `changes` has it. */
+/**
+ * A time range at the service, from the first moment up to but not including the second, in UTC
+ * like `changes`.
+ */
 export interface Range {
   readonly since: string;
   readonly until: string;
@@ -31,15 +37,20 @@ export interface PastBicycle {
   isGone: boolean;
 }
 
-/** What is of the last statement, and not of the past. */
+/** Fields that describe the last message and not the past. */
 const BOOKKEEPING = ['modified', 'concurrency_version'];
 
-/** Times in milliseconds since the epoch; from its beginning, or to the end, where one is left out. */
+/**
+ * Returns a range from times in milliseconds since the epoch. Without a start or end it is open.
+ */
 export function rangeOf(sinceMs = FIRST_YEAR_MS, untilMs = LAST_YEAR_MS): Range {
   return { since: utcOfMs(sinceMs), until: utcOfMs(untilMs) };
 }
 
-/** The fleet as it was, those apart that were not there: how it is now, with everything since undone. */
+/**
+ * Returns the fleet at a moment, separated from bicycles that did not exist yet. It takes the
+ * present fleet and undoes later changes.
+ */
 export async function readPast(
   database: Database,
   { since }: Pick<Range, 'since'>,
@@ -72,7 +83,7 @@ function undo(past: PastBicycle | undefined, field: string, old: Value): void {
   else past.bicycle[field] = parseJson(String(old));
 }
 
-/** What happened, one after the other. */
+/** Yields the events in order. */
 async function* readHappenings(database: Database, { since, until }: Range) {
   const sql = 'SELECT * FROM changes WHERE at >= ? AND at < ? ORDER BY id';
   let open: Happening | undefined;
@@ -96,7 +107,10 @@ async function* readHappenings(database: Database, { since, until }: Range) {
   if (open !== undefined) yield open;
 }
 
-/** Each happening when its time has come, `speed` times faster than they were received. Rejects with the signal's reason. */
+/**
+ * Yields each event at its time, `speed` times faster than the events were received. Rejects with
+ * the signal's reason.
+ */
 export async function* playHappenings(
   database: Database,
   range: Range,

@@ -1,4 +1,4 @@
-// The library that reads a password file has no types of its own.
+// Types of the library that reads a PostgreSQL password file.
 
 declare module 'pgpass' {
   type Server = {

@@ -1,4 +1,5 @@
-// PostgreSQL, and what speaks its protocol: one connection that writes, and one more for each reading of many rows.
+// PostgreSQL and databases with its protocol: one connection for writing, and one for each reading
+// of many rows.
 
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
@@ -19,22 +20,22 @@ import { LEASE_MS } from './writers.js';
 
 type Client = import('pg').Client;
 
-/** What both connections agree on: times in UTC in one spelling. */
+/** Settings of both connections: times in UTC with one spelling. */
 const SESSION =
   "set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set intervalstyle to 'iso_8601'";
 
 const ONLY_READS = 'set default_transaction_read_only to on';
-/** A writer that froze within a transaction, or whose machine did, would lock out the one that replaces it. */
+/** Ends the transaction of a frozen writer, which would block its replacement. */
 const ENDS_WHEN_FROZEN = `set idle_in_transaction_session_timeout to ${LEASE_MS}`;
 
 interface Server {
   readonly connection: Connection;
   readonly options: OpenOptions;
-  /** The one that writes, and those of readings that go on, or that nobody began to take. */
+  /** The connection for writing, and the connections of readings that are not finished. */
   readonly clients: Set<Client>;
 }
 
-/** Connects. The password is never part of an error. */
+/** Connects. Errors never contain the password. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
   const connection = await readConnection(url, options.env);
   const server: Server = { connection, options, clients: new Set() };
@@ -64,7 +65,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
     async insert(table, columns, rows, conflict) {
       const names = columns.join(', ');
       if (conflict === '') return copyRows(client, `${table} (${names})`, rows);
-      // COPY knows no conflict: the rows pass through a table of this connection.
+      // COPY cannot handle conflicts, so the rows first go into a temporary table.
       const incoming = `incoming_${table}`;
       await run(
         `create temp table if not exists ${incoming} on commit delete rows as select ${names} from ${table} limit 0`,
@@ -83,13 +84,13 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   return databaseOf(engine, options.signal);
 }
 
-/** The statement with `$1`, `$2` … for each `?`. */
+/** Replaces each `?` with `$1`, `$2` and so on. */
 function numberParameters(sql: string): string {
   let count = 0;
   return sql.replaceAll('?', () => `$${++count}`);
 }
 
-/** Many rows cost the server half as much by COPY as by INSERT, and this program less than as parameters (measured). */
+/** Inserts rows with COPY, which halves the work of the server compared with INSERT (measured). */
 async function copyRows(client: Client, into: string, rows: Rows): Promise<void> {
   const { from } = await import('pg-copy-streams');
   const { pipeline } = await import('node:stream/promises');
@@ -97,7 +98,7 @@ async function copyRows(client: Client, into: string, rows: Rows): Promise<void>
   await pipeline([lines.join('')], client.query(from(`copy ${into} from stdin`)));
 }
 
-/** What would end a cell or a row in the text of COPY. */
+/** Characters that would end a cell or a row in the text format of COPY. */
 const SPECIAL = /[\\\t\n\r]/;
 
 function copyCell(value: Value): string {
@@ -112,7 +113,7 @@ function copyCell(value: Value): string {
     .replaceAll('\r', '\\r');
 }
 
-/** Reads rows through a cursor of a connection of its own, so that other calls need not wait for it. */
+/** Reads rows through a cursor on a separate connection, so that other calls do not wait. */
 async function read(server: Server, sql: string, values: readonly Value[]): Promise<Answer> {
   const Cursor = (await import('pg-cursor')).default;
   const client = await connect(server);
@@ -121,11 +122,11 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     return client.end().catch(() => undefined);
   };
   try {
-    // Only PostgreSQL 14 and later know it: a query whose reader is gone ends on the server, too.
+    // PostgreSQL 14 and later: ends a query on the server when its client disconnects.
     await client.query("set client_connection_check_interval to '1s'").catch(() => undefined);
-    // Never committed: "explain analyze create table" is not refused as a write.
+    // Never committed: "explain analyze create table" does not count as a write.
     await client.query('begin read only');
-    // In a query of the operator's nothing is replaced.
+    // A query of the user stays unchanged.
     const text = values.length === 0 ? sql : numberParameters(sql);
     const cursor = client.query(
       new Cursor<Value[]>(text, values.map(bind), { rowMode: 'array', types: TYPES }),
@@ -157,7 +158,7 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
-/** numeric, json and jsonb (pg_type.dat). */
+/** Type numbers of numeric, json and jsonb (pg_type.dat). */
 const [NUMERIC, JSON_TYPES] = [1700, [114, 3802]];
 
 function columnOf({ name, dataTypeID: type }: FieldDef): TableColumn {
@@ -171,7 +172,7 @@ function bind(value: Value): unknown {
 
 const readFloat = (text: string) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
-/** Of other types the text is kept. */
+/** Other types keep their text. */
 const READERS: { readonly [type: number]: (text: string) => Value } = {
   16: (text) => text === 't', // bool
   20: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)), // int8
@@ -183,22 +184,22 @@ const TYPES = {
   getTypeParser: (type: number) => READERS[type] ?? String,
 } as unknown as CustomTypesConfig;
 
-/** By the first way that the server takes: with TLS or without, as the mode asks. */
+/** Connects with the first TLS setting that the server accepts. */
 async function connect({ connection, options, clients }: Server): Promise<Client> {
   const { default: pg } = await import('pg');
   const { tls, password, ...place } = connection;
   let failure: unknown;
   for (const ssl of tls) {
-    // An abort while the settings were read, or the library loaded, would go unnoticed.
+    // Check for an abort that happened while settings or the library were loaded.
     options.signal.throwIfAborted();
-    // A function keeps pg from reading the environment by itself.
+    // A password function prevents `pg` from reading the environment.
     const client = new pg.Client({
       ...place,
       ssl,
       password: () => password ?? readPassword(place),
       keepAlive: true,
     });
-    // What breaks a connection fails the call that is made next.
+    // An error of the connection fails the next call.
     client.on('error', () => undefined);
     listenForAbort(client, options.signal);
     try {
@@ -209,28 +210,28 @@ async function connect({ connection, options, clients }: Server): Promise<Client
       clients.add(client);
       return client;
     } catch (error) {
-      // Its `end` would wait for ever for a connection that was never made.
+      // `end` of `pg` never settles for a connection that was not made.
       streamOf(client).destroy();
       options.signal.throwIfAborted();
       failure = error;
-      // 28000: this server lets nobody in by this way, with TLS or without.
+      // 28000: the server refuses this TLS mode.
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }
   throw asPostgresError(failure, connection, false);
 }
 
-/** The password in PGPASSFILE or ~/.pgpass; empty without one. */
+/** Returns the password of PGPASSFILE or ~/.pgpass, or an empty text. */
 async function readPassword(
   place: Pick<Connection, 'host' | 'port' | 'user' | 'database'>,
 ): Promise<string> {
   const { default: pgpass } = await import('pgpass');
-  // A socket's folder is written as localhost (PostgreSQL 17, section 32.16).
+  // The password file uses localhost for sockets (PostgreSQL 17, section 32.16).
   const host = place.host.startsWith('/') ? 'localhost' : place.host;
   return new Promise((resolve) => pgpass({ ...place, host }, (password = '') => resolve(password)));
 }
 
-/** An abort ends the connection, whatever runs on it. */
+/** Ends the connection on an abort, whatever runs on it. */
 function listenForAbort(client: Client, signal: AbortSignal): void {
   const abort = () => streamOf(client).destroy();
   signal.addEventListener('abort', abort, { once: true });
@@ -241,15 +242,18 @@ function codeOf(error: unknown): string {
   return (error as { code?: string }).code ?? '';
 }
 
-/** It passes: a lock that another holds, a statement that took too long, two transactions that met. */
+/** Temporary errors: a lock, a statement timeout, a deadlock, or a serialization failure. */
 const PASSING = /^(57014|55P03|40001|40P01)$/;
-/** No SQLSTATE at all (EPIPE only looks like one), or one of a connection that ends; 25P03: it was frozen within a transaction, which the server ended. */
+/**
+ * Errors without SQLSTATE (EPIPE only looks like one), or of a closed connection. 25P03: the server
+ * ended a frozen transaction.
+ */
 const OUT_OF_REACH = /^(?![0-9A-DF-Z][0-9A-Z]{4}$)|^08(?!P01)|^57P|^25P03/;
 const READ_ONLY = /^(42501|25006)$/;
 const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and give the host by the name in the certificate; PGSSLMODE=verify-ca takes any name';
 
-/** By SQLSTATE (PostgreSQL 17, appendix A), its class or the code of the network. */
+/** Failures by SQLSTATE (PostgreSQL 17, appendix A), its class, or the code of the network. */
 const FAILURES: Failures = [
   [
     /^28/,
@@ -277,9 +281,9 @@ function asPostgresError(
   isQuery: boolean,
 ): unknown {
   if (error instanceof FleetError) return error;
-  // A name with several addresses: each failed, and the first says why.
+  // For a name with several addresses, the first error states the reason.
   const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
-  // pg's own word for a password that was asked for and not given has no code.
+  // `pg` has no code for a password that was requested and not given.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query only reads: ${text}`);
   const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;

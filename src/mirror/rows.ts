@@ -1,4 +1,5 @@
-// How a bicycle and an alert become rows: numbers exactly as sent beside numbers to reckon with, times as sent and in UTC.
+// Turns bicycles and alerts into rows. Numbers and times are stored as sent and in a form for
+// calculations.
 
 import { ALERT_FIELDS } from '../api/alert.js';
 import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
@@ -12,16 +13,18 @@ import type { Dialect } from './dialect.js';
 
 type Object = { readonly [field: string]: unknown };
 
-/** Fields whose number stands in a column to reckon with, and as it was sent in `…_text`. */
+/** Fields with a number column for calculations, and the number as sent in `…_text`. */
 const DECIMALS: ReadonlySet<string> = new Set(BICYCLE.numbers);
-/** Fields whose time stands in a column as it was sent, and in `…_utc`. */
+/** Fields with a time column as sent, and in UTC in `…_utc`. */
 const TIMES: ReadonlySet<string> = new Set(BICYCLE.times);
 const INDEXED: ReadonlySet<string> = new Set(['name', 'serial_number', 'bleid', 'state']);
 const MOST_INDEXED_CHARACTERS = 200;
-/** Fields of alerts that are kept as JSON. */
+/** Fields of alerts that are stored as JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
 
-/** What a list is ordered by: texts in the order of their bytes, as SQLite has it. */
+/**
+ * Returns the SQL that orders a list by a field. Texts are ordered by their bytes, as in SQLite.
+ */
 export function orderOf(field: string, { bytes }: Dialect): string {
   if (TIMES.has(field)) return `${field}_utc`;
   return DECIMALS.has(field) ? field : `${field} ${bytes}`;
@@ -52,15 +55,15 @@ export const BICYCLE_COLUMNS: readonly string[] = [
 
 /** The columns of an alert, in the order of `alertRow`. */
 export const ALERT_COLUMNS: readonly string[] = [
-  // A word of SQL's own: only PostgreSQL minds.
+  // `user` is a reserved word in PostgreSQL.
   ...OF_ALERTS.map(({ name }) => (name === 'user' ? '"user"' : name)),
   ...['bicycle_uuid', 'organization_uuid', 'first_seen', 'last_seen', 'raw'],
 ];
 
-/** What the mirror knows of a row beside the object; times in UTC as `utcOf` writes them. */
+/** Facts about a row that are not in the object. Times are in UTC in the form of `utcOf`. */
 export interface RowFacts {
   uuid: string;
-  /** The organization whose list or topic shows it. */
+  /** The organization of the list or topic. */
   followed: string | null;
   gone: string | null;
   firstSeen: string;
@@ -105,7 +108,10 @@ function linkedUuid(link: unknown): string | null {
   return (typeof link === 'string' ? wholeUuid(link) : undefined) ?? null;
 }
 
-/** What an index of PostgreSQL can hold, of three such texts and a uuid; `raw` has the whole. */
+/**
+ * Cuts a value to the size that an index of PostgreSQL can hold for three texts and a UUID. `raw`
+ * has the whole value.
+ */
 function indexedValue(value: unknown): Value {
   const text = textValue(value);
   const isLong = typeof text === 'string' && text.length > MOST_INDEXED_CHARACTERS;
@@ -126,10 +132,10 @@ function textValue(value: unknown): Value {
   return typeof value === 'object' ? writeJson(value) : String(value);
 }
 
-/** What both databases take as a number. */
+/** Numbers that both databases accept. */
 const DECIMAL = /^-?\d{1,60}(?:\.\d{1,60})?(?:[eE][+-]?\d{1,2})?$/;
 
-/** A number, also where it was sent as a string; text where a double would round it. */
+/** Returns a number, also from a string. Returns a text when a double would round it. */
 function decimalValue(value: unknown): Value {
   if (typeof value === 'number') return value;
   const written = typeof value === 'string' ? value.trim() : writtenNumber(value);
@@ -139,7 +145,7 @@ function decimalValue(value: unknown): Value {
 
 const LARGEST_VERSION = 2n ** 63n - 1n;
 
-/** A whole number that both databases hold; null for any other version. */
+/** Returns an integer that both databases can store, or null for any other version. */
 export function versionValue(value: unknown): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : null;
   const written = typeof value === 'string' ? value : writtenNumber(value);
@@ -153,7 +159,10 @@ const FRACTION = /[.,](\d{1,9})/;
 export const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
 export const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
 
-/** A time that the service sent, in UTC to the microsecond, as text of one width that sorts; undefined for what is no time. */
+/**
+ * Returns a time of the service in UTC to the microsecond, as text of fixed width that sorts.
+ * Returns undefined for other texts.
+ */
 export function utcOf(text: string): string | undefined {
   if (text.length > 64) return undefined;
   const ms = readTime(text);
@@ -162,19 +171,22 @@ export function utcOf(text: string): string | undefined {
   return `${new Date(ms).toISOString().slice(0, SECONDS_CHARACTERS)}.${fraction}Z`;
 }
 
-/** Milliseconds since the epoch, in the same form. */
+/** Returns a time in milliseconds since the epoch in the same form. */
 export function utcOfMs(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }
 
-/** A UUID has 36. PostgreSQL's indexes end at 2,700 bytes. */
+/** A UUID has 36 characters. PostgreSQL's indexes end at 2,700 bytes. */
 const LONGEST_ID_CHARACTERS = 200;
 
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
-/** Every escape, so that an escaped backslash is passed over; a pair of surrogates is one. */
+/** Matches every escape, so that an escaped backslash is skipped. A surrogate pair is one match. */
 const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f]{2}))|\\[\s\S]/gi;
 
-/** JSON whose texts hold no NUL and no half of a surrogate pair: either ends a query that reads `raw ->> 'name'` of all. */
+/**
+ * Replaces NUL and lone surrogates in JSON, because they end a query that reads `raw ->> 'name'` of
+ * all rows.
+ */
 export function storableJson(json: string): string {
   if (!UNSTORABLE.test(json)) return json;
   return json.replace(ESCAPES, (written, unstorable?: string) =>
@@ -182,7 +194,10 @@ export function storableJson(json: string): string {
   );
 }
 
-/** The items of a page as the mirror takes them, numbers as they were sent; those are left out whose uuid is none. */
+/**
+ * Returns the items of a page in the form that the mirror stores. Items without a valid uuid are
+ * left out.
+ */
 export function storableItems<T extends { uuid?: unknown }>(items: readonly Item<T>[]): Item<T>[] {
   return items.flatMap((item) => {
     const json = storableJson(item.json);
@@ -191,18 +206,18 @@ export function storableItems<T extends { uuid?: unknown }>(items: readonly Item
   });
 }
 
-/** The bicycle that a message is about; undefined for an identifier that is none. */
+/** Returns the bicycle of a message, or undefined for an invalid identifier. */
 export function storableUuid(envelope: PushEnvelope): string | undefined {
   const uuid = uuidOfMessage(envelope);
   return isId(uuid) ? uuid : undefined;
 }
 
-/** Without any it is the list's business. */
+/** Whether the value can be stored as a uuid. */
 function isId(uuid: unknown): boolean {
   return typeof uuid !== 'string' || uuid.length <= LONGEST_ID_CHARACTERS;
 }
 
-/** An object in a database whose value is read when it is asked for. */
+/** Creates an item that parses its JSON on first use. */
 export function lateItem<T>(json: string, read: (json: string) => unknown): Item<T> {
   let value: T | undefined;
   return {

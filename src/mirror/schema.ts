@@ -1,23 +1,31 @@
-// The tables of a mirror: what a database is brought up to, and which ones are refused.
+// The tables of a mirror, their upgrade, and the checks that refuse other databases.
 //
-// Names, columns and views are the same in SQLite and PostgreSQL, so that one query works on both. Times end in `_utc` or are `at`,
-// `started` and the like: SQLite keeps them as text of one width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
+// Names, columns and views are the same in SQLite and PostgreSQL, so that one query works on both.
+// Time columns end in `_utc` or have names such as `at` and `started`. SQLite stores times as text
+// of fixed width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
 import { configError } from '../errors.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 import { utcOfMs } from './rows.js';
 
-/** The number of the schema that this program writes, and of the one before it that can be upgraded. */
+/** The number of the schema that this program writes, and the oldest number that it can upgrade. */
 export const SCHEMA_NUMBER = 5;
 export const SCHEMA_BEFORE = 3;
 
 /**
- * The tables of both schemas; the upgrade adds what is new since the one before. `bicycles` and `alerts` hold the fields of interface.md sections 2.1 and 2.2. `…_text` is the number as sent. `organization` is the
- * bicycle's own where it names one, else the one whose list or topic showed it; `followed` is always the latter. `changes`: a row a
- * field; `old` and `new` are JSON, `old` NULL where the field was not known before; field `*` is a bicycle that came after the first
- * snapshot (`new`: all of it), field `gone` one that left the list or came back; a `state` of null is one that left the state before without word of another. `writers`: a row
- * an organization: who writes it, how far that is, and whether its alerts were read to the end. `listed` is the writer's own: what a reading has met.
+ * Returns the statements that create the tables. The upgrade adds the new ones.
+ *
+ * - `bicycles` and `alerts` have the fields of interface.md sections 2.1 and 2.2. `…_text` is the
+ *   number as sent. `organization` is the bicycle's own organization if it names one, otherwise
+ *   `followed`. `followed` is the organization of the list or topic.
+ * - `changes` has one row per field. `old` and `new` are JSON. `old` is NULL when the field was not
+ *   known. The field `*` is a new bicycle (`new` has all of it), and `gone` is a bicycle that left
+ *   the list or came back. A `state` of null means that the bicycle left its state and the new
+ *   state was not published.
+ * - `writers` has one row per organization: its writer, the writer's position, and whether its
+ *   alerts were read to the end.
+ * - `listed` has the bicycles of the current whole reading.
  */
 export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): string[] {
   return [
@@ -32,9 +40,9 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
       name TEXT, description TEXT, model TEXT, bleid TEXT, device_type TEXT, lock TEXT, image_url TEXT, serial_number TEXT, state TEXT,
       concurrency_version ${integer}, gone ${utc}, first_seen ${utc} NOT NULL, last_seen ${utc} NOT NULL, raw ${json} NOT NULL)`,
     'CREATE INDEX bicycles_state ON bicycles (state, gone)',
-    // Look-ups read it alone, also for a serial number or bleid.
+    // Look-ups by name, serial number or bleid read only this index.
     'CREATE INDEX bicycles_name ON bicycles (name, serial_number, bleid, uuid)',
-    // The order of a list that asks for none.
+    // The default order of a list.
     `CREATE INDEX bicycles_created ON bicycles (created_utc ${newest}, uuid DESC)`,
     `CREATE TABLE alerts (
       uuid TEXT PRIMARY KEY, created TEXT, created_utc ${utc}, modified TEXT, modified_utc ${utc}, roles ${json},
@@ -56,12 +64,14 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
   ];
 }
 
-/** Nobody else makes or drops tables of the mirror before the transaction ends. */
+/**
+ * Prevents other programs from creating or dropping tables of the mirror during the transaction.
+ */
 const ALONE = 'SELECT pg_advisory_xact_lock(723511)';
 
 /**
- * Makes `changes` a partitioned table, whose key is its index for times; what it held is its first partition, to the end of the month, as it
- * lies on the disk. All of it is one transaction with the rest of the upgrade.
+ * Turns `changes` into a partitioned table. The existing rows become its first partition without
+ * being copied. Runs in the transaction of the upgrade.
  */
 const PARTITIONED: readonly string[] = [
   'ALTER TABLE changes RENAME TO changes_before',
@@ -79,13 +89,14 @@ const PARTITIONED: readonly string[] = [
   "CREATE INDEX changes_state ON changes (bicycle, at, id) WHERE field = 'state'",
   `DO $$ BEGIN EXECUTE format('ALTER TABLE changes ATTACH PARTITION changes_before FOR VALUES FROM (MINVALUE) TO (%L)',
     date_trunc('month', greatest(now(), (SELECT max(at) FROM changes_before)), 'UTC') + interval '1 month'); END $$`,
-  // What is dated beyond the months that were made.
+  // Rows with dates beyond the existing months.
   'CREATE TABLE changes_other PARTITION OF changes DEFAULT',
 ];
 
 /**
- * An index that every message changes costs more than all else of its row, and PostgreSQL then writes all the others anew. Views are made anew at
- * last: they follow a table that is renamed.
+ * Upgrades the tables. An index that every message changes is dropped, because PostgreSQL then
+ * rewrites all other indexes of the row. Views are created again at the end, because they follow a
+ * renamed table.
  */
 function upgrade(dialect: Dialect): string[] {
   const postgres = [...PARTITIONED, 'ALTER TABLE bicycles SET (fillfactor = 70)'];
@@ -98,20 +109,24 @@ function upgrade(dialect: Dialect): string[] {
   ];
 }
 
-/** Of the change of state `n` that follows the change `s`. */
+/** Returns the SQL of a value of the next change of state. */
 function next(what: string): string {
   return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
     ORDER BY n.at, n.id LIMIT 1)`;
 }
 
-/** What each selects. Columns are added at the end: PostgreSQL then replaces a view that others are built on. */
+/**
+ * The SQL of the views. New columns go to the end, so that PostgreSQL can replace a view that
+ * others use.
+ */
 function views({ utc, plain, seconds, now }: Dialect) {
   return {
     latest: `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
-    // What a state became is looked up for each: a condition on `started` then reads its part of the history alone. Before its first recorded
-    // change a bicycle was in the state that the change left, without any in the one it has: nobody knows since when.
+    // The next state is looked up for each row, so that a condition on `started` reads only its
+    // part of the history. Before its first recorded change a bicycle was in the state that the
+    // change left, since an unknown time.
     state_durations: `WITH spans AS (
         SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
         FROM changes s WHERE s.field = 'state'
@@ -132,7 +147,7 @@ function views({ utc, plain, seconds, now }: Dialect) {
   };
 }
 
-/** What each schema has. */
+/** The tables and views of each schema number. */
 const OWN = [
   'meta',
   'bicycles',
@@ -145,11 +160,14 @@ const OWN = [
   'silent',
 ];
 
-/** The number of the schema of a database; undefined for one without any table. Throws where it is no mirror, or a newer one. */
+/**
+ * Returns the schema number of a database, or undefined for a database without tables. Throws for a
+ * database that is not a mirror, and for a newer mirror.
+ */
 export async function readSchema(database: Database): Promise<number | undefined> {
   const tables = await database.all(`${database.dialect.tables} LIMIT 10000`);
   const own = OWN.filter((name) => tables.some((table) => table['name'] === name));
-  // Of PostgreSQL other programs may have a part.
+  // A PostgreSQL database may contain tables of other programs.
   if (tables.length === 0 || (database.kind === 'postgres' && own.length === 0)) return undefined;
   if (own.length < OWN.length)
     throw configError(
@@ -168,13 +186,16 @@ export async function readSchema(database: Database): Promise<number | undefined
   );
 }
 
-/** Brings a database up to the schema of this program, in one transaction; resolves with the one it had, undefined for none. */
+/**
+ * Upgrades a database to this program's schema in one transaction. Returns the number that it had,
+ * or undefined for a new one.
+ */
 export async function migrate(database: Database): Promise<number | undefined> {
   const found = await readSchema(database);
   if (found === SCHEMA_NUMBER) return found;
   await database.transaction(async () => {
     if (database.kind === 'postgres') await database.all(ALONE);
-    // Another writer may have been faster.
+    // Another writer may have upgraded it in the meantime.
     const number = await readSchema(database);
     const made = number === undefined ? tablesOf(database.dialect) : [];
     const statements = number === SCHEMA_NUMBER ? [] : [...made, ...upgrade(database.dialect)];
@@ -184,19 +205,25 @@ export async function migrate(database: Database): Promise<number | undefined> {
   return found;
 }
 
-/** "A database belongs to one base URL and says so": throws where it is that of another; undefined belongs to nobody yet. */
+/**
+ * Throws when the mirror belongs to another base URL. A mirror without a base URL belongs to no
+ * service yet.
+ */
 export function checkBaseUrl(found: string | undefined, baseUrl: URL): void {
   if (found === undefined || found === addressOf(baseUrl)) return;
   const hint = 'name another database with --to, or use the profile of that service';
   throw configError(`the mirror belongs to ${found}, not to ${addressOf(baseUrl)}`, hint);
 }
 
-/** A base URL as `meta` keeps it: with or without a slash at its end it is the same. */
+/** Returns a base URL in the form of `meta`, without a final slash. */
 export function addressOf(baseUrl: URL): string {
   return baseUrl.href.replace(/\/+$/, '');
 }
 
-/** What a mirror knows of itself: `schema`; `base_url`, once a writer said so; `kept_since`, where `--keep` cut the history, UTC. */
+/**
+ * Reads the data about the mirror: `schema`; `base_url`, once a writer recorded it; `kept_since`,
+ * where `--keep` cut the history, in UTC.
+ */
 export async function readMeta(database: Database): Promise<Readonly<Record<string, string>>> {
   const rows = await database.all('SELECT key, value FROM meta');
   return Object.fromEntries(rows.map(({ key, value }) => [key, String(value)]));
@@ -209,12 +236,15 @@ export async function writeMeta(
   await database.write('meta', ['key', 'value'], Object.entries(meta), ['key']);
 }
 
-/** The partition of the month in which a moment is, UTC. */
+/** Returns the name of the partition for a moment in UTC. */
 function partitionOf(utc: string): string {
   return `changes_${utc.slice(0, 7).replace('-', '_')}`;
 }
 
-/** Makes the partitions of this month and the next, and drops those that ended before a moment. What cannot be had now is tried the next time. */
+/**
+ * Creates the partitions of this month and the next, and drops those that ended before a moment.
+ * Failures are retried at the next call.
+ */
 export async function turnPartitions(
   database: Database,
   nowMs: number,
@@ -226,12 +256,13 @@ export async function turnPartitions(
     utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
   const turning = database.transaction(async () => {
     await database.all(ALONE);
-    // Who reads for long keeps the others waiting for no longer.
+    // Limits the wait for long readers.
     await database.all("SET LOCAL lock_timeout = '2s'");
     for (const ahead of [0, 1]) {
       const [from, until] = [monthAt(ahead), monthAt(ahead + 1)];
       const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
-      // The first partition may have a part of it, and the one for the rest some of its changes.
+      // The first partition may overlap the month, and the default partition may hold some of its
+      // changes.
       await database.all(
         `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
       );
@@ -241,7 +272,7 @@ export async function turnPartitions(
       "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$' AND relname <= ?",
       [oldest],
     );
-    // The first partition ends where the first of these begins.
+    // The first partition ends where the first month begins.
     const over = months.length === 0 ? [] : ['changes_before', ...months.map(({ name }) => name)];
     for (const name of over)
       if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);

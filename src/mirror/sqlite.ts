@@ -1,4 +1,5 @@
-// SQLite: `node:sqlite` where Node has it, else the package libsql; one file, that others may read while it is written.
+// SQLite: one file that others can read while it is written. Uses `node:sqlite` if Node has it,
+// otherwise the package libsql.
 
 import { existsSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -24,27 +25,31 @@ type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 type Driver = ReturnType<typeof openDriver>;
 type Statement = ReturnType<Driver['prepare']>;
 
-/** How long SQLite waits for another writer: short, for nothing else runs meanwhile. */
+/** How long SQLite waits for another writer. It is short, because the wait blocks the process. */
 const BUSY_MS = 250;
-/** Of one insert. */
+/** The maximum number of parameters of one insert. */
 const MOST_PARAMETERS = 500;
-/** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
+/**
+ * Settings for writing: a checkpoint per 32 MB of changes, because it waits for the disk, and a
+ * cache of 8 MB for indexes.
+ */
 const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
-/** A query sorts on the disk. */
+/** Settings for reading: sorting uses the disk. */
 const FOR_READING = 'pragma temp_store = file';
 
-/** Opens the file. With access to write it is made, with its folder, for the user alone. */
+/** Opens the file. With write access it is created, with its folder, for the user only. */
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
   const isReadOnly = access !== 'write';
   await checkFile(path, isReadOnly);
-  // A file that SQLite only reads: otherwise it would make its own beside it.
+  // An existing file without a WAL is opened immutable, because SQLite would create files next to
+  // it.
   const isUntouched = access === 'look' && !existsSync(`${path}-wal`);
   let driver: Driver | undefined;
   try {
     driver = openDriver(path, isUntouched ? '?mode=ro&immutable=1' : isReadOnly ? '?mode=ro' : '');
     driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
-    // Reads the first page: a file that is no database is refused here.
+    // Reads the first page, so that a file that is not a database is refused here.
     Array.from(driver.prepare('select count(*) from sqlite_master').rows([]));
   } catch (error) {
     driver?.close();
@@ -74,18 +79,20 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
       try {
-        // libsql lets go of the file when its statements are collected, and leaves what was written beside it until then.
+        // libsql keeps the file open until its statements are collected, so write the WAL back now.
         if (!isReadOnly) opened.exec('pragma wal_checkpoint(truncate)');
         opened.close();
       } catch {
-        // One that is in trouble has said so before.
+        // Ignore the error: a damaged connection has reported it before.
       }
     },
   };
   return databaseOf(engine, signal);
 }
 
-/** Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept. */
+/**
+ * Inserts many rows per statement. Two batch sizes keep the number of prepared statements at two.
+ */
 function insertRows(
   prepare: (sql: string) => Statement,
   into: string,
@@ -103,7 +110,10 @@ function insertRows(
   }
 }
 
-/** What throws a lasting error where the file, or what SQLite keeps beside it, is no longer what it was: SQLite would not notice. */
+/**
+ * Returns a function that throws a permanent error when the file or the files next to it were
+ * replaced, which SQLite does not notice.
+ */
 function watchFiles(path: string): () => void {
   const known = new Map<string, bigint>();
   return () => {
@@ -118,7 +128,7 @@ function watchFiles(path: string): () => void {
   };
 }
 
-/** A statement of its own, for its rows are read between other calls. */
+/** Reads with a separate statement, because other calls run between its rows. */
 function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
   const statement = driver.prepare(sql);
   const rows = statement.rows(bind(values));
@@ -142,7 +152,7 @@ function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
   };
 }
 
-/** Whole numbers must be bound as such: both drivers bind a number as a real one. */
+/** Converts integers to bigint, because both drivers bind a number as a real. */
 function bind(values: readonly Value[]): unknown[] {
   return values.map((value) => {
     if (typeof value === 'string') return storable(value);
@@ -159,13 +169,15 @@ function readCell(cell: Cell): Value {
 }
 
 /**
- * Refuses what is no file, for SQLite waits for ever for a pipe. A file to write is made before SQLite does, whose own would be readable by all;
- * what SQLite puts beside it gets the same mode.
+ * Refuses anything but a regular file, because SQLite waits forever for a pipe. For writing, the
+ * file is created first, because SQLite would make it readable for all. The files next to it get
+ * the same mode.
  */
 async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   if (!(found instanceof Error)) {
-    // Closing any file descriptor of it would let go of this process's locks (https://sqlite.org/howtocorrupt.html, 2.2).
+    // Closing another file descriptor of the file would release this process's locks
+    // (https://sqlite.org/howtocorrupt.html, 2.2).
     if (found.isFile()) return;
     throw configError(
       `${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}, not a database`,
@@ -194,16 +206,19 @@ function codeOf(error: unknown): number | undefined {
     rawCode?: unknown;
     message?: unknown;
   };
-  // libsql names the code of a connection that failed at the end of its text alone.
+  // libsql has the code of a failed connection only at the end of its text.
   const last = /: (\d+)"\)$/.exec(String(message))?.[1];
   const code = [errcode, rawCode, last && Number(last)].find((each) => typeof each === 'number');
   return code === undefined ? undefined : code & 0xff;
 }
 
 const READ_ONLY = 8;
-/** Out of memory, and too big. */
+/** Result codes for out of memory and too big. */
 const TOO_LONG: readonly unknown[] = [7, 18];
-/** By the primary result code (https://sqlite.org/rescode.html): corrupt and no database; permission, read-only, I/O and full; busy and locked; cannot open. */
+/**
+ * Failures by primary result code (https://sqlite.org/rescode.html): corrupt and not a database;
+ * permission, read-only, I/O and full; busy and locked; cannot open.
+ */
 const FAILURES: Failures = [
   [
     /^(11|26)$/,
@@ -226,7 +241,10 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
   return errorOfCode(FAILURES, String(code), path, text, error) ?? refusal(text, isQuery, error);
 }
 
-/** What `node:sqlite` and libsql have in common, and by what each is told to hand out whole numbers and rows as arrays. */
+/**
+ * The common interface of `node:sqlite` and libsql, with the two ways to request integers and rows
+ * as arrays.
+ */
 interface Prepared {
   iterate(...values: unknown[]): Iterable<readonly Cell[]>;
   columns(): readonly { readonly name: string }[];
@@ -242,18 +260,18 @@ interface Opened {
   defaultSafeIntegers?(): void;
 }
 
-/** Opens the file with what this Node offers; `query` is that of its address where it is only read. */
+/** Opens the file with the available driver. `query` is the query of the file URL for reading. */
 function openDriver(path: string, query: string) {
   const place = query === '' ? path : new URL(`${pathToFileURL(path).href}${query}`);
   type DatabaseSync = new (path: string | URL, options: { readOnly: boolean }) => Opened;
   type NodeSqlite = { DatabaseSync: DatabaseSync; StatementSync: { prototype: object } };
   const own = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
-  // Before 22.16 it could not tell columns of the same name apart.
+  // Before Node 22.16 `node:sqlite` could not return columns with the same name.
   if (own !== undefined && 'setReturnArrays' in own.StatementSync.prototype)
     return driverOf(new own.DatabaseSync(place, { readOnly: query !== '' }), (values) => values);
   try {
     const Libsql: new (path: string) => Opened = createRequire(import.meta.url)('libsql');
-    // It takes the values of a statement as one array.
+    // libsql takes the values of a statement as one array.
     return driverOf(new Libsql(String(place)), (values) => [values]);
   } catch (error) {
     if (codeOf(error) !== undefined) throw error;
@@ -268,13 +286,13 @@ function openDriver(path: string, query: string) {
 function driverOf(database: Opened, spread: (values: readonly unknown[]) => readonly unknown[]) {
   database.defaultSafeIntegers?.();
   return {
-    /** A statement is carried out by taking its rows. */
+    /** Prepares a statement. Reading its rows runs it. */
     prepare(sql: string) {
       const statement = database.prepare(sql);
       const names = statement.columns().map(({ name }) => name);
       statement.setReadBigInts?.(true);
       statement.setReturnArrays?.(true);
-      // Only what has columns can be read raw.
+      // Only a statement with columns can return raw rows.
       if (names.length > 0) statement.raw?.();
       return { names, rows: (values: readonly unknown[]) => statement.iterate(...spread(values)) };
     },

@@ -1,4 +1,4 @@
-// How old a mirror is, how complete, and which gaps it has: whether it is current.
+// Determines the age, the completeness and the gaps of a mirror, and whether it is current.
 
 import { readTime } from '../terminal/time.js';
 import type { Database, Value } from './database.js';
@@ -12,16 +12,17 @@ export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
 
 export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 
-/** The state of the writer of an organization. */
+/** Returns the state of an organization's writer. */
 function conditionOf(lease: Lease, now: string) {
   const { heartbeat, owner, state } = lease;
   const isWritten = isAlive(lease, now);
-  // The time before its first batch is recorded as a gap with that batch.
+  // The time before the first batch is recorded as a gap together with that batch.
   const isStarting = isWritten && state?.owner !== owner;
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
-  // What was received then had happened as much earlier as the writer was behind, also when it ended.
+  // Messages that were received at that time had happened earlier by the delay of the writer, also
+  // when the writer ended.
   return {
     ...lease,
     isWritten,
@@ -48,43 +49,52 @@ export async function readStatus(database: Database) {
   const asOfMs = writers.length === 0 ? undefined : known(Math.min(...moments));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
-  // Each writer has written the same for all of its organizations.
+  // Each writer writes the same value for all of its organizations.
   const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
   const provenMs = known(Math.min(...proven.map((each) => each?.atMs ?? Number.NaN)));
   const total = known(proven.reduce((sum, each) => sum + (each?.total ?? Number.NaN), 0));
   return {
-    /** A row an organization. */
+    /** One entry per organization. */
     writers,
-    /** Whether somebody writes each organization. */
+    /** Whether every organization has a live writer. */
     isWritten,
-    /** Whether the first reading of the whole list is in. */
+    /** Whether the first reading of the whole list is complete. */
     isWhole,
     /** Whether all alerts were read once. */
     hasAlerts: writers.every(({ hasAlerts }) => hasAlerts),
-    /** Until when it is true, in milliseconds since the epoch; undefined when it never was. */
+    /**
+     * Until when the mirror is accurate, in milliseconds since the epoch; undefined when it never
+     * was.
+     */
     asOfMs,
     ageMs: asOfMs === undefined ? undefined : nowMs - asOfMs,
-    /** How far what is written is behind the service, by the messages' own times. */
+    /** How far the mirror is behind the service, by the times of the messages. */
     behindMs,
     isBehind,
-    /** When the whole list was last read, and what the service counted. */
+    /** When the whole list was last read, and the service's count. */
     proven: provenMs === undefined ? undefined : { atMs: provenMs, total },
     openGaps,
     /** Since when changes are kept. */
     keptSince: (await readMeta(database))['kept_since'],
-    /** A writer has written nothing yet. */
+    /** Whether a writer has not written anything yet. */
     isStarting,
-    /** Live writers, the whole fleet, and no open gap: it can be taken for the service. */
+    /**
+     * Whether the mirror can replace the service: live writers, the whole fleet, no open gap, and
+     * not behind.
+     */
     isCurrent: isWritten && !isStarting && isWhole && openGaps.length === 0 && !isBehind,
   };
 }
 
-/** Undefined where a part of it is not known, or there is none. */
+/** Returns undefined for a figure that is not finite. */
 function known(figure: number): number | undefined {
   return Number.isFinite(figure) ? figure : undefined;
 }
 
-/** Gaps, with how many changes were found afterwards; `tail` is what stands behind the table: which, in which order, how many. */
+/**
+ * Reads gaps with the number of changes that were found afterwards. `tail` is the SQL for
+ * conditions, order and limit.
+ */
 export async function readGaps(database: Database, tail: string, ...values: readonly Value[]) {
   const rows = await database.all(
     `SELECT DISTINCT started, ended, reason, found FROM gaps ${tail}`,
@@ -92,7 +102,7 @@ export async function readGaps(database: Database, tail: string, ...values: read
   );
   return rows.map(({ started, ended, reason, found }) => ({
     ...{ started: String(started), reason: String(reason), found: Number(found) },
-    /** Null while it is open. */
+    /** Null while the gap is open. */
     ended: ended === null ? null : String(ended),
   }));
 }

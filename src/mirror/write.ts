@@ -1,4 +1,4 @@
-// The writer's way into the database: what it finds at its start, and one transaction a batch.
+// The database functions of the writer: its start, and one transaction per batch.
 
 import type { Alert } from '../api/alert.js';
 import type { Resumed } from '../follower/events.js';
@@ -21,22 +21,25 @@ import {
   writeState,
 } from './writers.js';
 
-/** What a writer finds at its start. */
+/** The data that a writer finds at its start. */
 export type Found = Awaited<ReturnType<typeof resume>>;
 
 export interface Batch {
   readonly writes: Writes;
-  /** The gap that is open now, and whether it was so after the batch before. */
+  /** The gap that is open now, and whether it was open after the previous batch. */
   readonly gap: OpenGap | undefined;
   readonly isSameGap: boolean;
   readonly state: State;
   readonly nowMs: number;
 }
 
-/** Rows that one statement deletes. */
+/** Rows per statement that deletes history. */
 const PRUNED_ROWS = 10_000;
 
-/** Brings the database up to the schema. Throws a FleetError of kind `config` for that of another service or a newer program. */
+/**
+ * Upgrades the database. Throws a FleetError of kind `config` for a mirror of another service or a
+ * newer program.
+ */
 export async function prepare(database: Database, baseUrl: URL): Promise<void> {
   await migrate(database);
   const { base_url: found } = await readMeta(database);
@@ -44,7 +47,7 @@ export async function prepare(database: Database, baseUrl: URL): Promise<void> {
   if (found === undefined) await writeMeta(database, { base_url: addressOf(baseUrl) });
 }
 
-/** Says where to go on, once the lease is taken. */
+/** Returns the position to continue from, after the lease is taken. */
 export async function resume(database: Database, writer: Writer) {
   const before = join(await readLeases(database, writer.organizations), writer);
   const sql = `SELECT started, reason FROM gaps WHERE ${openGapsOf(writer)} ORDER BY started LIMIT 1`;
@@ -53,14 +56,14 @@ export async function resume(database: Database, writer: Writer) {
   return {
     ...before,
     gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
-    /** Bicycles that are not gone, and the newest `modified` among them. */
+    /** The number of bicycles that are not gone, and their newest `modified`. */
     ...(await readRows(database, writer, least([before.heardMs, before.checkedMs, startedMs]))),
   };
 }
 
 type Before = Omit<Resumed, 'gap' | 'modifiedMs'> & Pick<State, 'leaving'>;
 
-/** Where the writers of these organizations had come to: all of them have. */
+/** Merges the positions of several writers into one that all of them reached. */
 function join(leases: readonly Lease[], { organizations }: Writer): Before {
   const states = leases.map(({ state }) => state);
   const [first] = states;
@@ -69,14 +72,14 @@ function join(leases: readonly Lease[], { organizations }: Writer): Before {
   return {
     heardMs: least(states.map((state) => state?.heardMs)),
     checkedMs: least(states.map((state) => state?.checkedMs)),
-    // The bicycles of an organization that is new were not read yet.
+    // A new organization was not read yet.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
     proven: states.every(isSame) ? first?.proven : undefined,
     leaving: states.flatMap((state) => state?.leaving ?? []),
   };
 }
 
-/** Of those that are known. */
+/** Returns the smallest known moment. */
 function least(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((ms) => ms !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
@@ -86,20 +89,23 @@ function openGapsOf({ organizations }: Writer): string {
   return `ended IS NULL AND organization IN (${quoted(organizations)})`;
 }
 
-/** The writer's bicycles. */
+/** Returns the SQL condition for the writer's bicycles. */
 function bicyclesOf({ organizations }: Writer): string {
   return `gone IS NULL AND followed IN (${quoted(organizations)})`;
 }
 
-/** What names the writer in `listed`, whoever it is after a crash. */
+/** Returns the name of the writer in `listed`, which is the same after a crash. */
 function keyOf({ organizations: [first = ''] }: Writer): string {
   return quoted([first]);
 }
 
-/** A `modified` further ahead of the moment that it was seen is a mistake. */
+/** A `modified` that is further ahead of its moment is wrong. */
 const AHEAD_MS = 5_000;
 
-/** How many bicycles there are, and the newest `modified` of what was known at a moment of the machine's date; one look at the whole table. */
+/**
+ * Returns the number of bicycles and the newest `modified` that was known at a moment of the
+ * machine's clock. Reads the whole table once.
+ */
 async function readRows(database: Database, writer: Writer, wallMs: number | undefined) {
   const [row] = await database.all(
     `SELECT count(*) AS rows, max(CASE WHEN modified_utc <= ? AND last_seen <= ? THEN modified_utc END) AS newest FROM bicycles WHERE ${bicyclesOf(writer)}`,
@@ -109,8 +115,9 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
 }
 
 /**
- * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Resolves with how many bicycles it
- * marked as gone. A batch that is written already, whose answer was lost, is not written again.
+ * Writes a batch completely or not at all. Returns the number of bicycles that it marked as gone. A
+ * batch that was already written, but whose answer was lost, is not written again. Throws a
+ * FleetError of kind `config` when another writer took over.
  */
 export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
   const { writes, gap, isSameGap, state, nowMs } = batch;
@@ -139,7 +146,7 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
   });
 }
 
-/** A row an organization. */
+/** Writes the gap, one row per organization. */
 async function writeGap(
   database: Database,
   { organizations }: Writer,
@@ -161,7 +168,7 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
       step.reason,
       step.found,
     ]);
-  // A list may show a bicycle twice.
+  // A list may contain a bicycle twice.
   const rows = [...new Set(step.uuids)].map((uuid) => [
     uuid,
     writer.organizations[0] ?? '',
@@ -170,10 +177,15 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
   return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
 }
 
-/** Where a list hides bicycles from this token, those that were pushed in another state are hidden, not gone. */
+/**
+ * The condition for hidden bicycles: a list may hide a bicycle that was pushed in another state.
+ */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
-/** Which of the writer's bicycles are gone: a whole reading did not show them, and no message either since it began, which is the parameter. */
+/**
+ * Returns the SQL condition for the writer's bicycles that are gone: a whole reading lacks them,
+ * and no message arrived since it began (the parameter).
+ */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
   const unlisted = `${bicyclesOf(writer)} AND last_seen < ? AND NOT EXISTS (${isListed})`;
@@ -195,7 +207,7 @@ async function markGone(
   return marked.length;
 }
 
-/** Holds a whole reading against the table. */
+/** Compares a whole reading with the table. */
 export async function verify(
   database: Database,
   writer: Writer,
@@ -212,8 +224,9 @@ export async function verify(
 }
 
 /**
- * Writes a page of the alerts of an organization; resolves with how many were new or changed, those included that a try before has written whose answer was lost. Of news there
- * may be more on the next page: until that is read, they do not count as read to the end. Throws as `commit`.
+ * Writes a page of alerts of an organization. Returns the number of new or changed alerts,
+ * including those that an earlier attempt wrote when its answer was lost. If the page has changes,
+ * the next page may have more, so the alerts do not count as read to the end. Throws like `commit`.
  */
 export async function storeAlerts(
   database: Database,
@@ -247,7 +260,7 @@ export async function storeAlerts(
   });
 }
 
-/** Whether the alerts of an organization were read to the end, since which nothing was left unread. */
+/** Whether the alerts of an organization were read to the end and nothing is unread since then. */
 export async function areAlertsRead(database: Database, organization: string): Promise<boolean> {
   const [row] = await database.all('SELECT alerts FROM writers WHERE organization = ?', [
     organization,
@@ -255,7 +268,7 @@ export async function areAlertsRead(database: Database, organization: string): P
   return row?.['alerts'] === 'read';
 }
 
-/** All of them were read, or there are more: NULL until the first time. */
+/** Records whether all alerts were read. NULL means that they never were. */
 export async function setAlertsRead(
   database: Database,
   organization: string,
@@ -265,7 +278,7 @@ export async function setAlertsRead(
   await database.all(sql, [isRead ? 'read' : 'more', organization]);
 }
 
-/** Forgets history before a moment, a part each time: true when there may be more. */
+/** Deletes history before a moment, in parts. Returns true when there may be more. */
 export async function prune(
   database: Database,
   writer: Writer,

@@ -1,5 +1,6 @@
-// One writer an organization (in SQLite one for the whole file): a lease with a heartbeat, so that a second one is refused and a dead one
-// replaced; and how far each writer has come.
+// The writers of a mirror: a lease with a heartbeat for each organization (in SQLite for the whole
+// file), and the position of each writer. The lease refuses a second writer and lets another one
+// replace a dead writer.
 
 import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
@@ -7,55 +8,63 @@ import { parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import type { Leaving } from './ledger.js';
 
-/** A process that writes; the owner is new for each run. */
+/** A process that writes. The owner is new for each run. */
 export interface Writer {
   readonly owner: string;
   readonly host: string;
   readonly pid: number;
-  /** In their order. */
+  /** Sorted. */
   readonly organizations: readonly string[];
 }
 
-/** How far a writer has come; times in milliseconds since the epoch, by its machine's date. */
+/** The position of a writer. Times are milliseconds since the epoch by the machine's clock. */
 export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
-  /** Who wrote it, for which organizations, and in which of its batches: a commit whose answer was lost is known by it. */
+  /**
+   * The writer, its organizations and its batch number, which identify a commit whose answer was
+   * lost.
+   */
   readonly owner: string;
   readonly organizations: readonly string[];
   readonly batch: number;
-  /** How far what is written was behind the service, by the messages' own times. */
+  /** How far the written data was behind the service, by the times of the messages. */
   readonly behindMs: number;
-  /** Absent in what an older fleet wrote. */
+  /** Missing in states that an older version wrote. */
   readonly leaving?: readonly Leaving[];
 }
 
 /** A row of `writers`. */
 export type Lease = Awaited<ReturnType<typeof readLeases>>[number];
 
-/** A writer that gave no heartbeat for so long may be replaced: by a standby that looks every second, on a busy machine, within 20 s. */
+/** A writer without a heartbeat for this long may be replaced. A standby checks every second. */
 export const LEASE_MS = 15_000;
-/** A writer that has nothing to write says this often that it lives. */
+/** How often an idle writer sends a heartbeat. */
 export const HEARTBEAT_MS = 5_000;
-/** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */
+/**
+ * Writers of SQLite use the clocks of their machines. A heartbeat further in the future is wrong.
+ */
 const AHEAD_MS = 60_000;
 
-/** Whether a writer lives, as far as its heartbeat shows. */
+/** Whether a writer is alive by its heartbeat. */
 export function isAlive({ heartbeat }: Lease, now: string): boolean {
   const ageMs = heartbeat === null ? Number.NaN : Date.parse(now) - Date.parse(heartbeat);
   return ageMs < LEASE_MS && ageMs > -AHEAD_MS;
 }
 
-/** What time it is at the database, UTC. */
+/** Returns the database's time in UTC. */
 export async function databaseTime(database: Database): Promise<string> {
   const [row] = await database.all(`SELECT ${database.dialect.clock} AS now`);
   return String(row?.['now']);
 }
 
-/** Names as SQL has them in a list. */
+/** Quotes names for an SQL list. */
 export function quoted(names: readonly string[]): string {
   return names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
 }
 
-/** The writers of these organizations, or of all; locked: nobody else changes them before the transaction ends. */
+/**
+ * Reads the writers of these organizations, or of all. Locks the rows until the end of the
+ * transaction.
+ */
 export async function readLeases(
   database: Database,
   organizations?: readonly string[],
@@ -73,11 +82,11 @@ export async function readLeases(
       host: String(host),
       pid: Number(pid),
     },
-    /** UTC by the database's own clock, null once the lease was let go. */
+    /** The last heartbeat in UTC by the database's clock; null after the lease was released. */
     heartbeat: heartbeat === null ? null : String(heartbeat),
     /** Undefined until something was written. */
     state: state === null ? undefined : readState(String(state)),
-    /** Its alerts were read to the end once. */
+    /** Whether its alerts were read to the end once. */
     hasAlerts: alerts !== null,
   }));
 }
@@ -94,11 +103,14 @@ function readState(text: string): State {
   }
 }
 
-/** Becomes the writer of its organizations; resolves with one that may still live, where there is one. */
+/**
+ * Takes the lease of the organizations. Returns a lease whose writer may still be alive, if there
+ * is one.
+ */
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
   const { organizations, owner, host, pid } = writer;
   return database.transaction(async () => {
-    // Of two on a new database no row keeps the second waiting.
+    // In a new database there is no row that the second writer could wait for.
     if (database.kind === 'postgres') await database.all('SELECT pg_advisory_xact_lock(723512)');
     const leases = await readLeases(
       database,
@@ -116,7 +128,7 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
   });
 }
 
-/** Another writer has taken over from one that was silent for too long. */
+/** The error when another writer took over from one that was silent for too long. */
 export class Replaced extends FleetError {
   constructor(other: Lease | undefined) {
     const name = other === undefined ? 'nobody' : writerName(other);
@@ -128,8 +140,9 @@ export class Replaced extends FleetError {
 }
 
 /**
- * Writes in one transaction, as the writer that it still is; `work` gets how far it has come. Throws a FleetError of kind `config` where another
- * one has taken over: a writer that slept must not write.
+ * Writes in one transaction as the current writer. `work` receives the writer's position. Throws a
+ * FleetError of kind `config` when another writer took over, because a suspended writer must not
+ * write.
  */
 export function writeAs<T>(
   database: Database,
@@ -144,7 +157,10 @@ export function writeAs<T>(
   });
 }
 
-/** Lets go, so that the next writer need not wait; nothing where another one took over. */
+/**
+ * Releases the lease, so that the next writer need not wait. Does nothing when another writer took
+ * over.
+ */
 export async function releaseLease(
   database: Database,
   { organizations, owner }: Writer,
@@ -153,7 +169,7 @@ export async function releaseLease(
   await database.all(`UPDATE writers SET heartbeat = NULL WHERE ${own}`, [owner]);
 }
 
-/** Writes how far the writer has come, and that it lives. */
+/** Writes the position and a heartbeat. */
 export async function writeState(database: Database, { organizations }: Writer, state: State) {
   const sql = `UPDATE writers SET state = ?, heartbeat = ${database.dialect.clock} WHERE organization IN (${quoted(organizations)})`;
   await database.all(sql, [JSON.stringify(state)]);
@@ -163,7 +179,7 @@ export function writerName({ pid, host }: Lease): string {
   return `process ${pid} on ${host}`;
 }
 
-/** What a second writer is told. */
+/** Returns the error for a second writer. */
 export function inUse(lease: Lease): FleetError {
   return configError(
     `another writer keeps ${lease.organization}: ${writerName(lease)}`,
