@@ -1,7 +1,10 @@
-// One connection of an event stream, from its request to its end: the only file that loads `eventsource`.
+// One connection of an event stream, from its request to its end. Only this file loads
+// `eventsource`.
 //
-// `new EventSource(url, { fetch })` is the library's own extension point: redirects, bounds, the idle limit, decompression and back-pressure
-// are in our `fetch`. There is one EventSource a connection, closed at its first `error`; what is done then is up to the machine.
+// `new EventSource(url, { fetch })` is the library's extension point. The `fetch` of this file adds
+// redirects, limits, the idle limit, decompression and back-pressure. Each connection has a new
+// EventSource, which is closed at its first `error`. The state machine decides about the next
+// connection.
 
 import type { Readable } from 'node:stream';
 import { FleetError, reasonOf } from '../../errors.js';
@@ -25,55 +28,58 @@ import type { Tokens } from '../types.js';
 import type { Cause } from './events.js';
 import { filterEvents, type StreamPosition } from './filter.js';
 
-/** What all connections of a stream share. */
+/** The data that all connections of a stream share. */
 export interface ConnectionContext {
   network: Network;
-  /** What to do when the service refuses the token. */
+  /** The hint for a refused token. */
   tokens: Pick<Tokens, 'refusalHint'>;
   clock: Clock;
-  /** What the push channel must not quote in an error. */
+  /** Secrets that errors must not quote. */
   secrets: Secrets;
-  /** How long connecting and the answer's head together may take. */
+  /** The time limit for connecting and for the headers of the answer together. */
   timeoutMs: number;
-  /** How long silence may last before a connection counts as dead; comments end silence. */
+  /** The maximum silence of a live connection. Comments end the silence. */
   idleMs: number;
-  /** A promise while the one who takes the events is behind: nothing is read from the socket until then. */
+  /**
+   * Returns a promise while the consumer is behind. Nothing is read from the socket until it
+   * settles.
+   */
   room(): Promise<void> | undefined;
   log: Pick<HttpLog, 'request' | 'response'>;
 }
 
 export interface ConnectionOptions extends ConnectionContext {
   url: URL;
-  /** All headers but `Last-Event-ID`. */
+  /** All headers except `Last-Event-ID`. */
   headers: Headers;
-  /** The last id that was received; '' for none. */
+  /** The last received id; empty without one. */
   lastEventId: string;
-  /** Ends this connection; the reason is the error it ends with. */
+  /** Ends this connection; its reason becomes the error. */
   signal: AbortSignal;
-  /** What was asked for, as in `the service refused SUBJECT`. */
+  /** The name of the request in errors: `the service refused SUBJECT`. */
   subject: string;
-  /** The answer is a 200 with an event stream. */
+  /** Called for a 200 with an event stream. */
   onOpen(headers: Headers): void;
-  /** Bytes came, whatever they hold: "comments count as life" (cli.md, watch). */
+  /** Called for every received chunk: "comments count as life" (cli.md, watch). */
   onReceived(received: Received): void;
 }
 
-/** What came together, and where the connection stands after it. */
+/** The messages of one chunk, and the position in the stream after it. */
 export interface Received extends StreamPosition {
   messages: readonly string[];
-  /** The sizes of events above the limit, which were passed over before the messages came. */
+  /** The sizes of skipped events above the limit, which were before the messages. */
   tooBigBytes: readonly number[];
 }
 
-/** How a connection ended, or why there was none. */
+/** The end of a connection, or the reason why it was not made. */
 export interface ConnectionEnd {
   cause: Cause;
   error: FleetError;
-  /** The answer's head, when it was not a 200 with a stream. */
+  /** The headers of the answer when it was not a 200 with a stream. */
   answer?: Head;
 }
 
-/** An answer that is no stream of events. */
+/** The error for an answer that is not an event stream. */
 class RefusedError extends Error {
   readonly ending: ConnectionEnd;
 
@@ -84,23 +90,26 @@ class RefusedError extends Error {
   }
 }
 
-/** Above this an event is passed over and reported: a bicycle has a few kilobytes, and nothing may block the rest. */
+/**
+ * Larger events are skipped and reported. A bicycle has a few kilobytes, and one event must not
+ * block the others.
+ */
 export const EVENT_LIMIT_BYTES = 1024 * 1024;
 
-/** How long the body of an error may take once its head has come: enough for its words. */
+/** The time limit for the body of an error after its headers. */
 const ERROR_BODY_LIMIT_MS = 5_000;
 
-/** What a header value may consist of; an id that cannot be sent is not sent. */
+/** Matches a valid header value. An id that is not one is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Opens a connection and resolves when it has ended, whatever the reason; never rejects. */
+/** Opens a connection and resolves when it ends for any reason. Never rejects. */
 export async function connectOnce(options: ConnectionOptions): Promise<ConnectionEnd> {
   const { url, signal, clock, timeoutMs, idleMs } = options;
   const { EventSource } = await import('eventsource');
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(endingOf(signal.reason, url));
     let answer: OpenAnswer | undefined;
-    /** What our fetch threw; the `error` event has its words alone. */
+    /** The error of our fetch. The `error` event has only its message. */
     let failure: unknown;
     const messages: string[] = [];
 
@@ -108,7 +117,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       cancelTimeout();
       silence.end();
       signal.removeEventListener('abort', onAbort);
-      // The library sets its timer for another try after its `error` event: closing it then ends that, too.
+      // The library starts its reconnect timer after its `error` event, so close it afterwards.
       queueMicrotask(() => source.close());
       resolve(ending);
     };
@@ -138,7 +147,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
         );
         const read = () => events.next().catch(noteFailure);
         const cancel = async () => void (await events.return());
-        // The library compares the content type as it stands; which one it is was looked at above.
+        // The library compares the content type literally. It was checked above.
         const head = {
           status: 200,
           url: url.href,
@@ -155,7 +164,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
   });
 }
 
-/** The events of a body as they come, whole ones alone: nothing is read before these were taken, and there is room for more. */
+/** Yields whole events. Reads nothing more until they are consumed and there is room. */
 async function* readEvents(
   body: Readable,
   closed: AbortSignal,
@@ -182,7 +191,7 @@ async function* readEvents(
   }
 }
 
-/** Calls back when nothing came for so long; what is not read while the reader is behind is no silence. */
+/** Calls back after a silence of the limit. Time in which the consumer is behind does not count. */
 function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   let cancel = () => {};
   return {
@@ -194,7 +203,10 @@ function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   };
 }
 
-/** Sends the request, follows redirects within the origin, and judges the answer; throws a RefusedError where it is no stream. */
+/**
+ * Sends the request, follows redirects within the origin, and checks the answer. Throws a
+ * RefusedError for an answer that is not a stream.
+ */
 async function openStream(
   options: ConnectionOptions,
   signal: AbortSignal,
@@ -209,7 +221,7 @@ async function openStream(
   for (let hop = 0; ; hop++) {
     const startedMs = clock.monotonicMs();
     log.request('GET', url, headers, undefined);
-    // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
+    // The caller limits the time for the headers. The body of a stream is not limited.
     const answer = await openExchange(network.dispatcherTo(url), {
       method: 'GET',
       url,
@@ -253,7 +265,10 @@ function statusFailure(
   return status < 300 || status >= 400 ? failure : withHint(failure, MOVED_HINT);
 }
 
-/** The body as bytes of an event stream, unpacked; throws a RefusedError where it is something else. */
+/**
+ * Returns the decompressed bytes of an event stream. Throws a RefusedError for another content
+ * type.
+ */
 async function eventStreamOf(
   head: Head,
   body: Readable,
@@ -282,7 +297,7 @@ async function eventStreamOf(
   );
 }
 
-/** The first bytes of a body as text, as far as they come in time; the rest is let go. */
+/** Reads the beginning of a body as text within the time limit. Drops the rest. */
 async function readText(body: Readable, { clock, secrets }: ConnectionOptions): Promise<string> {
   const cancel = clock.after(ERROR_BODY_LIMIT_MS, () => body.destroy());
   const bytes = await readBeginning(body, ERROR_BODY_LIMIT_BYTES);
@@ -290,7 +305,7 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
   return secrets.hide(bytes.toString('utf8'));
 }
 
-/** What something thrown says of the end of a connection; nothing: the service ended it. */
+/** Turns a thrown error into the end of a connection. Without an error the service ended it. */
 function endingOf(thrown: unknown, url: URL): ConnectionEnd {
   if (thrown === undefined)
     return {

@@ -1,96 +1,102 @@
-// The events of a live stream: immutable values, each with its time.
+// The events of a live stream: immutable values with their times.
 //
-// Two clocks are kept apart. `…WallMs` and `atMs` are the machine's date, in milliseconds since the epoch, for printing alone:
-// it may jump both ways. Everything that is a duration was measured on the monotonic clock and is never negative.
+// Two clocks are separate. `…WallMs` and `atMs` are the machine's clock in milliseconds since the
+// epoch, only for printing, and may jump. All durations are measured on the monotonic clock and are
+// never negative.
 
 import type { FleetError, Trace } from '../../errors.js';
 
-/** Why a connection ended, or why something that was sent did not arrive. */
+/** Why a connection ended, or why a sent event did not arrive. */
 export type Cause =
   /** The service closed the connection between two events. */
   | 'ended'
-  /** The connection ended in the middle of an event. */
+  /** The connection ended inside an event. */
   | 'cut-off'
-  /** Refused, reset, DNS, TLS. */
+  /** Connection refused or reset, DNS or TLS failure. */
   | 'network'
   /** No answer in time. */
   | 'timeout'
   /** An answer with a status other than 200. */
   | 'status'
-  /** A 200 that is no event stream, or one in a compression that nobody asked for. */
+  /** A 200 that is not an event stream, or uses an unsupported compression. */
   | 'no-stream'
   /** Silence for longer than the idle limit. */
   | 'idle'
-  /** No token could be had. */
+  /** The token source failed. */
   | 'token'
-  /** An event that arrived, but cannot be read. */
+  /** An event that arrived but cannot be read. */
   | 'broken'
   /** An event above the size limit. */
   | 'too-big';
 
-/** What every event says beside what happened. */
+/** The data of every event. */
 export interface Happened {
-  /** The topic as it was asked for, not encoded. */
+  /** The topic that the user named, not encoded. */
   readonly topic: string;
-  /** When it happened, by the machine's date: for printing. */
+  /** When it happened, by the machine's clock, for printing. */
   readonly atMs: number;
-  /** The same moment on the monotonic clock: for durations and order. */
+  /** The same moment on the monotonic clock, for durations and order. */
   readonly monotonicMs: number;
 }
 
-/** The connection stands. `isReturn`: it stood before. */
+/** The connection is open. `isReturn` means that it was open before. */
 export interface Opened extends Happened {
   readonly type: 'open';
   readonly isReturn: boolean;
-  /** The topic that was subscribed to, where it is another one than was asked for. */
+  /** The subscribed topic, if it differs from the requested one. */
   readonly as?: string;
-  /** The service's date in its answer, in milliseconds since the epoch. */
+  /** The date of the service's answer, in milliseconds since the epoch. */
   readonly serviceMs?: number | undefined;
   readonly trace: Trace;
 }
 
 export interface Message extends Happened {
   readonly type: 'message';
-  /** The event's data as it came, lines joined with newlines; '' for an event with empty data. */
+  /** The data of the event, with lines joined by newlines. */
   readonly data: string;
 }
 
-/** A try that failed, or a connection that ended; another one follows. */
+/** A connection ended or an attempt failed. Another attempt follows. */
 export interface Lost extends Happened {
   readonly type: 'lost';
   readonly cause: Cause;
   readonly error: FleetError;
-  /** The last sign of life, counted back from `atMs`; undefined while the connection has never stood. */
+  /**
+   * When the last data arrived, computed back from `atMs`; undefined before the first connection.
+   */
   readonly lastLifeWallMs: number | undefined;
-  /** How long ago that was: since then nothing is known. 0 while the connection has never stood. */
+  /** The time since then. 0 before the first connection. */
   readonly downMs: number;
-  /** 1 for the first failure since the connection stood. */
+  /** 1 for the first failure after an open connection. */
   readonly attempt: number;
   readonly retryInMs: number;
-  /** The pause that `retry:` or `Retry-After` asked for, where it is longer than the longest that is waited. */
+  /** The pause that `retry:` or `Retry-After` requested, if it exceeds the maximum. */
   readonly cappedFromMs?: number;
 }
 
 /**
- * An outage that is over, reported before the first message after it; or something that arrived and could not be
- * read: then `durationMs` is 0. It ended at `atMs`.
+ * A gap that is over, reported before the first message after it. An event that could not be read
+ * is a gap with `durationMs` 0. The gap ended at `atMs`.
  */
 export interface Gap extends Happened {
   readonly type: 'gap';
   readonly cause: Cause;
   readonly message: string;
-  /** When it began, counted back from its end: never after it, even where the machine's date was set back meanwhile. */
+  /** The start of the gap, computed back from its end, so that it is never later than the end. */
   readonly fromWallMs: number;
   readonly durationMs: number;
-  /** The service went on after the last id that had come: what was sent meanwhile was delivered after all. */
+  /**
+   * Whether the service continued after the last received id, so that the missing events were
+   * resent.
+   */
   readonly replayed: boolean;
-  /** Events known to be lost in it: cut off and not replayed, broken, too big. */
+  /** The number of events that are known to be lost: cut off and not resent, broken, or too big. */
   readonly droppedEvents: number;
-  /** The beginning of what could not be read, for `--verbose`. */
+  /** The beginning of an unreadable event, for `--verbose`. */
   readonly text?: string;
 }
 
-/** One event that arrived, and could not be read; `text` is its beginning. */
+/** Returns the gap for an event that arrived and could not be read. `text` is its beginning. */
 export function eventGap(
   { topic, atMs, monotonicMs }: Happened,
   cause: 'broken' | 'too-big',
@@ -102,14 +108,17 @@ export function eventGap(
   return { type: 'gap', ...moment, cause, message, replayed: false, droppedEvents: 1, ...said };
 }
 
-/** The connection stands and a replay has had its chance: who keeps a picture of the world compares it now. */
+/**
+ * The connection is open and the service had time to resend events. Consumers compare their data
+ * now.
+ */
 export interface Resync extends Happened {
   readonly type: 'resync';
-  /** When the outage began whose changes are to be looked up; undefined after the very first opening. */
+  /** When the gap began; undefined after the first connection. */
   readonly sinceWallMs: number | undefined;
 }
 
-/** No further connection will be tried for this topic; the last event of it. */
+/** The last event of a topic. No further connection is made. */
 export interface Closed extends Happened {
   readonly type: 'closed';
   readonly error: FleetError;

@@ -1,30 +1,32 @@
-// Filters the bytes between socket and EventSource: passes whole events on, skips those that are too big, notes ids and `retry:`.
+// Filters the bytes between socket and EventSource: passes whole events, skips events that are too
+// big, and records ids and `retry:`.
 //
-// The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". It does not report the id of an event without
-// data, `retry:`, an event that was cut off, nor one too big; and names of events count for nothing here: all are messages. Every byte is looked at a fixed number of times, whatever the
-// pieces it comes in. Texts hold the bytes as they came, a character each (latin1): line ends are found faster, and lengths are bytes.
+// The grammar is "9.2.5 Parsing an event stream" of the HTML standard. EventSource does not report
+// the id of an event without data, `retry:`, an unfinished event, or an event that is too big.
+// Event names are ignored. The work per byte is constant for any chunk sizes. Texts have one
+// character per byte (latin1), which makes line ends fast to find and lengths equal to bytes.
 
-/** What the whole events and lines of a connection have said beside their data. */
+/** The information from whole events and lines besides their data. */
 export interface StreamPosition {
-  /** The id of the last whole event, in its bytes; '' for none. */
+  /** The id of the last whole event, in bytes; empty without one. */
   lastEventId: string;
-  /** The first id that came on this connection. */
+  /** The first id of this connection. */
   firstId: string | undefined;
-  /** What `retry:` said last, in milliseconds. */
+  /** The last `retry:` in milliseconds. */
   retryMs: number | undefined;
-  /** How many bytes have come of an event whose end has not; comments and `retry:` are no event. */
+  /** The received bytes of an unfinished event. Comments and `retry:` do not count. */
   partialBytes: number;
 }
 
-/** `retry:` beyond this is a number that a clock can still work with. */
+/** The largest `retry:` that a clock can use. */
 const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
 /**
- * Makes a filter for one connection; an event of more than the limit is not kept, and `onTooBig` is called with its size. Comments count for
- * nothing, however long they are.
+ * Creates a filter for one connection. An event above the limit is dropped, and `onTooBig` is
+ * called with its size. Comments are never too big.
  */
 export function filterEvents(
   lastEventId: string,
@@ -38,7 +40,7 @@ export function filterEvents(
   };
   const read = openReader();
   let event = newEvent();
-  /** The line that has not ended; nothing of it once it is too big, or a comment. */
+  /** The unfinished line; empty when it is too big or a comment. */
   let line = '';
   let lineBytes = 0;
   let isComment = false;
@@ -46,14 +48,15 @@ export function filterEvents(
   const endEvent = (): string => {
     const { text, bytes, id } = event;
     if (bytes > limitBytes) onTooBig(bytes + 1);
-    // The id of what is passed over counts all the same, or a service that repeats from there would send it for ever.
+    // The id of a skipped event counts, because a service that continues after the last id would
+    // send the event again forever.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
     event = newEvent();
     return text === '' ? '' : `${text}\n`;
   };
 
-  /** Takes a whole line with its end; returns the event that is whole with it. */
+  /** Handles the end of a line. Returns the event if it is complete. */
   const endLine = (text: string): string => {
     if (text === '\n') return endEvent();
     const { name, value } = readField(text.slice(0, -1));
@@ -65,12 +68,12 @@ export function filterEvents(
     if (name === 'id' && !value.includes('\0')) event.id = value;
     event.bytes += text.length;
     if (event.bytes > limitBytes) event.text = '';
-    // Other fields are left out: the parser makes an error of each that it does not know.
+    // Drop other fields, because the parser reports unknown fields as errors.
     else if (name === 'data' || name === 'id') event.text += text;
     return '';
   };
 
-  /** Takes a piece of a line, the last one with its end; returns the event that is whole with it. */
+  /** Handles a part of a line. Returns the event if it is complete. */
   const hold = (piece: string): string => {
     if (lineBytes === 0) isComment = piece.startsWith(':');
     lineBytes += piece.length;
@@ -89,7 +92,9 @@ export function filterEvents(
       ...known,
       partialBytes: event.bytes + (isComment ? 0 : lineBytes),
     }),
-    /** Takes bytes as they came; returns the events that are whole now, with LF line ends and known fields alone. */
+    /**
+     * Handles received bytes. Returns the complete events with LF line ends and known fields only.
+     */
     take(chunk: Buffer): string {
       const text = read(chunk);
       let events = '';
@@ -108,12 +113,12 @@ export function filterEvents(
   };
 }
 
-/** An event whose end has not come: the lines that are handed on, none of them once it is too big. */
+/** The state of an unfinished event: its lines, or none once it is too big. */
 function newEvent() {
   return { text: '', bytes: 0, id: undefined as string | undefined };
 }
 
-/** A line without its end as name and value; a comment has no name. */
+/** Splits a line into name and value. A comment has an empty name. */
 function readField(text: string): { name: string; value: string } {
   const colon = text.indexOf(':');
   if (colon === -1) return { name: text, value: '' };
@@ -124,7 +129,10 @@ function readField(text: string): { name: string; value: string } {
   };
 }
 
-/** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */
+/**
+ * "Lines are separated by CRLF, LF or CR": turns all into LF at once, so that an event before a
+ * single CR does not wait.
+ */
 function openReader(): (chunk: Buffer) => string {
   let isStart = true;
   let endedWithCarriageReturn = false;

@@ -1,6 +1,7 @@
-// Decides what the connection of one topic does next. No I/O.
+// Decides the next step of a topic's connection. No I/O.
 //
-// The loop around it (../stream.ts) makes one connection after the other, reports what came of each, and asks when to make the next one.
+// The loop in ../stream.ts makes one connection after another, reports their results to the
+// machine, and asks for the time of the next one.
 
 import { FleetError } from '../../errors.js';
 import type { Clock } from '../../system/clock.js';
@@ -10,7 +11,7 @@ import { answeredAtMs, pauseBeforeReturn } from '../retry.js';
 import type { ConnectionEnd, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
-/** A connection to be made: when, and with which last id; '' for none. */
+/** The next connection: its time and its last id, which can be empty. */
 export interface NextTry {
   readonly inMs: number;
   readonly lastEventId: string;
@@ -20,41 +21,50 @@ interface Outage {
   readonly from: Happened;
   readonly cause: Cause;
   readonly message: string;
-  /** An event was cut off. */
+  /** Whether an event was cut off. */
   readonly isCutOff: boolean;
 }
 
-/** After a connection of this length the next pause is the shortest one again. */
+/** After a connection of this length the pauses start again from the shortest. */
 const STEADY_MS = 5_000;
-/** After connections of this length 401, 403 and 404 may come from a deployment or a token being renewed: retried for REFUSED_AGAIN_MS. */
+/**
+ * After connections of this length, 401, 403 and 404 can come from a deployment or a token renewal.
+ * They are retried for REFUSED_AGAIN_MS.
+ */
 const HEALTHY_MS = 60_000;
 const REFUSED_AGAIN_MS = 60_000;
-/** Assumed: a service that replays what was missed begins within this time. What comes later is told apart by its content. */
+/**
+ * Assumed: a service resends missed events within this time. Later resent events are deduplicated
+ * by content.
+ */
 const REPLAY_CHANCE_MS = 1_000;
 
 export class TopicMachine {
   readonly #topic: string;
   readonly #clock: Clock;
   readonly #emit: (event: StreamEvent) => void;
-  /** Failures since the connection last stood for a while. */
+  /** The number of failures since the connection was open for a while. */
   #failures = 0;
-  /** How long connections have stood, all together. */
+  /** The total time of open connections. */
   #stoodMs = 0;
-  /** The connection that stands: since when, and the id that it was asked to go on after. */
+  /** The open connection: its start, and the id after which it continues. */
   #open: { readonly since: Happened; readonly lastEventId: string } | undefined;
-  /** Since when there is no connection, on the monotonic clock. */
+  /** Since when the connection is down, on the monotonic clock. */
   #downSinceMs: number;
-  /** The last sign of life; undefined while the connection has never stood. */
+  /** When the last data arrived; undefined before the first connection. */
   #life: Happened | undefined;
-  /** What the connections have said; `retryMs` is 0 when they asked for no pause. */
+  /** The position of the stream; `retryMs` is 0 without a requested pause. */
   #said = { lastEventId: '', retryMs: 0, partialBytes: 0 };
-  /** Begins with a loss, and is reported as a gap as soon as it is known whether it was replayed. */
+  /**
+   * The current gap. It begins with a lost connection and is reported once it is known whether
+   * events were resent.
+   */
   #outage: Outage | undefined;
-  /** Since when the next resync has to look. */
+  /** Since when changes must be read at the next resync. */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
 
-  /** `emit` takes each event; `closed` is the last one. */
+  /** `emit` receives each event; `closed` is the last one. */
   constructor(topic: string, clock: Clock, emit: (event: StreamEvent) => void) {
     this.#topic = topic;
     this.#clock = clock;
@@ -62,14 +72,16 @@ export class TopicMachine {
     this.#downSinceMs = clock.monotonicMs();
   }
 
-  /** Ends its timer. */
+  /** Stops the timer. */
   stop() {
     this.#cancelResync();
   }
 
-  // While there is a connection
+  // While the connection is open
 
-  /** The connection stands that was to go on after the last id; `as` is the topic that was subscribed to, where it is another one. */
+  /**
+   * Handles an open connection. `as` is the subscribed topic if it differs from the requested one.
+   */
   opened(lastEventId: string, headers: Headers, as?: string) {
     const isReturn = this.#life !== undefined;
     const since = this.#stamp();
@@ -102,9 +114,9 @@ export class TopicMachine {
     this.#said = { lastEventId, partialBytes, retryMs: retryMs ?? this.#said.retryMs };
   }
 
-  // What was missed
+  // Gaps
 
-  /** Reports the outage that ended with this connection, if there was one. */
+  /** Reports the gap that ended with this connection, if any. */
   #settleGap(replayed: boolean) {
     if (this.#outage === undefined || this.#open === undefined) return;
     const { cause, message, isCutOff, from } = this.#outage;
@@ -116,7 +128,9 @@ export class TopicMachine {
     this.#emit({ type: 'gap', ...span, cause, message, replayed, droppedEvents });
   }
 
-  /** Soon, so that a replay has its chance; not while there is no connection. */
+  /**
+   * Schedules a resync after a short pause for resent events. Does nothing without a connection.
+   */
   #wantResync(since: Happened) {
     this.#resyncSince ??= since;
     this.#cancelResync();
@@ -132,11 +146,14 @@ export class TopicMachine {
     });
   }
 
-  // Ends
+  // Ends of connections
 
-  /** The connection ended, or was not made: when to try again; undefined: never. */
+  /**
+   * Handles the end of a connection or a failed attempt. Returns the next attempt, or undefined
+   * when there is none.
+   */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
-    // A 4xx is tried without the last id before it counts.
+    // Before a 4xx counts, try once without the last id.
     const isRefused =
       this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
@@ -163,7 +180,7 @@ export class TopicMachine {
     return { inMs: pauseMs, lastEventId: this.#said.lastEventId };
   }
 
-  /** An open connection is lost: the outage begins at the last sign of life. */
+  /** Handles a lost connection. The gap begins when the last data arrived. */
   #lose(since: Happened, ending: ConnectionEnd): Pick<ConnectionEnd, 'cause' | 'error'> {
     const stoodMs = this.#clock.monotonicMs() - since.monotonicMs;
     this.#stoodMs += stoodMs;
@@ -183,9 +200,10 @@ export class TopicMachine {
     return { cause, error };
   }
 
-  /** Nothing that happens later can change the answer. */
+  /** Whether a later attempt cannot succeed. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
-    // A file that is not there at the start is a wrong setting; later somebody is writing it anew.
+    // A missing token file at the start is a wrong setting. Later another process may be writing
+    // it.
     if (cause === 'token')
       return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;
@@ -205,23 +223,26 @@ export class TopicMachine {
 }
 
 /**
- * How long ago a moment was, a sleep included: the monotonic clock may stand still meanwhile. A date that was set forward looks the same;
- * one that was set back counts for nothing.
+ * Returns the time between two moments, including sleep, in which the monotonic clock may stop. A
+ * clock that was set forward looks the same; a clock that was set back is ignored.
  */
 function elapsedMs(from: Happened, to: Happened): number {
   return Math.max(to.monotonicMs - from.monotonicMs, to.atMs - from.atMs);
 }
 
-/** Ids longer than this are no numbers that somebody counts with. */
+/** Longer ids are not treated as numbers. */
 const NUMBERED_ID_CHARACTERS = 100;
 
-/** Whether an id follows another one directly, as numbers do: then nothing was missed. Of other ids nobody knows (section 6.1: "not shown"). */
+/**
+ * Whether an id directly follows another one, as numbers do, so that no event is missing. Other ids
+ * prove nothing (section 6.1: "not shown").
+ */
 function isNextId(last: string, first: string): boolean {
   const [, prefix, number] = /^(.*?)(\d+)$/.exec(last.slice(0, NUMBERED_ID_CHARACTERS)) ?? [];
   return number !== undefined && first === `${prefix}${BigInt(number) + 1n}`;
 }
 
-/** A 4xx that a retry cannot fix. */
+/** Whether the end is a 4xx that a retry cannot fix. */
 function isRefusal({ cause, answer }: ConnectionEnd): boolean {
   const status = answer?.status ?? 0;
   return cause === 'status' && status >= 400 && status < 500 && status !== 408 && status !== 429;

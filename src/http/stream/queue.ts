@@ -1,8 +1,8 @@
-// A bounded queue between the sockets and the consumer; keeps the order of arrival.
+// A bounded queue between the sockets and the consumer. It keeps the order of arrival.
 
 export type Queue<T> = ReturnType<typeof openQueue<T>>;
 
-/** How much may wait to be printed: enough to keep a fast reader busy, too little to be seen in memory. */
+/** The size limit. It keeps a fast reader busy without using much memory. */
 const QUEUE_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
@@ -18,7 +18,7 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
   };
 
   return {
-    /** Adds an item; `size` is what it weighs, in characters. */
+    /** Adds an item. `size` is its weight in characters. */
     push(item: T, size = 0) {
       if (isClosed) return;
       items.push(item);
@@ -26,26 +26,32 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
       wakeReader?.();
       if (isFilled()) onFilled?.();
     },
-    /** Resolves when there is room for more, or the queue is closed: the sockets wait here while the reader of the output is slow. */
+    /**
+     * Resolves when there is room or the queue is closed. The sockets wait for it while the output
+     * is slow.
+     */
     room(): Promise<void> | undefined {
       if (weight < limitCharacters || isClosed) return undefined;
       return new Promise((resolve) => waiting.push(resolve));
     },
-    /** Resolves when there is no more room, or the queue is closed: who gathers before taking waits no longer. */
+    /**
+     * Resolves when the queue is full or closed, so that a consumer that gathers items stops
+     * waiting.
+     */
     filled(): Promise<void> {
       if (isFilled()) return Promise.resolve();
       return new Promise((resolve) => {
         onFilled = resolve;
       });
     },
-    /** No more items will come; the batches end when the queue is empty. */
+    /** Closes the queue. The batches end when it is empty. */
     close() {
       isClosed = true;
       wakeReader?.();
       onFilled?.();
       giveRoom();
     },
-    /** Everything that has arrived, each time there is something. */
+    /** Yields everything that has arrived, whenever there is something. */
     async *batches(): AsyncGenerator<readonly T[], void, undefined> {
       for (;;) {
         while (items.length === 0) {
