@@ -1,4 +1,4 @@
-// How the outcome of a transition and of a creation looks.
+// The outcomes of transitions and creations: columns and colours.
 
 import { BICYCLE } from '../api/bicycle.js';
 import type { Color } from '../terminal/colour.js';
@@ -33,32 +33,32 @@ export function isBad(outcome: Outcome): boolean {
   return outcome !== 'done' && outcome !== 'unchanged' && outcome !== 'skipped';
 }
 
-/** What is known of a change that was tried; null where nothing is. */
+/** The result of an attempted change. Unknown values are null. */
 export interface ChangeResult {
   outcome: Outcome;
-  /** HTTP status. */
+  /** The HTTP status. */
   status: number | null;
-  /** The state after it, where the service says it. */
+  /** The state after the change, if the answer shows it. */
   state: string | null;
   request_id: string | null;
   milliseconds: number | null;
-  /** Why it is not done, in the service's words where there are any. */
+  /** The reason when it is not done, in the service's words if possible. */
   message: string | null;
 }
 
-/** What became of one bicycle or alert that was to be changed. */
+/** The result for one bicycle or alert. */
 export interface Ended extends ChangeResult {
-  /** Of a creation the new bicycle's, where it was created and the service says it. */
+  /** For a creation, the new bicycle's UUID if the answer shows it. */
   uuid: string | null;
-  /** As the input or the answer had it. */
+  /** The name from the input or the answer. */
   name: string | null;
   /** The action. */
   transition?: string;
-  /** Where a creation stands in the input, from 1 on, the header of a CSV file not included. */
+  /** The number of a creation in the input, from 1, without the header. */
   row?: number;
 }
 
-/** The colour of each outcome, in tables and lines alike. */
+/** The colour of each outcome, in tables and lines. */
 export const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } = {
   done: 'green',
   refused: 'red',
@@ -80,12 +80,12 @@ const OUTCOME: Column<Pick<ChangeResult, 'outcome'>> = {
   header: 'OUTCOME',
   field: 'outcome',
   keep: 5,
-  // The longest outcome, whatever the first row has.
+  // The longest outcome, because later rows may have it.
   room: 'unchanged'.length,
   cell: ({ outcome }) => showOutcome(outcome),
 };
 
-/** One bicycle: what became of it. */
+/** The result for one bicycle. */
 export const ACTION: Shape<Ended> = {
   noun: BICYCLE,
   fields: ACTION_FIELDS,
@@ -99,7 +99,7 @@ export const ACTION: Shape<Ended> = {
   ],
 };
 
-/** Room for a sentence of the service: rows of later batches have other reasons. */
+/** Room for a sentence of the service, because later rows have other reasons. */
 const MESSAGE_ROOM_COLUMNS = 70;
 
 const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
@@ -109,14 +109,14 @@ const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
   { header: 'REQUEST', field: 'request_id', keep: 1 },
 ];
 
-/** Many bicycles; the table is meant for those that are not done. */
+/** The results for many bicycles. The table shows those that are not done. */
 export const ACTIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ACTION_FIELDS,
   columns: [{ header: 'UUID', field: 'uuid', keep: 6 }, ...FAILURE_COLUMNS],
 };
 
-/** Many new bicycles; the table is meant for those that are not created. */
+/** The results for many new bicycles. The table shows those that are not created. */
 export const CREATIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ['row', 'name', 'uuid', ...RESULT_FIELDS],

@@ -1,4 +1,4 @@
-// How an alert looks: its columns, its colours, where its cause is.
+// The columns, colours and position of an alert.
 
 import { ALERT, ALERT_FIELDS, type Alert } from '../api/alert.js';
 import { wholeUuid } from '../api/links.js';
@@ -16,15 +16,18 @@ const STATE_COLORS: ReadonlyMap<unknown, Color> = new Map([
   ['silenced', 'gray'],
 ]);
 
-/** An alert's state in its colour; states the document does not name have none. */
+/** Returns an alert's state in its colour. Unknown states have no colour. */
 export function showAlertState(state: unknown): Cell {
   return { ...showText(state), color: STATE_COLORS.get(state) };
 }
 
-/** Assumed: a message ends in what it is about, as in `Battery of the lock is low: Emmy 12`. */
+/** Assumed: a message ends with its subject, as in `Battery of the lock is low: Emmy 12`. */
 const NAME_AT_END = /: ([^:]{1,60})$/;
 
-/** The bicycle's name: where the alert carries it (section 2.4), that of the mirror, what the message ends in; else the digits of its link. */
+/**
+ * Returns the name of an alert's bicycle: from the alert (section 2.4), from the mirror, or from
+ * the end of the message; otherwise the first digits of its link.
+ */
 export function showAlertBicycle(
   { bicycle, extra, message }: Alert,
   at: CellContext,
@@ -42,14 +45,14 @@ export function showAlertBicycle(
   return showId(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle) : bicycle, at);
 }
 
-/** Alerts with the names of their bicycles by their links. */
+/** Returns the view of alerts with a function that finds the name of a bicycle by its link. */
 export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shape<Alert> {
   return {
     noun: ALERT,
     fields: ALERT_FIELDS,
     columns: [
       { ...timeColumn('AGE', 'created', 4), programHeader: 'CREATED', minimum: 10 },
-      // Most types are no longer; `bicycle.outside_operational_period` of section 2.3 is.
+      // Wide enough for most types; `bicycle.outside_operational_period` of section 2.3 is longer.
       { header: 'TYPE', field: 'alert_type', keep: 6, minimum: 22, maximum: 40 },
       {
         header: 'STATE',
@@ -76,7 +79,7 @@ export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shap
         cell: ({ uuid }, at) => showId(uuid, at),
       },
     ],
-    /** Section 2.4: `extra.location` is a GeoJSON point, longitude first, "when applicable". */
+    /** The GeoJSON point in `extra.location`, longitude first (section 2.4: "when applicable"). */
     position({ extra }) {
       if (readPath(extra, 'location.type') !== 'Point') return undefined;
       return pointOf(

@@ -1,4 +1,4 @@
-// How a bicycle looks: its columns, its colours, where it is.
+// The columns, colours and position of a bicycle.
 
 import { BICYCLE, BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
 import { isUuid } from '../api/links.js';
@@ -10,14 +10,14 @@ import type { Cell, CellContext, Column } from '../terminal/table.js';
 import { age, toIso } from '../terminal/time.js';
 import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
 
-/** How a state looks: in a table, on a map, in a picture. */
+/** The appearance of a state in tables, maps and pictures. */
 export interface StateLook {
   readonly color: Color | undefined;
-  /** Where there is no colour. */
+  /** Used without colour. */
   readonly sign: string;
-  /** Where there is no more than ASCII. */
+  /** Used where only ASCII works. */
   readonly letter: string;
-  /** Red, green and blue, for pictures on white and on black. */
+  /** The colour in pictures on white and black. */
   readonly hex: string;
 }
 
@@ -33,22 +33,28 @@ const STATES: ReadonlyMap<unknown, StateLook> = new Map([
 
 const OTHER_STATE: StateLook = { color: undefined, sign: '+', letter: '?', hex: '#4b5563' };
 
-/** How a state looks; those that the document does not name look alike. */
+/** Returns the appearance of a state. Unknown states look alike. */
 export function lookOf(state: unknown): StateLook {
   return STATES.get(state) ?? OTHER_STATE;
 }
 
-/** A state in its colour. */
+/** Returns a state in its colour. */
 export function showState(state: unknown): Cell {
   return { ...showText(state), color: lookOf(state).color };
 }
 
-/** Text for a cell from any value: cleaned, `-` for null and nothing; cut before it is cleaned where it is longer than that. */
+/**
+ * Returns the text of a cell: cleaned, and `-` for null and missing. Longer texts are cut before
+ * they are cleaned.
+ */
 export function showText(value: unknown, mostCharacters = Number.POSITIVE_INFINITY): Cell {
   return { text: clean((textOf(value) ?? MISSING).slice(0, mostCharacters)) };
 }
 
-/** The state of charge: `57 %` for people, the number as it was sent for programs. Assumed: it is in percent. */
+/**
+ * Returns the state of charge: `57 %` for people, and the number as sent for programs. Assumed: it
+ * is in percent.
+ */
 export function showCharge(charge: unknown, at: CellContext): Cell {
   const percent = numberOf(charge);
   if (percent === undefined) return showText(charge);
@@ -58,7 +64,10 @@ export function showCharge(charge: unknown, at: CellContext): Cell {
   return { text: at.terminal ? `${at.isWhole ? sent : Math.round(percent)} %` : sent, color };
 }
 
-/** Latitude, then longitude, in degrees: five decimals (a metre), or so many, for people, the numbers as they were sent for programs. */
+/**
+ * Returns latitude and longitude in degrees: for people rounded, by default to five decimals (a
+ * metre); for programs as sent.
+ */
 export function showPosition(
   latitude: unknown,
   longitude: unknown,
@@ -74,10 +83,13 @@ export function showPosition(
   return { text: texts.join(', ') };
 }
 
-/** How many digits of a UUID a terminal shows: enough to find it again, and accepted wherever a bicycle is asked for. */
+/** The number of digits of a UUID on a terminal. Every command accepts them. */
 export const ID_DIGITS = 8;
 
-/** A UUID: its first digits for people, unless they want whole values; whole for programs. What is no UUID stays as it is. */
+/**
+ * Returns a UUID: its first digits for people, unless they want whole values, and the whole for
+ * programs. Other texts are unchanged.
+ */
 export function showId(uuid: unknown, at: CellContext): Cell {
   return showText(
     at.terminal && !at.isWhole && typeof uuid === 'string' && isUuid(uuid)
@@ -86,19 +98,20 @@ export function showId(uuid: unknown, at: CellContext): Cell {
   );
 }
 
-/** A time: its age for people, ISO 8601 as it was sent for programs. */
+/** Returns a time: its age for people, and ISO 8601 as sent for programs. */
 export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }
 
-/** A column of such times. */
+/** Returns a column of such times. */
 export function timeColumn<T>(header: string, field: keyof T & string, keep: number): Column<T> {
   return { header, field, keep, cell: (value, at) => showTime(value[field], at) };
 }
 
 /**
- * Bicycles in every format. `unrecoverable` and `in_maintenance` are the longest states, an age is at most `59 min ago`. The ID is the
- * handle for the other commands, and has its place in 80 columns.
+ * Bicycles in every format. `unrecoverable` and `in_maintenance` are the longest states, and `59
+ * min ago` is the longest age. The ID identifies a bicycle in other commands, and fits into 80
+ * columns.
  */
 export const BICYCLES: Shape<Bicycle> = {
   noun: BICYCLE,

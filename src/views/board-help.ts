@@ -1,4 +1,4 @@
-// The keys of the board and the state of its connections, as its help and its footer show them.
+// The keys of the board and the state of its connections, for its help and footer.
 
 import { cut, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
@@ -6,15 +6,15 @@ import type { Paint } from '../terminal/colour.js';
 import { drawList } from '../terminal/list.js';
 import { showDuration } from '../terminal/time.js';
 
-/** One topic's connection. */
+/** The connection of a topic. */
 export interface BoardConnection {
-  /** `connecting` until it is connected for the first time. */
+  /** `connecting` until the first connection. */
   state: 'connecting' | 'open' | 'lost';
   /** Since when, on the monotonic clock. */
   sinceMs: number;
-  /** It was connected before, so that something may be missed now. */
+  /** Whether it was connected before, so that messages may be missing now. */
   hasStood?: boolean;
-  /** Why it was lost, and when the next try is. */
+  /** Why it was lost, and when the next attempt is. */
   message?: string;
   retryAtMs?: number;
 }
@@ -43,7 +43,7 @@ export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['m', 'board, and back'],
 ];
 
-/** As many of the keys as there is room for, the first in any case. */
+/** Returns as many key hints as fit; at least the first. */
 export function keyHints([first = '', ...others]: readonly string[], width: number): string {
   return others.reduce(
     (line, hint) => (widthOf(line) + 2 + widthOf(hint) <= width ? `${line}  ${hint}` : line),
@@ -51,7 +51,7 @@ export function keyHints([first = '', ...others]: readonly string[], width: numb
   );
 }
 
-/** What each key does. */
+/** Returns the description of each key. */
 export function helpLines(
   keys: typeof KEYS,
   { width, paint }: { width: number; paint: Paint },
@@ -60,7 +60,10 @@ export function helpLines(
   return [paint.bold('KEYS'), ...lines].map((line) => cut(line, width));
 }
 
-/** The state of the connections: that of all when they are up, else of the first that is not. */
+/**
+ * Returns the state of the connections: one text if all are open, otherwise that of the first that
+ * is not.
+ */
 export function connectionText(
   connections: ReadonlyMap<string, BoardConnection>,
   monotonicMs: number,

@@ -1,4 +1,4 @@
-// The live board of a watch as the lines of one screen: what is known of the fleet, what has just happened, and the keys.
+// The live board of a watch as lines of a screen: the fleet, recent changes, and the keys.
 
 import type { Alert } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
@@ -26,12 +26,12 @@ import type { WatchCounts } from './connection.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
 import { changeLine, type ShownEntry } from './watch.js';
 
-/** What can be seen at once. */
+/** The visible panel. */
 export type BoardPanel =
   | { readonly type: 'fleet' }
   | { readonly type: 'map' }
   | { readonly type: 'help' }
-  /** Everything that is known of one bicycle. */
+  /** All fields of one bicycle. */
   | { readonly type: 'card'; readonly uuid: string; readonly scroll: number };
 
 export const SORTS = ['charge', 'name', 'state', 'last change'] as const;
@@ -39,22 +39,22 @@ export type Sort = (typeof SORTS)[number];
 
 export interface BoardView {
   panel: BoardPanel;
-  /** What help and a card are closed to. */
+  /** The panel behind help and cards. */
   home: 'fleet' | 'map';
   sort: Sort;
-  /** What bicycles and changes have to contain; '' for all. */
+  /** The text or conditions that bicycles and changes must match; empty for all. */
   filter: string;
   isTyping: boolean;
-  /** The row of the list that Enter opens, and the first one that is shown. */
+  /** The row that Enter opens, and the first visible row. */
   selected: number;
   scroll: number;
 }
 
 export interface BoardInput {
   view: BoardView;
-  /** What is followed. */
+  /** The followed organization or bicycles. */
   title: string;
-  /** By the machine's date, in milliseconds since the epoch. */
+  /** By the machine's clock, in milliseconds since the epoch. */
   nowMs: number;
   monotonicMs: number;
   zone: TimeZone;
@@ -62,31 +62,31 @@ export interface BoardInput {
   connections: ReadonlyMap<string, BoardConnection>;
   traffic: BoardTraffic;
   fleet: BoardFleet;
-  /** The newest first. */
+  /** Newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[];
   alerts: readonly Alert[];
 }
 
-/** What came, and what was missed. */
+/** The received messages and the gaps. */
 export interface BoardTraffic extends Pick<WatchCounts, 'messages' | 'gapCount' | 'downMs'> {
   perSecond: number;
-  /** When the last message came, on the monotonic clock. */
+  /** When the last message arrived, on the monotonic clock. */
   lastMessageMs: number | undefined;
 }
 
 export interface BoardFleet {
-  /** Bicycles by state, those that are known. */
+  /** The number of known bicycles by state. */
   counts: ReadonlyMap<string, number>;
   known: number;
-  /** How many bicycles the service counts, when known. */
+  /** The service's count of bicycles, if known. */
   total: number | undefined;
-  /** Every bicycle that is followed is known. */
+  /** Whether every followed bicycle is known. */
   isWhole: boolean;
-  /** Bicycles that pass the filter, in the order of the view, from its first row on. */
+  /** The visible bicycles that match the filter, in the order of the view. */
   rows: readonly Bicycle[];
-  /** How many pass the filter. */
+  /** The number of bicycles that match the filter. */
   matching: number;
-  /** What is wrong with the filter. */
+  /** The error in the filter. */
   filterProblem?: string | undefined;
   /** The bicycle of the card. */
   card: Bicycle | undefined;
@@ -103,16 +103,16 @@ const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 6;
 const GUTTER = '  ';
 
-/** The keys of the footer, the most needed first. */
+/** The keys of the footer, most important first. */
 const FLEET_HINTS = ['q quit', '? help', '/ filter', 'Enter open', 's sort', 'm map', '↑↓ scroll'];
 const CARD_HINTS = ['q quit', 'Esc back', '↑↓ scroll'];
 
-/** How many rows of bicycles the board has room for; the caller fetches no more. */
+/** Returns the number of rows for bicycles. The caller fetches no more. */
 export function bicycleRows(height: number): number {
   return Math.max(0, topRows(height) - 1);
 }
 
-/** Rows of the block with states and bicycles, its heading included. */
+/** Returns the height of the block with states and bicycles, including its heading. */
 function topRows(height: number): number {
   const left = height - 4;
   return Math.min(
@@ -121,7 +121,7 @@ function topRows(height: number): number {
   );
 }
 
-/** The lines of the board: exactly as many as the height, none wider than the width. */
+/** Returns the lines of the board: as many as the height, and none wider than the width. */
 export function boardLines(input: BoardInput, place: BoardPlace): string[] {
   const { panel, home } = input.view;
   const footer = footerLine(input, place);
@@ -135,7 +135,7 @@ export function boardLines(input: BoardInput, place: BoardPlace): string[] {
   return [titleLine(input, place), ...fill(lines, place.height - 2), footer];
 }
 
-/** So many of the lines, and empty ones where there are fewer. */
+/** Cuts or fills a list of lines to a number. */
 function fill(lines: readonly string[], count: number): string[] {
   return Array.from({ length: Math.max(0, count) }, (_, index) => lines[index] ?? '');
 }
@@ -160,7 +160,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   return [...lines, '', paint.bold(cut('ALERTS', width)), ...alerts];
 }
 
-/** The states, and beside them the bicycles. */
+/** Returns the lines with the states, and the bicycles next to them. */
 function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number): string[] {
   const { fleet } = input;
   const each = Math.floor((width - GUTTER.length) / 2);
@@ -205,7 +205,10 @@ function statesHeading({ known, total, isWhole }: BoardFleet): string {
     : `STATES of ${known} known of ${total}`;
 }
 
-/** The documented states first, then whatever else came. While some bicycles are not known, no count is the last word. */
+/**
+ * Returns the documented states, followed by others. Counts are marked as incomplete while some
+ * bicycles are unknown.
+ */
 function stateRows({ counts, isWhole }: BoardFleet, width: number, paint: Paint): string[] {
   const states = [...new Set<string>([...BICYCLE_STATES, ...[...counts.keys()].sort()])];
   const most = Math.max(1, ...counts.values());
@@ -233,7 +236,7 @@ function bicyclesHeading({
   return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
 }
 
-/** The columns of lists, in half the width: the name gives way first. */
+/** The columns of lists in half the width. The name is shortened first. */
 const LIST_COLUMNS = {
   state_of_charge: {},
   name: { keep: 4.5, minimum: 8 },
@@ -255,7 +258,7 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
   );
 }
 
-/** Every field that is known of one bicycle, below its name. */
+/** Returns all known fields of one bicycle, below its name. */
 function cardLines(
   { fleet: { card }, nowMs, zone }: BoardInput,
   scroll: number,
@@ -268,14 +271,14 @@ function cardLines(
     { width, paint, now: nowMs, zone },
   );
   const [name = '', ...rows] = text.trimEnd().split('\n');
-  // A long word stays whole in a card, and a screen ends; painted lines were wrapped.
+  // Long words are not split in a card, so cut the lines at the end of the screen after wrapping.
   return [
     name,
     ...rows.slice(scroll).map((row) => (row.includes('\u001b') ? row : cut(row, width))),
   ];
 }
 
-/** The keys in as many words as there is room for, and the state of the connection. */
+/** Returns the key hints that fit, and the state of the connection. */
 function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
   const { text, color } = connectionText(input.connections, input.monotonicMs);
@@ -289,8 +292,8 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
 }
 
 /**
- * The bicycles that pass the filter, in order, `count` of them from `from` on, and how many pass. The bicycles come the longest
- * untouched first, which is the order of `last change` backwards.
+ * Returns `count` bicycles that match the filter, from number `from`, and the number of matches.
+ * The bicycles arrive least recently updated first, which is the reverse of `last change`.
  */
 export function pickRows(
   bicycles: Iterable<Bicycle>,
@@ -311,7 +314,7 @@ export function pickRows(
 }
 
 function keyOf(bicycle: Bicycle, sort: Sort, index: number): number | string {
-  // An unknown charge is not a low one.
+  // An unknown charge sorts last.
   if (sort === 'charge') return numberOf(bicycle.state_of_charge) ?? Number.POSITIVE_INFINITY;
   if (sort === 'last change') return -index;
   return (textOf(sort === 'name' ? bicycle.name : bicycle.state) ?? '\uffff').toLowerCase();

@@ -1,4 +1,4 @@
-// One bicycle as a card: its name and state, every field, then its newest alerts and last changes.
+// One bicycle as a card: name and state, all fields, the newest alerts and the last changes.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -17,15 +17,15 @@ import { HISTORY, type HistoryRow } from './history.js';
 import { drawTable, type RowsOptions } from './rows.js';
 
 export interface CardContent {
-  /** Undefined where they could not be read. */
+  /** Undefined when they could not be read. */
   alerts: readonly Alert[] | undefined;
-  /** The newest first; empty where no mirror knows them. */
+  /** Newest first; empty without a mirror. */
   changes: readonly CardChange[];
 }
 
 export type CardChange = Pick<HistoryRow, 'at' | 'field' | 'old' | 'new'>;
 
-/** Longer values are for `--json`. */
+/** Longer values are cut; `--json` shows them. */
 const LONGEST_VALUE_CHARACTERS = 500;
 const LONGEST_FIELD_CHARACTERS = 100;
 
@@ -35,7 +35,7 @@ const CARD_ALERTS: Shape<Alert> = {
 };
 const CARD_CHANGES: Shape<CardChange> = { ...HISTORY, columns: HISTORY.columns.slice(0, 4) };
 
-/** Draws the card; every line ends in a newline and is at most `width` columns wide. */
+/** Draws the card. Every line ends with a newline and is at most `width` columns wide. */
 export function drawCard(
   bicycle: Bicycle,
   { alerts, changes }: CardContent,
@@ -60,7 +60,9 @@ export function drawCard(
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The fields with their values as people read them, and the names of those that have none. */
+/**
+ * Returns the fields with values in the form for people, and the names of fields without a value.
+ */
 function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   const set: [string, string][] = [];
   const unset: string[] = [];
@@ -86,7 +88,8 @@ function showField(
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
   const atMs = readTime(value);
   if (atMs !== undefined) return `${age(value, now)} (${showLocalTime(atMs, zone)})`;
-  // What a link leads to is named by its UUID, which other commands take; the bicycle's own is there to be copied.
+  // Show the UUID of a link, which other commands accept. The bicycle's own UUID is shown whole for
+  // copying.
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));
   if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined))

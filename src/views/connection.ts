@@ -1,4 +1,5 @@
-// Prints the events of a stream: lines for people, JSON lines for programs, a summary at the end.
+// Formats the events of a stream: lines for people, JSON lines for programs, and a summary at the
+// end.
 
 import type { ErrorKind, FleetError } from '../errors.js';
 import type { Gap, StreamEvent } from '../http/stream/events.js';
@@ -11,52 +12,55 @@ import { showDuration } from '../terminal/time.js';
 type SignalKind = Extract<ErrorKind, 'interrupted' | 'terminated' | 'hangup'>;
 export type WatchEnd = 'until' | 'for' | 'max-events' | 'replayed' | 'quit' | 'failed' | SignalKind;
 
-/** What a watch counts. */
+/** The counters of a watch. */
 export interface WatchCounts {
   readonly messages: number;
   readonly shown: number;
   readonly reconnects: number;
   readonly gapCount: number;
   readonly downMs: number;
-  /** Events that arrived broken, cut off or too big. */
+  /** Events that were broken, cut off or too big. */
   readonly dropped: number;
-  /** How many changes were found in the list after a gap. */
+  /** Changes that the list showed after a gap. */
   readonly caughtUp: number;
-  /** How many bicycles were met in a list after a gap of which nothing had been known. */
+  /** Bicycles in the list after a gap that were not known before. */
   readonly unknown: number;
-  /** How many bicycles left the list. */
+  /** Bicycles that left the list. */
   readonly gone: number;
 }
 
-/** What a watch can say of itself at its end. */
+/** The data of the summary at the end of a watch. */
 export interface WatchSummary extends WatchCounts {
   end: WatchEnd;
-  /** By the machine's date, in milliseconds since the epoch. */
+  /** By the machine's clock, in milliseconds since the epoch. */
   endedAtMs: number;
   durationMs: number;
-  /** The first gaps; `gapCount` says how many there were. */
+  /** The first gaps. `gapCount` is the number of all gaps. */
   gaps: readonly Gap[];
-  /** Topics that were never connected, and why. */
+  /** Topics that were never connected, with the reason. */
   neverConnected: readonly { readonly topic: string; readonly message: string }[];
-  /** The watch ended before the list was read for the last gap. */
+  /** Whether the watch ended before the list was read for the last gap. */
   isUnread: boolean;
-  /** Messages that the reader of the output had not taken when the watch ended. */
+  /** Messages that the reader of the output had not received when the watch ended. */
   undelivered: number;
 }
 
-/** How many gaps the summary names for people; a program gets all that were kept. */
+/** The maximum number of gaps in the summary for people. Programs get all stored gaps. */
 const NAMED_GAPS = 10;
 
 function seconds(milliseconds: number): number {
   return Math.round(milliseconds) / 1000;
 }
 
-/** A time for programs. */
+/** Formats a time for programs. */
 export function iso(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
 
-/** One event for people, without its newline, cleaned; undefined for those that are not printed. */
+/**
+ * Returns the line of an event for people, cleaned and without its newline; undefined for events
+ * that are not printed.
+ */
 export function streamLine(
   event: StreamEvent,
   zone: TimeZone,
@@ -85,7 +89,7 @@ export function streamLine(
   }
 }
 
-/** A pause that the service asked for and that is too long to be waited. */
+/** Describes a requested pause that is too long. */
 export function showCapped(cappedFromMs: number | undefined): string {
   return cappedFromMs === undefined
     ? ''
@@ -100,7 +104,10 @@ export function errorFields(error: FleetError): {
   return { kind: error.kind, message: error.message, status: error.status ?? null };
 }
 
-/** One event for programs, as an object for one JSON line; undefined for messages, which go to stdout. */
+/**
+ * Returns an event for programs as an object for one JSON line; undefined for messages, which go to
+ * stdout.
+ */
 export function streamRecord(event: StreamEvent): { [field: string]: unknown } | undefined {
   if (event.type === 'message' || event.type === 'resync') return undefined;
   const head = { event: event.type, at: iso(event.atMs), topic: event.topic };
@@ -144,7 +151,7 @@ function gapFields(gap: Gap): { [field: string]: unknown } {
   };
 }
 
-/** What a list showed after a gap: `2 changes caught up, 1 bicycle gone`, those that are none left out. */
+/** Returns the parts of `2 changes caught up, 1 bicycle gone`, without zeros. */
 export function describeFound(changes: number, unknown: number, gone: number): string[] {
   return [
     ...countSome(changes, 'change', 'caught up'),
@@ -153,15 +160,15 @@ export function describeFound(changes: number, unknown: number, gone: number): s
   ];
 }
 
-/** A number with its noun and what became of them; nothing for none. */
+/** Returns a number with its noun and verb; an empty list for zero. */
 function countSome(number: number, one: string, what: string): string[] {
   return number === 0 ? [] : [`${count(number, one)} ${what}`];
 }
 
-/** The summary for people: one line, then one for each gap. */
+/** Returns the summary for people: one line, followed by one line per gap. */
 export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: boolean): string[] {
   const { gaps, gapCount, messages, shown, neverConnected } = summary;
-  // Of a single topic the error that ends it says why.
+  // With a single topic, the final error states the reason.
   const isNever = neverConnected.length > 0 && !namesTopic;
   const facts = [
     shown === messages
@@ -198,7 +205,7 @@ export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: 
   return lines;
 }
 
-/** The summary for programs: the last line of the stream's own events. */
+/** Returns the summary for programs: the last of the stream's own events. */
 export function summaryRecord(summary: WatchSummary): { [field: string]: unknown } {
   return {
     event: 'closed',

@@ -1,4 +1,4 @@
-// Counts bicycles and alerts by group: the one place that decides which value of a group a bicycle has.
+// Counts bicycles and alerts by group. Only this file decides which value a bicycle has in a group.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -14,12 +14,12 @@ import { readTime } from '../terminal/time.js';
 import { numberOf, readPath, textOf } from '../terminal/values.js';
 import type { StatsRow } from './stats.js';
 
-/** How many have each value. */
+/** The number of each value. */
 type Counts = Map<string, number>;
 
 const NONE = '(none)';
 
-/** The value of a bicycle in each group that has a name of its own; any other name is a field. */
+/** The values of the named groups. Any other group is a field. */
 const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => string } = {
   state: ({ state }) => nameOf(state),
   charge: ({ state_of_charge }) => {
@@ -31,16 +31,18 @@ const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => str
   organization: (bicycle) => nameOf(uuidIn(bicycle['organization'])),
 };
 
-/** What is counted unless a group is asked for. */
+/** The groups that are counted by default. */
 export const DEFAULT_GROUPS = ['state', 'charge', 'silence'] as const;
 
-/** Groups whose values have an order of their own; the others are ordered by count. */
+/** The order of the values of some groups. Other groups are ordered by count. */
 const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['charge', [...CHARGE_GROUPS, NONE]],
   ['silence', SILENCE_GROUPS],
 ]);
 
-/** Counts bicycles by groups; silence is as of `now`, in milliseconds since the epoch. */
+/**
+ * Creates a counter of bicycles by groups. `now` is for silence, in milliseconds since the epoch.
+ */
 export function openCounter(groups: readonly string[], now: number) {
   const counts = groups.map((group) => ({ group, values: new Map<string, number>() }));
   let total = 0;
@@ -49,32 +51,32 @@ export function openCounter(groups: readonly string[], now: number) {
       total += 1;
       for (const { group, values } of counts) count(values, valueIn(group, bicycle, now));
     },
-    /** Each group in turn, its values in their order. */
+    /** Returns the groups in order, each with its values in order. */
     rows: (): StatsRow[] => counts.flatMap(({ group, values }) => rowsOf(group, values)),
-    /** How many bicycles were counted. */
+    /** Returns the number of counted bicycles. */
     total: () => total,
   };
 }
 
-/** Open alerts by type. */
+/** Counts open alerts by type. */
 export function countAlerts(alerts: Iterable<Alert>): StatsRow[] {
   const counts: Counts = new Map();
   for (const { alert_type } of alerts) count(counts, nameOf(alert_type));
   return rowsOf('open alerts by type', counts);
 }
 
-/** Whether a group has a name of its own; any other is the name of a field. */
+/** Whether a group has a name; any other group is a field. */
 export function isNamedGroup(group: string): boolean {
   return Object.hasOwn(GROUPS, group);
 }
 
-/** The value of a bicycle in a group. */
+/** Returns the value of a bicycle in a group. */
 export function valueIn(group: string, bicycle: Bicycle, now: number): string {
   const find = Object.hasOwn(GROUPS, group) ? GROUPS[group] : undefined;
   return find === undefined ? nameOf(readPath(bicycle, group)) : find(bicycle, now);
 }
 
-/** A name longer than this is cut, and counts with those that begin alike. */
+/** Longer values are cut, and are counted together when they begin alike. */
 const LONGEST_NAME_CHARACTERS = 200;
 
 function nameOf(value: unknown): string {
@@ -97,7 +99,7 @@ function rowsOf(group: string, counts: Counts): StatsRow[] {
     [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
-    // A ten without bicycles belongs to the picture; a value that nobody has does not.
+    // Keep empty buckets of charges; drop the empty values `none` and `never`.
     if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
     return [
       {

@@ -1,4 +1,4 @@
-// How far it is between two places, and how that looks: for people, and as a column that a table gets when it was asked for by place.
+// The distance between two places, and the DISTANCE column of lists with an area.
 
 import { EARTH_RADIUS_METRES } from '../globe/projection.js';
 import type { ListedItem, Shape } from '../terminal/formats.js';
@@ -12,13 +12,16 @@ export interface LatLon {
   longitude: number;
 }
 
-/** Fields of the service; they may be missing, null, or numbers written as strings. */
+/** Fields of the service, which can be missing, null, or numbers as strings. */
 export interface Placed {
   latitude?: unknown;
   longitude?: unknown;
 }
 
-/** Metres between two places on a great circle, by the haversine formula, exact for short ones too; undefined without both places. */
+/**
+ * Returns the distance of two places on a great circle in metres (haversine formula). Returns
+ * undefined without both places.
+ */
 export function distanceMetres(from: Placed | undefined, to: Placed): number | undefined {
   const start = pointOf(from?.longitude, from?.latitude);
   const end = pointOf(to.longitude, to.latitude);
@@ -31,17 +34,22 @@ export function distanceMetres(from: Placed | undefined, to: Placed): number | u
   return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
 }
 
-/** Metres for people: `430 m`, `1.2 km`, `250 km`. */
+/** Formats metres for people: `430 m`, `1.2 km`, `250 km`. */
 export function showDistance(metres: number): string {
   if (Math.round(metres) < KILOMETRE_METRES) return `${Math.round(metres)} m`;
   const kilometres = metres / KILOMETRE_METRES;
   return `${kilometres.toFixed(kilometres < 99.95 ? 1 : 0)} km`;
 }
 
-/** The field that a resource gets when it was asked for by place: whole metres. The service's own `distance` is another one. */
+/**
+ * The field with the distance in whole metres. The service's own `distance` is a different field.
+ */
 const DISTANCE_FIELD = 'distance_m';
 
-/** The row with `distance_m` as its last field, for every format; as it is where the distance is not known, or the service has such a field. */
+/**
+ * Adds `distance_m` as the last field of a row. The row is unchanged when the distance is unknown
+ * or the service already has the field.
+ */
 export function addDistance<T>(row: ListedItem<T>, metres: number | undefined): ListedItem<T> {
   if (metres === undefined || Object.hasOwn(row.value as object, DISTANCE_FIELD)) return row;
   const rounded = Math.round(metres);
@@ -53,13 +61,15 @@ export function addDistance<T>(row: ListedItem<T>, metres: number | undefined): 
   };
 }
 
-/** The shape with a DISTANCE column behind the first two: `1.2 km` for people, whole metres without a unit for programs. */
+/**
+ * Adds a DISTANCE column after the first two: `1.2 km` for people, and whole metres for programs.
+ */
 export function withDistance<T>(shape: Shape<T>): Shape<T> {
   const most = Math.max(...shape.columns.map(({ keep }) => keep));
   const distance: Shape<T>['columns'][number] = {
     header: 'DISTANCE',
     field: DISTANCE_FIELD,
-    // With --near the distance matters most after the name.
+    // With --near the distance is the most important column after the name.
     keep: most - 0.5,
     minimum: 8,
     align: 'right',

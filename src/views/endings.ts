@@ -1,4 +1,4 @@
-// Prints the results of a bulk run: bicycles grouped by outcome and reason.
+// Formats the results of a bulk run: bicycles grouped by outcome and reason.
 
 import { wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
@@ -9,28 +9,34 @@ import { ID_DIGITS, showId } from './bicycle.js';
 import { drawTable } from './rows.js';
 
 export interface EndingsOptions {
-  /** Columns of the terminal; undefined where nothing is cut and all are listed. */
+  /** The width of the terminal; undefined where nothing is cut and all bicycles are listed. */
   width: number | undefined;
   paint: Paint;
 }
 
-/** The bicycles of one group that a terminal shows. */
+/** The maximum number of bicycles of a group on a terminal. */
 const MOST_LISTED = 50;
 
-/** What the service calls what was asked for, which is the same for all of them; or which one is meant, which is listed below. */
+/** Matches the subject of an error, which is the same for all bicycles or is listed below. */
 const SUBJECT =
   /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer) (?:the new bicycle )?"[^"]*": |^(?:the new bicycle )?"[^"]*" was not found: /;
 
 const NOT_ALLOWED = /^Action '[^']*' not allowed from current state '([^']*)'/;
 
-/** The reason in the service's words, without what differs from bicycle to bicycle; the empty text where there is none. */
+/**
+ * Returns the reason in the service's words without the parts that differ between bicycles; empty
+ * without a reason.
+ */
 export function endReasonOf({ message }: ChangeResult): string {
   return clean(
     (message ?? '').replace(SUBJECT, '').replace(NOT_ALLOWED, 'not allowed from state $1'),
   );
 }
 
-/** `33 not allowed from state rented`, and below it which; the groups in the order in which they began. */
+/**
+ * Returns groups such as `33 not allowed from state rented` with their bicycles, in the order of
+ * first occurrence.
+ */
 export function showEndings(endings: readonly Ended[], options: EndingsOptions): string {
   const { width, paint } = options;
   const groups = new Map<string, { outcome: Outcome; reason: string; ended: Ended[] }>();
@@ -58,7 +64,7 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
   return `${count} ${outcome.replace('-', ' ')}${reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** Where each stands in the input, its name, its UUID. */
+/** The row in the input, the name and the UUID. */
 const ENDED_COLUMNS: readonly Column<Ended>[] = [
   {
     header: '',
@@ -81,7 +87,7 @@ const ENDED_COLUMNS: readonly Column<Ended>[] = [
   },
 ];
 
-/** A line each, whole for programs. */
+/** Returns one line per bicycle; uncut for programs. */
 function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): string[] {
   const columns = ENDED_COLUMNS.filter(({ field }) =>
     ended.some((one) => one[field as keyof Ended]),
@@ -90,7 +96,7 @@ function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): stri
   return drawTable({ ...ACTIONS, columns }, ended, options).map((line) => `  ${line}`);
 }
 
-/** `✓ Emmy 0001: rented`: one bicycle on which the transition was run. `mark` is drawn for a terminal, empty in a pipe. */
+/** Returns `✓ Emmy 0001: rented` for one bicycle. `mark` is empty in a pipe. */
 export function showSuccess(
   { name, uuid, state, outcome }: Ended,
   transition: string,

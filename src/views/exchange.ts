@@ -1,21 +1,22 @@
-// How requests and answers look on stderr: `--trace`, `--verbose` and the announcement of a retry; as lines, or with `--json` as objects.
+// Formats requests and answers on stderr for `--trace`, `--verbose` and retries: as lines, or as
+// objects with `--json`.
 
 import type { HttpLog } from '../http/client.js';
 import { redact, traceOf } from '../http/headers.js';
 import { clean, escapeJson } from '../terminal/clean.js';
 
-/** What `--verbose` shows of a body that is sent; longer ones are cut. */
+/** Longer bodies are cut by `--verbose`. */
 const BODY_LENGTH_CHARACTERS = 2000;
 
 export interface LogOptions {
   trace?: boolean;
   verbose?: boolean;
   quiet?: boolean;
-  /** Each line is an object of one key: `request`, `response`, `trace` or `retry`. */
+  /** Whether each line is an object with one key: `request`, `response`, `trace` or `retry`. */
   isJson: boolean;
 }
 
-/** Makes the log of the HTTP client; `write` takes one line that no terminal is steered by. */
+/** Creates the log of the HTTP client. `write` receives one clean line. */
 export function openHttpLog(
   { trace, verbose, quiet, isJson }: LogOptions,
   write: (line: string) => void,

@@ -1,23 +1,23 @@
-// How what happened to a bicycle looks: a change or a gap in each row.
+// The history of a bicycle: one change or gap per row.
 
 import { clean } from '../terminal/clean.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell } from '../terminal/table.js';
 import { lookOf, showText, timeColumn } from './bicycle.js';
 
-/** One change, or with `field` null a gap. */
+/** A change, or a gap with a null `field`. */
 export interface HistoryRow {
   at: string;
   field: string | null;
   old: unknown;
   new: unknown;
   transition: string | null;
-  /** Who did it, by name where that is known. */
+  /** The author, by name if known. */
   by: string | null;
-  /** `service`, or the mirror's source: `push`, `list`. */
+  /** `service`, or the source in the mirror: `push` or `list`. */
   source: string | null;
   version: unknown;
-  /** What a gap was, until when, and how the bicycle came and went. */
+  /** Describes a gap with its end, and the arrival and departure of a bicycle. */
   note: string | null;
 }
 

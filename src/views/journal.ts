@@ -1,19 +1,19 @@
-// How what a journal says of one bicycle looks.
+// The records of a journal as rows.
 
 import type { Shape } from '../terminal/formats.js';
 import { type ChangeResult, showOutcome } from './action.js';
 import { showId, timeColumn } from './bicycle.js';
 
-/** What the service answered is null where it did not. */
+/** A row. Values of the answer are null without an answer. */
 export interface JournalRow
   extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;
-  /** Where a creation stands in its file. */
+  /** The number of a creation in its file. */
   row?: number;
   name: string | null;
   at: string | null;
   run: string;
-  /** How the outcome is known; null where it is not. */
+  /** The evidence of the outcome; null when the outcome is unknown. */
   how: string | null;
 }
 

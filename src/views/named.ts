@@ -1,4 +1,4 @@
-// How organizations, zones and models look.
+// The columns of organizations, zones and models.
 
 import { NAMED, NAMED_FIELDS, type Named } from '../api/named.js';
 import { asGeoJson } from '../globe/rings.js';
@@ -14,7 +14,7 @@ const NAME: Column<Named> = {
   room: 24,
   maximum: 60,
 };
-/** Whole, since it is there to be copied. */
+/** Not shortened, so that it can be copied. */
 const UUID: Column<Named> = { header: 'UUID', field: 'uuid', keep: 2, minimum: 36 };
 const TYPE: Column<Named> = { header: 'TYPE', field: 'type', keep: 1, minimum: 8, maximum: 24 };
 
@@ -26,7 +26,7 @@ export const NAMED_SHAPES = {
     ...shared,
     noun: NAMED.zone,
     columns: [NAME, UUID, TYPE],
-    // Assumed: the outline is a GeoJSON geometry, under one of these names.
+    // Assumed: the outline is a GeoJSON geometry in one of these fields.
     geometry: (zone: Named) =>
       asGeoJson([zone['polygon'], zone['geometry'], zone['area']].find(isGeometry)),
     positionFields: ['polygon', 'geometry', 'area'],

@@ -1,4 +1,4 @@
-// Rows of cells as lines: in columns of fixed widths, or as the table of a list without its headers.
+// Formats rows of cells as lines: in columns of fixed widths, or as a table without headers.
 
 import type { TimeZone } from '../system/time-zone.js';
 import { cut, widthOf } from '../terminal/cells.js';
@@ -7,13 +7,13 @@ import { openTable } from '../terminal/formats/table.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell, Column } from '../terminal/table.js';
 
-/** A cell and the columns it is cut or padded to; as wide as it is when `width` is absent. */
+/** A cell with the width to which it is cut or padded; without `width` it keeps its width. */
 export interface PlacedCell extends Cell {
   width?: number | undefined;
   align?: Column<unknown>['align'] | undefined;
 }
 
-/** One line of cells. */
+/** Formats one line of cells. */
 export function drawRow(cells: readonly PlacedCell[], paint: Paint): string {
   const drawn = cells.map(({ text, color, width, align }) => {
     const shown = width === undefined ? text : cut(text, width);
@@ -25,17 +25,17 @@ export function drawRow(cells: readonly PlacedCell[], paint: Paint): string {
 }
 
 export interface RowsOptions {
-  /** Columns of the terminal; undefined where nothing is cut. */
+  /** The width of the terminal; undefined where nothing is cut. */
   width: number | undefined;
   paint: Paint;
   /** Milliseconds since the epoch, for ages. */
   now: number;
-  /** The zone of the times of a card. */
+  /** The time zone of the times of a card. */
   zone?: TimeZone;
   isWhole?: boolean;
 }
 
-/** A line a value, in the columns of the shape that fit. */
+/** Returns one line per value, with the columns of the shape that fit. */
 export function drawTable<T>(
   shape: Shape<T>,
   values: readonly T[],

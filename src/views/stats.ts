@@ -6,12 +6,12 @@ import type { Shape } from '../terminal/formats.js';
 import { drawBar } from '../terminal/progress.js';
 import { lookOf, showText } from './bicycle.js';
 
-/** One value of a group, and how many have it. */
+/** A value of a group and its number. */
 export interface StatsRow {
   group: string;
   value: string;
   count: number;
-  /** Of the group, to a tenth. */
+  /** The share of the group, with one decimal. */
   percent: number;
 }
 
@@ -25,7 +25,7 @@ export const STATS: Shape<StatsRow> = {
       header: 'VALUE',
       field: 'value',
       keep: 4,
-      // On a terminal the bars have the colours.
+      // On a terminal only the bars have colours.
       cell: (row, { terminal }) => ({
         ...showText(row.value),
         color: terminal ? undefined : colorOf(row),
@@ -38,7 +38,7 @@ export const STATS: Shape<StatsRow> = {
 
 const BAR_COLUMNS = 20;
 
-/** The same on a terminal. */
+/** Counts with bars, for a terminal. */
 export const STATS_WITH_BARS: Shape<StatsRow> = {
   ...STATS,
   columns: [
@@ -55,7 +55,7 @@ export const STATS_WITH_BARS: Shape<StatsRow> = {
 
 function colorOf({ group, value }: StatsRow): Color | undefined {
   if (group === 'state') return lookOf(value).color;
-  // Groups of charges are named by where they begin.
+  // A group of charges is named by its lower bound.
   if (group === 'charge' && Number.parseInt(value, 10) < CHARGE_EMPTY_PERCENT) return 'red';
   if (group === 'silence' && (value === 'longer ago' || value === NEVER_HEARD)) return 'yellow';
   return 'cyan';

@@ -1,4 +1,4 @@
-// How one message of a watch looks: a line of time, name, what changed, charge and place.
+// Formats one message of a watch as a line: time, name, change, charge and place.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -14,46 +14,48 @@ import { lookOf, showCharge, showPosition, showText } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 import { drawRow, type PlacedCell } from './rows.js';
 
-/** What one line shows. */
+/** The data of one line. */
 export type ShownEntry =
   | {
       type: 'bicycle';
-      /** `late`: older than what was shown before; `caught-up`: found in the list after a gap. */
+      /**
+       * `late`: older than data that was shown before. `caught-up`: found in the list after a gap.
+       */
       kind: 'update' | 'late' | 'caught-up';
       uuid: string | undefined;
       before: Bicycle | undefined;
       after: Bicycle;
-      /** The fields that differ, those of bookkeeping left out. */
+      /** The fields that differ, without bookkeeping fields. */
       fields: readonly string[];
     }
-  /** Assumed: the state of a `bicycle_leaving_state` message is the one that is left. */
+  /** Assumed: the state of a `bicycle_leaving_state` message is the state that the bicycle left. */
   | { type: 'leaving'; uuid: string | undefined; state: unknown; bicycle: Bicycle | undefined }
   | {
       type: 'alert';
       alert: Alert;
-      /** The state it was in, where that is known and another. */
+      /** The previous state, if known and different. */
       before?: string | undefined;
       mark?: 'caught-up' | undefined;
-      /** The name of its bicycle, where the mirror knows it. */
+      /** The name of the bicycle, if the mirror knows it. */
       name?: string | undefined;
     }
-  /** It left the list; `bicycle` is what was known of it. */
+  /** A bicycle left the list; `bicycle` is its last known data. */
   | { type: 'gone'; uuid: string; bicycle: Bicycle }
-  /** Any other sender, and JSON that is no envelope. */
+  /** A message of any other sender, or JSON that is not an envelope. */
   | { type: 'other'; envelope: PushEnvelope | undefined; text: string };
 
-/** Where the line is shown. */
+/** The output of a line. */
 export interface LinePlace {
-  /** Columns of the terminal; undefined where nothing is cut. */
+  /** The width of the terminal; undefined where nothing is cut. */
   width: number | undefined;
-  /** Ages and local times for people, ISO 8601 and numbers as they were sent for programs. */
+  /** Whether people read it: ages and local times. Programs get ISO 8601 and numbers as sent. */
   terminal: boolean;
-  /** Minutes that local time is ahead of UTC. */
+  /** The time zone of local times. */
   zone: TimeZone;
   paint: Paint;
 }
 
-/** The columns of a line: a narrow terminal goes without the place, then without the charge. */
+/** The columns of a line. A narrow terminal drops the place first and then the charge. */
 const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
   { header: '', field: 'time', keep: 5, minimum: 9 },
   { header: '', field: 'name', keep: 4, minimum: 8, room: 16 },
@@ -62,7 +64,7 @@ const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
   { header: '', field: 'place', keep: 1, minimum: 19 },
 ];
 
-/** Fields that follow from place or charge, which are shown, or only say that a message came. */
+/** Fields that follow from place or charge, or only show that a message arrived. */
 export const MEASUREMENTS: readonly string[] = [
   'latitude',
   'longitude',
@@ -73,15 +75,15 @@ export const MEASUREMENTS: readonly string[] = [
   'estimated_state_of_charge',
 ];
 
-/** How many changed fields are named, and how much of a name and of a text of the service is looked at. */
+/** The maximum number of named fields, and the maximum length of names and texts that are read. */
 const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
 const TEXT_CHARACTERS = 10_000;
 
-/** Some ten metres: more does not fit 80 columns, and the list shows five. */
+/** About ten metres. More decimals do not fit into 80 columns. */
 const PLACE_DECIMALS = 4;
 
-/** Changes of place below this are the noise of a satellite receiver standing still. */
+/** Smaller changes of place are noise of the satellite receiver. */
 const STANDSTILL_METRES = 5;
 
 const textCell = (value: unknown) => showText(value, TEXT_CHARACTERS);
@@ -90,12 +92,12 @@ function stateCell(state: unknown, before = '', color = lookOf(state).color): Ce
   return { text: before + textCell(state).text, color };
 }
 
-/** Whether the line of a change says what changed. */
+/** Whether the line of a change names the change. */
 export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
   return entry.before === undefined || changesOf(entry).length > 0;
 }
 
-/** What changed, in the colour of the new state. */
+/** Describes the change, in the colour of the new state. */
 function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
   const { before, after, fields } = entry;
   if (before === undefined)
@@ -109,7 +111,7 @@ function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
   };
 }
 
-/** The state first, since it matters most and the line may be cut. */
+/** The state comes first, because the line may be cut. */
 function changesOf({ before = {}, after, fields }: ShownEntry & { type: 'bicycle' }): string[] {
   const changes: string[] = [];
   if (fields.includes('state'))
@@ -137,7 +139,7 @@ interface Content {
   time?: Cell;
   name: Cell;
   what: Cell;
-  /** Undefined where what happened takes their room. */
+  /** Undefined when the description needs the room. */
   charge?: Cell;
   place?: Cell;
 }
@@ -148,7 +150,7 @@ function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
   return { ...textCell(uuid), color: 'gray' };
 }
 
-/** What is older than what was shown, or was found in a list. */
+/** Returns the mark of a late or caught-up change. */
 function markOf(entry: ShownEntry): string | undefined {
   const mark =
     entry.type === 'bicycle' ? entry.kind : entry.type === 'alert' ? entry.mark : undefined;
@@ -203,23 +205,23 @@ function ofAlert(
   const place = showPosition(degrees(1), degrees(0), shown, PLACE_DECIMALS);
   const name = showAlertBicycle(alert, shown, known);
   const was = before === undefined ? '' : `${textCell(before).text} -> `;
-  // The state first: on a narrow terminal the end of the type is cut.
+  // The state comes first, because a narrow terminal cuts the end of the type.
   const text = `alert ${was}${textCell(state).text} ${textCell(alert_type).text}`;
   const { color } = showAlertState(state);
   if (charge.text !== MISSING || place.text !== MISSING)
     return { name, what: { text, color }, charge, place };
-  // Where neither charge nor place is known, the message says more than two dashes.
+  // Without charge and place, show the message instead of two dashes.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }
 
-/** What a line says besides time, charge and place: whose it is, and what changed. */
+/** Returns the name and the change of a line. */
 export function changeText(entry: ShownEntry): { name: string; text: string } {
   const { name, what } = contentOf(entry, { now: 0, terminal: true });
   return { name: name.text, text: what.text };
 }
 
-/** One line without its newline: time, name, what changed, charge, place. */
+/** Returns a line without its newline: time, name, change, charge, place. */
 export function changeLine(entry: ShownEntry, at: number, line: LinePlace): string {
   const { paint, width, terminal, zone } = line;
   const content = contentOf(entry, { now: at, terminal });
@@ -239,14 +241,14 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
       .flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text)))
       .join('  ');
   }
-  // The mark takes the place of the time, which is not known.
+  // The mark replaces the time, which is unknown.
   const time: Cell =
     mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
   const laid = layOut(COLUMNS, [], { width, terminal, gap: 1 });
   const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
   const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
     const cell = { ...content, time }[field];
-    // What happened takes the room of charge and place where it has neither.
+    // Without charge and place, the description uses their room.
     const isAlone = field === 'what' && charge === undefined;
     return cell === undefined
       ? []

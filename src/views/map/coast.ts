@@ -2,16 +2,19 @@
 
 import { type Extent, toDots, type View, worldX, worldY } from '../../globe/projection.js';
 
-/** Rings of the land: points of the world, x and y in turn. */
+/** Rings of land: alternating x and y of points of the world. */
 export type Coast = readonly Float64Array[];
 
-/** Data of 1:110 million is some kilometres off: it says nothing where a drawing shows less than this for each column. */
+/** The 1:110m coastline is a few kilometres off; it is hidden below this many metres per column. */
 export const LEAST_METRES_A_COLUMN = 3_000;
 
-/** Antarctica reaches around the world, and is cut open at the edge; in hundredths of a degree. */
+/** Antarctica surrounds the pole and is cut at the edge of the map; in hundredths of a degree. */
 const SOUTHERN_LAND = -6_000;
 
-/** Reads what the build wrote: rings of longitude and latitude in hundredths of a degree, each pair the difference to the one before. */
+/**
+ * Reads the rings that the build wrote: longitude and latitude in hundredths of a degree, each as
+ * the difference from the previous pair.
+ */
 export function readCoast(rings: readonly (readonly number[])[]): Coast {
   return rings.map((ring) => {
     const points = new Float64Array(ring.length);
@@ -19,7 +22,8 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
     for (let index = 0; index < ring.length; index += 2) {
       longitude += ring[index] ?? 0;
       latitude += ring[index + 1] ?? 0;
-      // Land that lies across the edge of the world goes on behind it: no line crosses the whole map.
+      // Land across the edge of the world continues beyond it, so that no line crosses the whole
+      // map.
       const x = worldX(longitude / 100);
       const step = x - (points[index - 2] ?? x);
       points[index] = Math.abs(step) > 0.5 && latitude > SOUTHERN_LAND ? x - Math.sign(step) : x;
@@ -29,13 +33,16 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
   });
 }
 
-/** Where the world was cut open is no coast: its eastern and western edge, and the south of Antarctica. */
+/**
+ * Whether a line is an edge of the map and not a coast: the eastern and western edge, and the south
+ * of Antarctica.
+ */
 function isCut(x1: number, y1: number, x2: number, y2: number): boolean {
   const isEdge = (x: number) => x === 0 || x === 1;
   return (isEdge(x1) && isEdge(x2)) || (y1 >= 0.99 && y2 >= 0.99);
 }
 
-/** Calls for each dot of the coast in a drawing. */
+/** Calls back for each dot of the coast in a drawing. */
 export function forCoast(
   coast: Coast,
   view: View,
@@ -51,7 +58,7 @@ export function forCoast(
         toDots(view, extent, { x: x2, y: y2 }),
       ];
       const [right, down] = [to[0] - left, to[1] - top];
-      // One end on each side of the seam, where the world is wrapped.
+      // Skip a line with one end on each side of the seam.
       if (Math.abs(right) > view.worldDots / 2) continue;
       const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
       for (let step = 0; step <= steps; step++) {

@@ -1,4 +1,4 @@
-// A map of the terminal in the making: its cells, and which of them are taken.
+// A map of the terminal while it is drawn: its cells, and the cells that are taken.
 
 import type { Graticule } from '../../globe/graticule.js';
 import type { Extent, View } from '../../globe/projection.js';
@@ -9,11 +9,11 @@ import type { Look, Piece } from './legend.js';
 import type { BicyclePoint, MapInput } from './scene.js';
 
 export interface TerminalInput extends MapInput {
-  /** What is seen; everything when absent. */
+  /** The visible part; everything by default. */
   readonly view?: View | undefined;
-  /** What shows it is marked, a dot or a cluster. */
+  /** The selected dot or cluster, which is marked. */
   readonly selected?: BicyclePoint | undefined;
-  /** The last line, in place of none. */
+  /** The last line, if any. */
   readonly footer?: readonly Piece[];
 }
 
@@ -24,32 +24,32 @@ export interface DrawnMap {
   readonly extent: Extent;
 }
 
-/** A cell in Braille is two dots wide and four high, which makes them square. */
+/** A Braille cell has two by four dots, which makes the dots square. */
 export const BRAILLE = { across: 2, down: 4 };
-/** The characters of the drawing, and their ASCII replacements. */
+/** The characters of the drawing and their ASCII replacements. */
 export const SIGNS = {
   unicode: { vertical: '┊', horizontal: '┈', crossing: '┼', left: '▸', right: '◂' },
   ascii: { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<' },
 } as const;
 
-/** A drawing in the making; its canvas is the map alone. */
+/** A drawing; its canvas is the map without the legend. */
 export interface Frame extends Omit<DrawnMap, 'layout'> {
   readonly input: TerminalInput;
   readonly look: Look;
   readonly signs: { readonly [name in keyof typeof SIGNS.unicode]: string };
   readonly layout: Layout & { readonly grid: Grid };
   readonly ticks: Graticule;
-  /** Cells over which nothing more may be drawn: 1. */
+  /** 1 for cells that must not be overwritten. */
   readonly isBusy: Uint8Array;
 }
 
-/** Whether these cells of a row are in the map and empty. */
+/** Whether these cells of a row are inside the map and empty. */
 export function isFree({ canvas, isBusy }: Frame, row: number, from: number, to: number): boolean {
   const start = row * canvas.width;
   return from >= 0 && to <= canvas.width && !isBusy.subarray(start + from, start + to).includes(1);
 }
 
-/** Puts text over which nothing more is drawn. */
+/** Writes text that must not be overwritten. */
 export function occupy(
   { canvas, isBusy }: Frame,
   row: number,

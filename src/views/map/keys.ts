@@ -1,4 +1,4 @@
-// What the keys do on the map of `--live`: move, zoom, select, open. No I/O.
+// The keys of the map of `--live`: move, zoom, select, open. No I/O.
 
 import {
   boundView,
@@ -11,36 +11,38 @@ import {
 import type { Key } from '../../terminal/keys.js';
 
 export interface MapState {
-  /** What is seen; undefined: everything. */
+  /** The visible part; undefined for everything. */
   readonly view: View | undefined;
-  /** The bicycle that is chosen, by itself or with the cluster it is in. */
+  /** The selected bicycle, or a bicycle of the selected cluster. */
   readonly chosen: string | undefined;
 }
 
-/** What can be chosen: a cluster or a bicycle. */
+/** A cluster or bicycle that can be selected. */
 export interface MapTarget {
-  /** Its bicycles, by uuid. */
+  /** The UUIDs of its bicycles. */
   readonly uuids: readonly string[];
-  /** Where they are. */
+  /** Their positions. */
   readonly points: readonly Point[];
 }
 
-/** What the last frame showed: keys are about that. */
+/** The last frame, to which keys refer. */
 export interface MapSeen {
   readonly view: View;
   readonly extent: Extent;
-  /** Clusters, the largest first; single bicycles where there are none. Made when they are asked for. */
+  /**
+   * Returns the clusters, largest first, or single bicycles without clusters. Computed on demand.
+   */
   targets(): readonly MapTarget[];
-  /** What shows a bicycle. */
+  /** Returns the dot or cluster of a bicycle. */
   find(uuid: string): MapTarget | undefined;
 }
 
 export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 
-/** How far an arrow moves, of what is seen; how much nearer `+` goes. */
+/** The step of an arrow as a share of the view, and the zoom of `+`. */
 const STEP = 0.25;
 const ZOOM = 2;
-/** A cluster that opening would not spread at least this much is a heap. */
+/** A cluster that would spread less than this cannot be opened. */
 const LEAST_SPREAD = 1.3;
 
 const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new Map([
@@ -50,7 +52,7 @@ const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new
   ['down', [0, 1]],
 ]);
 
-/** The state after a key, and the bicycle whose card it opens. */
+/** Returns the state after a key, and the bicycle to open. */
 export function mapKey(
   state: MapState,
   key: Key,
@@ -72,7 +74,7 @@ export function mapKey(
   return key === 'enter' ? enter(state, seen) : { state };
 }
 
-/** Nearer or farther, around what is chosen. */
+/** Zooms around the selection. */
 function zoom({ chosen }: MapState, { view, extent, find }: MapSeen, factor: number): View {
   const target = chosen === undefined ? undefined : find(chosen);
   const worldDots = view.worldDots * factor;
@@ -89,7 +91,10 @@ function nextOf({ chosen }: MapState, seen: MapSeen, step: number): string | und
   return targets[next]?.uuids[0];
 }
 
-/** Opens what is chosen, else what is nearest to the middle: a cluster by going nearer, a bicycle as its card. */
+/**
+ * Opens the selection, or the target nearest to the middle: zooms into a cluster, or opens the card
+ * of a bicycle.
+ */
 function enter(state: MapState, seen: MapSeen): { state: MapState; open?: string } {
   const target =
     (state.chosen === undefined ? undefined : seen.find(state.chosen)) ?? nearestToMiddle(seen);

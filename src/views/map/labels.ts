@@ -1,4 +1,4 @@
-// What is written on a map of the terminal, where no bicycle is: degrees, the names of single bicycles, towns.
+// The labels of a terminal map in free places: degrees, names of single bicycles, towns.
 
 import { placeTowns } from '../../globe/towns.js';
 import { put } from '../../terminal/canvas.js';
@@ -7,12 +7,12 @@ import { clean } from '../../terminal/clean.js';
 import { BRAILLE, type Frame, isFree, occupy } from './frame.js';
 import { nameOf } from './scene.js';
 
-/** Few enough to be called by their names. */
+/** Up to this many bicycles get their names. */
 const MOST_NAMED = 24;
 const NAME_COLUMNS = 18;
 const MOST_TOWNS = 16;
 
-/** Degrees at the left and the bottom edge, where no bicycle is, and a free column around them. */
+/** Draws degrees at the left and bottom edge, with a free column around them. */
 export function drawDegrees(frame: Frame): void {
   const { canvas, ticks } = frame;
   const write = (column: number, row: number, label: string) => {
@@ -27,7 +27,7 @@ export function drawDegrees(frame: Frame): void {
     write(Math.floor(at / BRAILLE.across) - Math.floor(label.length / 2), canvas.height - 1, label);
 }
 
-/** The names of single bicycles, where there is room behind them. */
+/** Draws the names of single bicycles where there is room. */
 export function drawNames(frame: Frame): void {
   const { canvas, layout } = frame;
   if (layout.grid.across !== 1 || layout.dots.length > MOST_NAMED) return;
@@ -41,7 +41,7 @@ export function drawNames(frame: Frame): void {
   }
 }
 
-/** The largest towns, each on the row where it is or beside it; they give way to everything else. */
+/** Draws the largest towns on their row or the next. All other content has priority. */
 export function drawTowns(frame: Frame): void {
   const { input, view, extent, canvas } = frame;
   placeTowns(input.towns ?? [], { view, extent, most: MOST_TOWNS }, ({ name }, x, y) => {

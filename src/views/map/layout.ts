@@ -1,28 +1,29 @@
-// Places every bicycle in view as a dot, or as part of a cluster with its number.
+// Draws every visible bicycle as a dot or as part of a cluster with a number.
 //
-// The grid is cut into bins. Where each bicycle of a bin finds a dot, at its place or near it, they are dots; all dots of a cell have one
-// state, for a cell has one colour. Else the bin is a cluster, whose label stays within it: so labels overlap neither dots nor each other.
+// The grid is divided into bins. If every bicycle of a bin finds a free dot near its place, the bin
+// has dots. All dots of a cell have one state, because a cell has one colour. Otherwise the bin is
+// a cluster. Its label stays inside the bin, so that labels overlap neither dots nor each other.
 
 import { eastOf, toDots, type View } from '../../globe/projection.js';
 import { type BicyclePoint, MOST_STATES } from './scene.js';
 
-/** The cells of a drawing, and how many dots each has: 2 by 4 in Braille, 1 by 1 where a sign stands for a bicycle. */
+/** The cells of a drawing and their dots: 2 by 4 in Braille, 1 by 1 with signs. */
 export interface Grid {
   readonly columns: number;
   readonly rows: number;
   readonly across: number;
   readonly down: number;
-  /** How wide and how high a cell is, in dots of the view. */
+  /** The size of a cell in dots of the view. */
   readonly cell: { readonly width: number; readonly height: number };
-  /** How far from its place a bicycle may be drawn, in dots. */
+  /** The maximum distance of a drawn bicycle from its place, in dots. */
   readonly reachDots: number;
-  /** The cells of a bin, at least: a column more than the widest label. */
+  /** The minimum size of a bin in cells: one column more than the widest label. */
   readonly bin: { readonly columns: number; readonly rows: number };
-  /** The cells that the label of a cluster takes. */
+  /** Returns the size of a cluster's label in cells. */
   labelOf(count: number): { readonly columns: number; readonly rows: number };
 }
 
-/** A part of the grid: the cell at its left and top, and its extent in cells. */
+/** A part of the grid: its top left cell and its size in cells. */
 interface Block {
   readonly column: number;
   readonly row: number;
@@ -30,35 +31,41 @@ interface Block {
   readonly rows: number;
 }
 
-/** Bicycles as one number; the block is that of its label. */
+/** Bicycles that are drawn as a number. The block is that of the label. */
 export interface Cluster extends Block {
   readonly count: number;
-  /** How many are in each state, by its index. */
+  /** The number of bicycles by the index of their state. */
   readonly byState: readonly number[];
   readonly members: readonly BicyclePoint[];
 }
 
-/** A bicycle with a dot of its own. */
+/** A bicycle that is drawn as a dot. */
 export interface Dot {
   readonly place: BicyclePoint;
-  /** In dots, from the left and the top. */
+  /** In dots from the left and the top. */
   readonly x: number;
   readonly y: number;
 }
 
 export interface Layout {
   readonly dots: readonly Dot[];
-  /** The largest first. */
+  /** Largest first. */
   readonly clusters: readonly Cluster[];
-  /** What lies outside of the view. */
+  /** The bicycles outside the view. */
   readonly outside: readonly BicyclePoint[];
 }
 
-/** A cell with more bicycles than this is part of a cluster: so many times its dots, and four at least. */
+/**
+ * A cell with more bicycles than this factor times its dots, and at least four, becomes part of a
+ * cluster.
+ */
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
 
-/** Lays out the places that are in view. The result does not depend on the order of the bicycles. */
+/**
+ * Computes the layout of the visible places. The result does not depend on the order of the
+ * bicycles.
+ */
 export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Grid): Layout {
   const { columns, rows, across, down, bin } = grid;
   const [toRight, toBottom] = [partsOf(columns, bin.columns), partsOf(rows, bin.rows)];
@@ -92,7 +99,7 @@ export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Gri
   return { dots, clusters, outside };
 }
 
-/** Finds the dot at which a bicycle is. */
+/** Returns a function that finds the dot of a bicycle. */
 function dotsOf(view: View, { columns, rows, across, down, cell }: Grid) {
   const [scaleX, scaleY] = [
     (view.worldDots * across) / cell.width,
@@ -105,7 +112,7 @@ function dotsOf(view: View, { columns, rows, across, down, cell }: Grid) {
   };
 }
 
-/** Cuts a length into equal parts of `least` or more. */
+/** Divides a length into equal parts of at least `least`. */
 function partsOf(length: number, least: number) {
   const count = Math.max(1, Math.floor(length / least));
   const start = (part: number) => Math.floor((part * length) / count);
@@ -120,7 +127,7 @@ function partsOf(length: number, least: number) {
 
 type Step = readonly [right: number, down: number];
 
-/** Steps to the dots around one, the nearest first. */
+/** Returns the steps to the dots around a dot, nearest first. */
 function stepsWithin(reach: number): Step[] {
   const away = Array.from({ length: 2 * reach + 1 }, (_, index) => index - reach);
   const steps = away.flatMap((down) => away.map((right): Step => [right, down]));
@@ -128,7 +135,10 @@ function stepsWithin(reach: number): Step[] {
   return near.sort(([a, b], [c, d]) => a * a + b * b - c * c - d * d || b - d || a - c);
 }
 
-/** Gives each bicycle of a block the nearest free dot; undefined where one finds none within reach, or a cell is crowded. */
+/**
+ * Gives each bicycle of a block the nearest free dot. Returns undefined when one finds no dot
+ * within reach, or a cell is crowded.
+ */
 function placeDots(
   wanted: readonly Dot[],
   block: Block,
@@ -168,7 +178,7 @@ function byPlace(a: Dot, b: Dot): number {
   return a.y - b.y || a.x - b.x || a.place.state - b.place.state;
 }
 
-/** The bicycles of a block as one number, in the middle of where they are. */
+/** Turns the bicycles of a block into a cluster at their middle. */
 function clusterOf(
   members: readonly BicyclePoint[],
   block: Block,
@@ -180,7 +190,8 @@ function clusterOf(
   let [east, south] = [0, 0];
   for (const { state, x, y } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
-    // From one of them, the short way round: across the antimeridian the mean of the numbers is on the other side of the world.
+    // Measure from one of them the shorter way, because the mean of longitudes is wrong across the
+    // antimeridian.
     east += x - from - Math.round(x - from);
     south += y;
   }
@@ -193,7 +204,7 @@ function clusterOf(
     middle,
   );
   const label = grid.labelOf(count);
-  // A free column keeps the numbers of two labels apart.
+  // A free column separates two labels.
   const columns = Math.min(label.columns, Math.max(1, block.columns - 1));
   const rows = Math.min(label.rows, block.rows);
   const start = (at: number, length: number, least: number, room: number) =>

@@ -1,4 +1,4 @@
-// The legend below a map: states with their counts, the scale, and every bicycle that is not on it.
+// The legend below a map: states with counts, the scale, and the bicycles that are not on the map.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { scaleBar } from '../../globe/graticule.js';
@@ -10,13 +10,13 @@ import { lookOf } from '../bicycle.js';
 import type { Layout } from './layout.js';
 import { type BicyclePoint, type MapInput, MOST_STATES, nameOf } from './scene.js';
 
-/** Text in one ink. */
+/** A text in one colour. */
 export interface Piece {
   readonly text: string;
   readonly ink?: Ink;
 }
 
-/** What the terminal can show. */
+/** The abilities of the terminal. */
 export interface Look {
   readonly width: number;
   readonly height: number;
@@ -24,7 +24,7 @@ export interface Look {
   readonly hasUnicode: boolean;
 }
 
-/** A state with its number, or what has no room. */
+/** A state with its count, or bicycles without a place. */
 export interface LegendEntry {
   readonly row: number;
   readonly at: number;
@@ -36,7 +36,10 @@ export interface LegendEntry {
 const LONGEST_STATE_COLUMNS = 16;
 const MOST_NAMES = 3;
 
-/** Puts the states one behind the other in rows of a width; those without room are one number. `roomOf`: how wide an entry is, with what keeps it apart. */
+/**
+ * Arranges states in rows of a width. States without room become one number. `roomOf` returns the
+ * width of an entry with its margin.
+ */
 export function flowStates(
   counts: MapInput['counts'],
   { width, rows, roomOf }: { width: number; rows: number; roomOf(words: string): number },
@@ -66,17 +69,17 @@ export function flowStates(
 }
 
 export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unplaced'> {
-  /** Whether states are drawn as signs, not as dots in their colours. */
+  /** Whether states are drawn as signs instead of coloured dots. */
   readonly hasSigns: boolean;
   readonly look: Look;
 }
 
-/** States take what the others leave, and half of the lines at least. */
+/** Returns the maximum number of lines for states: the remaining lines, and at least half. */
 function mostStateLines({ unplaced }: LegendInput, rows: number): number {
   return Math.max(Math.ceil(rows / 2), rows - 1 - unplaced.length);
 }
 
-/** How many lines the legend takes, `most` at most. */
+/** Returns the height of the legend, at most `most` lines. */
 export function legendHeight(input: LegendInput, most: number): number {
   return Math.min(
     most,
@@ -84,7 +87,10 @@ export function legendHeight(input: LegendInput, most: number): number {
   );
 }
 
-/** The states, then what is not on the map, a line each; the last line has the scale, and what has no line of its own. */
+/**
+ * Returns the states and the bicycles that are not on the map, one per line. The last line has the
+ * scale and everything without a line.
+ */
 export function legendLines(
   input: LegendInput & { layout: Layout; view: View },
   rows: number,
@@ -112,7 +118,7 @@ export function legendLines(
 
 function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: number): Piece[][] {
   const lines: Piece[][] = [];
-  // Each has its mark before it, and two columns between it and the next.
+  // Each entry has a mark in front and two columns behind it.
   const entries = flowStates(counts, {
     width: look.width + 2,
     rows,
@@ -130,7 +136,7 @@ function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: numbe
   return lines;
 }
 
-/** `├────┤ 500 m`. */
+/** Returns the scale: `├────┤ 500 m`. */
 function scalePieces({ view, look }: LegendInput & { view: View }): Piece[] {
   const { dots, label } = scaleBar(view, 2 * Math.max(4, Math.min(20, Math.floor(look.width / 4))));
   const [start, line = '', end] = look.hasUnicode ? '├─┤' : '|-|';
@@ -142,7 +148,7 @@ function scalePieces({ view, look }: LegendInput & { view: View }): Piece[] {
   ];
 }
 
-/** The first of their names. */
+/** Returns the first names of some bicycles. */
 export function firstNames(bicycles: readonly Bicycle[]): string {
   const shown = bicycles
     .slice(0, MOST_NAMES)
@@ -150,7 +156,7 @@ export function firstNames(bicycles: readonly Bicycle[]): string {
   return shown.join(', ') + (bicycles.length > MOST_NAMES ? ' …' : '');
 }
 
-/** What is chosen, in words: `90: 53 available, 14 rented`, or the name of a bicycle and its state. */
+/** Describes the selection: `90: 53 available, 14 rented`, or the name and state of a bicycle. */
 export function chosenPieces(
   layout: Layout,
   names: readonly string[],

@@ -1,4 +1,4 @@
-// A fleet as the page takes it: of each bicycle what is drawn, and apart from it every field as it was sent.
+// Packs a fleet for the page: the drawn data of each bicycle, and separately all fields as sent.
 
 import { gzipSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
@@ -26,7 +26,7 @@ export function rowOf(bicycle: Bicycle): PageRow {
   };
 }
 
-/** The open alerts, the newest first; undefined where they could not be read. */
+/** Returns the open alerts, newest first; undefined when they could not be read. */
 export function packAlerts(alerts: readonly Item<Alert>[] | undefined): Alerts {
   if (alerts === undefined) return { rows: [], byType: [], note: 'The alerts could not be read.' };
   const rows = alerts
@@ -55,7 +55,7 @@ function alertRow(alert: Alert): PageAlert {
   };
 }
 
-/** Every field of a bicycle as text, its numbers as they were sent. */
+/** Returns all fields of a bicycle as texts; numbers keep their spelling. */
 export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   return Object.entries(exactValue(item)).map(([field, value]) => [
     cutText(field) ?? '',
@@ -63,12 +63,12 @@ export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   ]);
 }
 
-/** Every field of all bicycles. A fleet says the same again and again: packed, it is a tenth as long. */
+/** Returns all fields of all bicycles, compressed to about a tenth. */
 export function packDetails(items: readonly Item<Bicycle>[]): Details {
   const columns = new Map<string, (string | null)[]>();
   for (const [place, item] of items.entries()) {
     for (const [field, text] of packedFieldsOf(item)) {
-      // The page has it already.
+      // The page already has this field.
       if (field === 'uuid') continue;
       const column = columns.get(field) ?? new Array<string | null>(items.length).fill(null);
       columns.set(field, column);
@@ -81,7 +81,7 @@ export function packDetails(items: readonly Item<Bicycle>[]): Details {
   ]);
 }
 
-/** Longer texts are for `--json`. */
+/** Longer texts are cut; `--json` shows them. */
 const LONGEST_TEXT_CHARACTERS = 500;
 
 function cutText(text: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-// Where the bicycles of a fleet are: points of the square world by state, and those that have no place on it.
+// The positions of a fleet's bicycles by state, and the bicycles without a position.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { LIMIT_DEGREES, type Point, worldX, worldY } from '../../globe/projection.js';
@@ -9,12 +9,12 @@ import { openCounter, valueIn } from '../counts.js';
 import type { StatsRow } from '../stats.js';
 import type { Coast } from './coast.js';
 
-/** States beyond these are drawn alike: a service may send any number of them. */
+/** Further states are drawn alike, because a service may have any number of them. */
 export const MOST_STATES = 16;
-/** What they are called together. */
+/** The common name of further states. */
 const OTHER_STATES = 'other';
 
-/** A bicycle that is somewhere. */
+/** A bicycle with a position. */
 export interface BicyclePoint extends Point {
   readonly bicycle: Bicycle;
   /** The index of its state in `states`. */
@@ -23,15 +23,15 @@ export interface BicyclePoint extends Point {
 
 export interface Scene {
   readonly places: readonly BicyclePoint[];
-  /** Every state with its number, the most frequent first. */
+  /** The states with their counts, most frequent first. */
   readonly counts: readonly StatsRow[];
-  /** Their names; where there are more than MOST_STATES, the last is `other`. */
+  /** The names of the states. With more than MOST_STATES states the last one is `other`. */
   readonly states: readonly string[];
-  /** One for each reason that there is. */
+  /** One entry per reason. */
   readonly unplaced: readonly Unplaced[];
 }
 
-/** Bicycles that have no place on a map, and why. */
+/** Bicycles without a position, and the reason. */
 export interface Unplaced {
   readonly label: string;
   readonly bicycles: readonly Bicycle[];
@@ -41,17 +41,17 @@ const MISSING = 'without a position';
 const IMPOSSIBLE = 'with an impossible position';
 const POLAR = 'nearer than 5 degrees to a pole';
 
-/** What every drawing takes. */
+/** The input of every drawing. */
 export interface MapInput extends Scene {
-  /** What it shows and when that was read; not cleaned yet. */
+  /** The subject and time of the map, not cleaned. */
   readonly title: string;
   readonly moment: string;
   readonly coast: Coast;
-  /** The largest first. */
+  /** Largest first. */
   readonly towns?: readonly Town[];
 }
 
-/** Finds the places of bicycles, and counts them by state. */
+/** Finds the positions of bicycles and counts them by state. */
 export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
   const all = [...bicycles];
   const counter = openCounter(['state'], 0);
@@ -88,7 +88,7 @@ export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
   };
 }
 
-/** Longitude and latitude in degrees, or why a bicycle is nowhere on the globe. */
+/** Returns longitude and latitude in degrees, or the reason why a bicycle has no position. */
 export function positionOf({
   latitude,
   longitude,
@@ -102,7 +102,7 @@ function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** What a bicycle is called: its name, else the beginning of its UUID; not cleaned yet. */
+/** Returns the name of a bicycle, or the beginning of its UUID; not cleaned. */
 export function nameOf({ name, uuid }: Bicycle): string {
   return textOf(name) || (textOf(uuid) ?? '-').slice(0, ID_DIGITS);
 }

@@ -1,4 +1,4 @@
-// The map as a picture for a report: an SVG that needs nothing from elsewhere, the same for the same fleet.
+// The map as a self-contained SVG picture. The same fleet gives the same picture.
 
 import { scaleBar } from '../../globe/graticule.js';
 import { type Extent, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
@@ -30,12 +30,12 @@ const HEAD = 58;
 const LINE = 20;
 const LEAST_MAP_HEIGHT = 40;
 const MARGIN = 20;
-/** A bicycle's mark is so wide; marks of neighbours just touch. */
+/** The width of a bicycle's mark. Neighbouring marks just touch. */
 const CELL = 10;
-/** An upper limit for what is written of a name or a title. */
+/** The maximum width of a name or title. */
 const LONGEST_TEXT_COLUMNS = 120;
 
-/** Draws the picture: map above, legend below. */
+/** Draws the picture: the map above the legend. */
 export function drawSvg(input: SvgInput): string {
   const { width, height, places } = input;
   const notes = input.unplaced.map(({ bicycles, label }) =>
@@ -103,17 +103,17 @@ function gridOf({ width, height }: Extent): Grid {
   };
 }
 
-/** Pixels of a cluster's circle: room for its number. */
+/** Returns the radius of a cluster's circle in pixels, with room for its number. */
 function radiusOf(count: number): number {
   return 12 + 3.2 * String(count).length;
 }
 
-/** A number in a picture: a tenth of a pixel is enough, and the same on every machine. */
+/** Formats a coordinate to a tenth of a pixel, which is the same on every machine. */
 function at(value: number): string {
   return String(Math.round(value * 10) / 10 + 0);
 }
 
-/** Text of the service, cleaned, cut and escaped. */
+/** Cleans, cuts and escapes a text of the service. */
 function text(value: string): string {
   return cut(clean(value.slice(0, 1_000)), LONGEST_TEXT_COLUMNS)
     .replaceAll('&', '&amp;')
@@ -122,21 +122,21 @@ function text(value: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Whether the data of the coast is good enough for a view. */
+/** Whether the coastline is accurate enough for a view. */
 function hasCoast(view: View): boolean {
   return metresPerDot(view) * 2 >= LEAST_METRES_A_COLUMN / 4;
 }
 
-/** The land as filled shapes, as often as the world is repeated. */
+/** Draws the land as filled shapes, once for each visible copy of the world. */
 function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
-  // Numbers behind the first two are lines.
+  // The numbers after the first two are lines.
   const path = coast
     .map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`)
     .join('');
   const uses = copies
-    // Land across the antimeridian reaches into the next world.
+    // Land across the antimeridian continues into the next copy of the world.
     .filter((left) => left - view.worldDots < map.width && left + 2 * view.worldDots > 0)
     .map((left) => `<use href="#land" x="${at(left)}" y="${at(top)}"/>`);
   return [
@@ -145,7 +145,7 @@ function land(coast: Coast, view: View, map: Extent): string[] {
   ];
 }
 
-/** A bicycle: where it is, or in the middle of the cell that it got beside the others. */
+/** Draws a bicycle at its place, or in the middle of its cell. */
 function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: Extent): string {
   const [left, top] = toDots(view, map, place);
   const isAtHome = Math.floor(left / CELL) === x && Math.floor(top / CELL) === y;
@@ -155,13 +155,13 @@ function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: 
   return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(state)}</g>`;
 }
 
-/** The mark of a state around 0, 0, so that it can be told without colour. */
+/** Draws the mark of a state around 0, 0. The shape identifies the state without colour. */
 function shape(state: string): string {
   const look = `fill="${lookOf(state).hex}" fill-rule="evenodd" stroke="#fff" stroke-width="0.9" paint-order="stroke"`;
   return `<path transform="translate(-8 -8)" d="${OUTLINES[pageLookOf(state)]}" ${look}/>`;
 }
 
-/** A cluster: its number in a ring of its states. */
+/** Draws a cluster: its number in a ring of its states. */
 function badge(
   { column, row, columns, rows, count, byState }: Cluster,
   { states }: SvgInput,
@@ -198,10 +198,10 @@ function scale(view: View, { width, height }: Extent): string {
   ].join('');
 }
 
-/** About how wide a character of the legend is. */
+/** The approximate width of a character in the legend. */
 const CHARACTER = 7.6;
 
-/** An entry of the legend: the mark of a state, and its number. */
+/** Draws an entry of the legend: the mark of a state and its count. */
 function legendMark(
   { words, row, at: left, state }: LegendEntry,
   states: readonly string[],

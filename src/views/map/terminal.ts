@@ -1,4 +1,5 @@
-// The map as cells of a terminal: bicycles, clusters, coast, degrees and scale, with a legend that accounts for every bicycle.
+// The map in the cells of a terminal: bicycles, clusters, coast, degrees and scale, with a legend
+// that includes every bicycle.
 
 import { graticule } from '../../globe/graticule.js';
 import { eastOf, fitView, metresPerDot, type View } from '../../globe/projection.js';
@@ -21,7 +22,7 @@ import { type Cluster, type Grid, layOutMap } from './layout.js';
 import { chosenPieces, type Look, legendHeight, legendLines, type Piece } from './legend.js';
 import type { MapInput } from './scene.js';
 
-/** The bits of a Braille character, by row and column of its dots. */
+/** The bits of a Braille character by row and column of its dots. */
 const BRAILLE_BITS = [
   [0x01, 0x08],
   [0x02, 0x10],
@@ -30,21 +31,27 @@ const BRAILLE_BITS = [
 ] as const;
 const BRAILLE_START = 0x2800;
 
-/** How far a bicycle is drawn from its place at most: two columns in Braille, two cells where it has one of its own. */
+/**
+ * The maximum distance of a drawn bicycle from its place: two columns in Braille, two cells with
+ * signs.
+ */
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
-/** With fewer bicycles than one in so many cells each may have a sign of its own: a lone dot of Braille is easily missed. */
+/**
+ * Signs are used for fewer than one bicycle in this many cells, because a single Braille dot is
+ * easily missed.
+ */
 const CELLS_A_SIGN = 8;
 
-/** Below this height there is no room for a title. */
+/** Below this height there is no title. */
 const TITLE_ROWS = 6;
 
-/** Draws the map; it fills the size of the look: a title, the map, the legend, a footer. */
+/** Draws the map in the size of the look: title, map, legend, footer. */
 export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const { width, height } = look;
   const title = height < TITLE_ROWS ? [] : [titlePieces(input, width)];
   const footer = input.footer === undefined ? [] : [input.footer];
-  // As many rows as the legend takes, and no more than the map can spare.
+  // The legend gets the rows that it needs, up to a quarter of the height.
   const most = height < 4 ? 0 : Math.max(2, Math.floor(height / 4));
   const legendRows = legendHeight({ ...input, look, hasSigns: true }, most);
   const canvas = openCanvas(width, Math.max(1, height - title.length - legendRows - footer.length));
@@ -81,7 +88,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   return { canvas: whole, layout, view, extent };
 }
 
-/** Canvases of one width, one below the other. */
+/** Puts canvases of one width below each other. */
 function stack({ width, height }: Look, parts: readonly Canvas[]): Canvas {
   const [texts, inks] = [parts.flatMap((part) => part.texts), parts.flatMap((part) => part.inks)];
   return {
@@ -92,7 +99,7 @@ function stack({ width, height }: Look, parts: readonly Canvas[]): Canvas {
   };
 }
 
-/** Lines of pieces, one behind the other; what has no room is cut. */
+/** Writes lines of pieces, and cuts lines that are too long. */
 function linesOf(lines: readonly (readonly Piece[])[], width: number): Canvas {
   const canvas = openCanvas(width, lines.length);
   for (const [row, pieces] of lines.entries()) {
@@ -114,15 +121,15 @@ function titlePieces({ title, moment }: MapInput, width: number): Piece[] {
   ];
 }
 
-/** Leaves nothing in the cells that is no ASCII: what is ours has letters already, but for the mark of what was cut. */
+/** Replaces the remaining characters that are not ASCII, such as the mark of cut text. */
 function writeAscii({ texts }: Canvas): void {
   for (const [cell, text] of texts.entries())
     if (!/^[\x20-\x7E]$/.test(text)) texts[cell] = text === '…' ? '~' : '?';
 }
 
 /**
- * The layout in signs, a cell for each bicycle, as long as nothing has to be clustered then; else in dots of Braille, where the terminal has
- * them and no coast is drawn in them.
+ * Chooses the layout: signs with one cell per bicycle if nothing needs a cluster then; otherwise
+ * Braille dots, if the terminal supports Braille and no coast is drawn with it.
  */
 function layOutFor(
   { places }: MapInput,
@@ -139,7 +146,7 @@ function layOutFor(
   };
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
   const lay = (grid: Grid) => ({ ...layOutMap(places, view, grid), grid });
-  // Where a cell is kilometres wide, two beside each other are a place of their own already.
+  // When a cell is kilometres wide, two neighbouring cells are different places.
   if (hasCoast(view)) return lay({ ...signs, reachDots: 1 });
   if (!hasColor || !hasUnicode) return lay(signs);
   const [right, down] = [(width * BRAILLE.across) / 2, (height * BRAILLE.down) / 2];
@@ -155,13 +162,13 @@ function layOutFor(
   return lay({ ...common, ...BRAILLE, reachDots: REACH_DOTS });
 }
 
-/** Degrees as faint lines; without colour a line cannot be faint, and the crossings say enough. */
+/** Draws degrees as faint lines. Without colour only the crossings are drawn. */
 function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   const ink: Ink = 'dim gray';
   const columns = ticks.meridians.map(({ at }) => Math.floor(at / BRAILLE.across));
   for (const column of look.hasColor ? columns : [])
     for (let row = 0; row < canvas.height; row++) put(canvas, column, row, signs.vertical, ink);
-  // A drawing wider than the world ends where it does.
+  // A drawing that is wider than the world ends at its edges.
   const half = Math.min(extent.width, view.worldDots) / 2;
   const left = Math.floor((extent.width / 2 - half) / BRAILLE.across);
   const right = Math.ceil((extent.width / 2 + half) / BRAILLE.across);
@@ -174,7 +181,7 @@ function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   }
 }
 
-/** Whether the data of the coast is good enough for a view. */
+/** Whether the coastline is accurate enough for a view. */
 function hasCoast(view: View): boolean {
   return metresPerDot(view) * BRAILLE.across >= LEAST_METRES_A_COLUMN;
 }
@@ -222,7 +229,7 @@ function drawDots(frame: Frame): void {
   }
   if (selected === undefined) return;
   const [column, row] = [selected % canvas.width, Math.floor(selected / canvas.width)];
-  // Around what is chosen, where no other bicycle is.
+  // Mark the selection where no other bicycle is drawn.
   if (isFree(frame, row, column - 1, column)) occupy(frame, row, column - 1, signs.left, 'bold');
   if (isFree(frame, row, column + 1, column + 2))
     occupy(frame, row, column + 1, signs.right, 'bold');
@@ -236,7 +243,7 @@ function inverse(ink: Ink): Ink {
   return ink === '' ? 'inverse' : (`inverse ${ink}` as Ink);
 }
 
-/** A cluster is its number on a bar of its states: so many cells of each colour as there is room for. */
+/** Draws a cluster: its number on a bar with the colours of its states. */
 function drawCluster(
   frame: Frame,
   { column, row, columns, count, byState, members }: Cluster,
@@ -255,7 +262,10 @@ function drawCluster(
   }
 }
 
-/** Which state each of so many cells shows, in the order of the legend: that of the bicycle in the middle of its share. */
+/**
+ * Returns the state of each cell of the bar, in the order of the legend: the state of the bicycle
+ * in the middle of the cell's share.
+ */
 export function shareCells(byState: readonly number[], cells: number): number[] {
   const total = byState.reduce((sum, number) => sum + number, 0);
   return Array.from({ length: cells }, (_, cell) => {
