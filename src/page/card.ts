@@ -1,4 +1,4 @@
-// One bicycle, every field of it: what matters first, then what the service sent, then its open alerts.
+// The card of one bicycle: the most important fields, all other fields, and its open alerts.
 
 import { type ComponentChild, h, render } from 'preact';
 import { pageFields } from './details.js';
@@ -16,7 +16,7 @@ export interface PageCardOptions {
   onLocate(): void;
 }
 
-/** Shown at the head of the card. */
+/** Fields in the head of the card. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge'];
 
 export function openCard(state: PageState, options: PageCardOptions) {
@@ -33,7 +33,7 @@ export function openCard(state: PageState, options: PageCardOptions) {
     render(cardOf(bicycle, fields, state, { ...options, onClose: close }), container);
   return {
     close,
-    /** The chosen bicycle is another, or has changed. */
+    /** Draws the selected bicycle after it changed. */
     show() {
       const { chosen } = state;
       container.hidden = chosen === undefined;
@@ -67,7 +67,7 @@ function cardOf(
   const { uuid } = bicycle;
   const nowMs = nowOf(state);
   const own = state.alerts.rows.filter((alert) => alert.bicycle === uuid);
-  // They are in the card of their bicycle: there is nothing to press.
+  // The alerts belong to this bicycle, so they are not buttons.
   const alerts = own.map((alert) =>
     h('li', null, alertItem({ ...alert, bicycle: null, bicycleName: null }, nowMs)),
   );
@@ -128,7 +128,7 @@ function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {
   return [h('dt', null, name), h('dd', null, text)];
 }
 
-/** What a link leads to is named by its UUID, which other commands take, as on the terminal. */
+/** Shows the UUID of a link, as on the terminal, because other commands accept it. */
 function fieldText(text: string): ComponentChild {
   const [, uuid] =
     /^https?:.*\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i.exec(text) ??

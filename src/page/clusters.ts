@@ -1,26 +1,30 @@
-// Gathers places that a map this small cannot tell apart: pure. A cluster is drawn with its count, everything else as points.
+// Groups bicycles that a map of this scale cannot separate. Pure. A cluster is drawn with its
+// count, all others as points.
 
 import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
 import { isPlaced, type PageBicycle } from './fleet.js';
 
-/** Its middle may be above 1 behind the date line. */
+/** A cluster. Its middle is above 1 beyond the date line. */
 export interface PageCluster extends Point, Bounds {
   readonly bicycles: readonly PageBicycle[];
 }
 
 const CELL_PIXELS = 32;
-/** A larger area is drawn as single points, however many. */
+/** Larger areas are drawn as points. */
 const WIDEST_PIXELS = 54;
 const FEWEST = 6;
-/** Nearer clusters would lie over each other. */
+/** The minimum distance of two clusters, so that they do not overlap. */
 const NEAREST_PIXELS = 46;
-/** More cells than a column of the world has at the highest zoom. */
+/** More than the number of cells in a column of the world at the highest zoom. */
 const ROW = 2 ** 25;
 
-/** Clusters, and what is drawn as points, in the order it came; `worldPixels`: how wide the whole world is. Bicycles without a position are in neither. */
+/**
+ * Returns the clusters, and the bicycles that are drawn as points in their order. `worldPixels` is
+ * the width of the world. Bicycles without a position are in neither.
+ */
 export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
-  // The world is cut open at the end of the widest stretch without bicycles.
+  // The world is cut at the end of the widest range without bicycles.
   const seam = placed.length === 0 ? 0 : boundsOf(placed).west;
   const cells = worldPixels / CELL_PIXELS;
   const bins = new Map<number, PageBicycle[]>();
@@ -40,12 +44,12 @@ export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   return { clusters, points: placed.filter((bicycle) => !clustered.has(bicycle)) };
 }
 
-/** What lies before the seam comes after everything else. */
+/** Moves positions before the seam behind all others. */
 function turned(x: number, seam: number): number {
   return x < seam ? x + 1 : x;
 }
 
-/** The bicycles of cells that hang together, those of the fullest cell first. */
+/** Yields the bicycles of connected cells, starting with the fullest cell. */
 function* groupsOf(bins: ReadonlyMap<number, PageBicycle[]>): Generator<PageBicycle[]> {
   const left = new Map([...bins].sort(([, a], [, b]) => b.length - a.length));
   for (const start of left.keys()) {
@@ -73,7 +77,7 @@ function clusterOf(bicycles: readonly PageBicycle[]): PageCluster {
   return { x: x / bicycles.length, y: y / bicycles.length, ...bounds, bicycles };
 }
 
-/** Clusters that would lie over each other become one. */
+/** Merges clusters that would overlap. */
 function joinNear(clusters: readonly PageCluster[], nearest: number): PageCluster[] {
   const joined: PageCluster[] = [];
   for (const cluster of clusters) {

@@ -1,4 +1,4 @@
-// Keeps a served page up to date, or at a moment of the past.
+// Keeps a served page current, or at a moment of the past.
 
 import { openFleet, update } from './fleet.js';
 import { drawHead } from './head.js';
@@ -7,12 +7,12 @@ import { type OpenPage, rechoose, takeNews } from './page.js';
 import { openSlider } from './past.js';
 import type { Payload } from './payload.js';
 
-/** How often the ages in the table and the groups of silence are brought up to date. */
+/** How often ages and the groups of silence are updated. */
 const AGE_PAUSE_MS = 5_000;
 
 export function goLive(page: OpenPage, { sequence, pastFromMs }: Payload): void {
   const { state } = page;
-  /** Puts another fleet in the place of this one. */
+  /** Replaces the fleet. */
   const replace = (news: Payload) => {
     state.isLive = news.link !== null;
     state.fleet = openFleet(news.rows);

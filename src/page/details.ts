@@ -1,4 +1,4 @@
-// Every field of one bicycle: from fleet, or from the packed columns of all.
+// All fields of one bicycle: from fleet, or from the packed columns of the page.
 
 import { readBlock } from './dom.js';
 import type { PageBicycle } from './fleet.js';
@@ -21,12 +21,12 @@ async function unpack(packed: string): Promise<(string | null)[]> {
   ).json();
 }
 
-/** The fields of the bicycle at a place of the columns. */
+/** Returns the fields of the bicycle at an index of the columns. */
 export function fieldsAt(columns: Columns, place: number): FieldTexts {
   return columns.map(([field, texts]) => [field, texts[place] ?? null]);
 }
 
-/** The block of all fields follows the script, and is read when the first card is opened. */
+/** The block with all fields follows the script. It is read when the first card opens. */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
 export async function pageFields(
@@ -34,7 +34,7 @@ export async function pageFields(
   { isLive, link }: PageState,
 ): Promise<FieldTexts> {
   if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
-  // Of the past the page knows what it draws.
+  // For the past, the page has only the drawn fields.
   if (link !== null) return [];
   details ??= unpackDetails(readBlock<Details>('details'));
   return fieldsAt(await details, place);

@@ -1,27 +1,27 @@
-// Elements of the template, drawing at a pace, and how numbers and times are written.
+// Access to the template's elements, throttled drawing, and the formats of numbers and times.
 
 import { h, render } from 'preact';
 import { showElapsed } from '../system/age.js';
 
-/** The element of the template with this id; the template and the page are built together. */
+/** Returns the element with this id. The template and the page are built together. */
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no #${id}`);
   return found;
 }
 
-/** Shows in an element that something failed. */
+/** Shows an error in an element. */
 export function sayFailure(container: HTMLElement, text: string, error: unknown): void {
   const reason = error instanceof Error ? error.message : String(error);
   render(h('p', { class: 'failure', role: 'alert' }, `${text} ${reason}`), container);
 }
 
-/** What fleet put into the page as JSON. */
+/** Reads JSON that fleet put into the page. */
 export function readBlock<T>(id: string): T {
   return JSON.parse(byId(id).textContent ?? '') as T;
 }
 
-/** Calls at most once a frame, however often it is asked to. */
+/** Limits calls to one per frame. */
 export function oncePerFrame(draw: () => void): () => void {
   let isAsked = false;
   return () => {
@@ -34,7 +34,10 @@ export function oncePerFrame(draw: () => void): () => void {
   };
 }
 
-/** Calls as soon as it has not worked for `REST_FACTOR` times as long as it did the last time: what comes ten times a second must leave room. */
+/**
+ * Limits calls so that the pause is `REST_FACTOR` times the duration of the last call. This leaves
+ * time for other work when updates arrive ten times a second.
+ */
 export function gently(work: () => void): () => void {
   let isAsked = false;
   let tookMs = 0;
@@ -54,12 +57,12 @@ const REST_FACTOR = 4;
 
 const NUMBERS = new Intl.NumberFormat('en');
 
-/** `100,000`. */
+/** Formats a number: `100,000`. */
 export function showNumber(value: number): string {
   return NUMBERS.format(value);
 }
 
-/** `3 min ago`. */
+/** Formats an age: `3 min ago`. */
 export function showAge(atMs: number | null, nowMs: number): string {
   return atMs === null ? '–' : showElapsed(nowMs - atMs);
 }
@@ -78,7 +81,7 @@ function openTimeFormats(timeZone: string | undefined) {
   };
 }
 
-/** Shows times in this zone from now on; null is the browser's own zone. */
+/** Sets the time zone of displayed times; null is the browser's zone. */
 export function useTimeZone(timeZone: string | null): void {
   formats = openTimeFormats(timeZone ?? undefined);
 }

@@ -1,4 +1,4 @@
-// The filters of the page, which are charts as well: counts by state, charge and silence.
+// The filters of the page, which are also charts: counts by state, charge and silence.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { BICYCLE_STATES } from '../api/bicycle.js';
@@ -10,14 +10,14 @@ import { nowOf, type PageState } from './state.js';
 import { chargeLevel, colourOf, pageState, stateMark } from './state-marks.js';
 
 export interface FacetsOptions {
-  /** The filter is another. */
+  /** Called after the filter changed. */
   onFilter(): void;
-  /** Enter in the search: the first that matches. */
+  /** Called for Enter in the search, which opens the first match. */
   onEnter(): void;
 }
 
 const TEXT_CHARACTERS = 100;
-/** More bars than anybody looks through. */
+/** The maximum number of bars. */
 const MOST_BARS = 100;
 const ORDERS: Readonly<Record<Group, readonly string[]>> = {
   state: BICYCLE_STATES,
@@ -77,7 +77,10 @@ function search(state: PageState, { onFilter, onEnter }: FacetsOptions): Compone
   return h('div', { class: 'search' }, field, reset);
 }
 
-/** A bar for each value that occurs or is pressed; in order, other words behind. Charge has all of its tens, side by side. */
+/**
+ * Returns a bar for each value that occurs or is selected; known values in order, others after
+ * them. Charge always has all of its buckets.
+ */
 function bars(group: Group, state: PageState, { onFilter }: FacetsOptions): ComponentChild {
   const nowMs = nowOf(state);
   const [counts, shown] = [

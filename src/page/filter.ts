@@ -1,18 +1,18 @@
-// Filters and sorts the bicycles of the page; fast enough for 100,000 at every key press.
+// Filters and sorts the bicycles of the page, fast enough for 100,000 at every key press.
 
 import type { Bounds } from '../globe/projection.js';
 import { GROUPS, type Group, groupOf, type PageBicycle } from './fleet.js';
 
 export interface Filter {
-  /** The words that are shown, by group; all of them where a group is not named. */
+  /** The selected values by group; a missing group selects all. */
   readonly words: Readonly<Partial<Record<Group, ReadonlySet<string>>>>;
-  /** In the name, the serial number, the bleid or the uuid, whatever the case. */
+  /** The text in name, serial number, bleid or uuid; case is ignored. */
   readonly text: string;
 }
 
 export const EVERYTHING: Filter = { words: {}, text: '' };
 
-/** What each column of the table is sorted by. */
+/** The sort key of each column. */
 const SORT_KEYS = { name: 'nameKey', state: 'state', charge: 'percent', seen: 'seenMs' } as const;
 
 export type SortField = keyof typeof SORT_KEYS;
@@ -26,7 +26,7 @@ export function isEverything({ words, text }: Filter): boolean {
   return Object.keys(words).length === 0 && text === '';
 }
 
-/** All bicycles that pass at a moment, in the order in which they came. */
+/** Returns the bicycles that match at a moment, in their order. */
 export function filterFleet(
   bicycles: readonly PageBicycle[],
   filter: Filter,
@@ -41,7 +41,10 @@ export function filterFleet(
   );
 }
 
-/** Of these, the ones inside a part of the world; `west` may be below 0 and `east` above 1, where the map shows the world again. */
+/**
+ * Returns the bicycles inside a part of the world. `west` can be below 0 and `east` above 1, where
+ * the map repeats the world.
+ */
 export function inView(
   bicycles: readonly PageBicycle[],
   { west, east, north, south }: Bounds,
@@ -49,7 +52,10 @@ export function inView(
   return bicycles.filter(({ x, y }) => y >= north && y <= south && x + Math.ceil(west - x) <= east);
 }
 
-/** Sorted; what has no value comes last in either direction, and what is equal in the order in which it came. */
+/**
+ * Sorts bicycles. Bicycles without a value come last in both directions. The order of equal ones is
+ * kept.
+ */
 export function sortBicycles(
   bicycles: readonly PageBicycle[],
   { field, isDescending }: PageSort,

@@ -1,20 +1,20 @@
-// The bicycles of the page, and in which groups they are.
+// The bicycles of the page and their groups.
 
 import { LIMIT_DEGREES, worldX, worldY } from '../globe/projection.js';
 import { chargeGroup, silenceGroup } from './groups.js';
 import type { PageRow } from './payload.js';
 
 export interface PageBicycle extends PageRow {
-  /** Which one it is of all, in the order in which they came. */
+  /** The index in the original order. */
   readonly place: number;
-  /** Web Mercator from 0 to 1, NaN for what is on no map. */
+  /** Web Mercator from 0 to 1; NaN without a position. */
   readonly x: number;
   readonly y: number;
-  /** When it changed last, in milliseconds of the page's own clock; -Infinity for never. */
+  /** The last change, in milliseconds of the page's clock; -Infinity for never. */
   readonly changedMs: number;
-  /** By what names are sorted: without accents, numbers in them by their value. */
+  /** The sort key of the name: without accents, with numbers by value. */
   readonly nameKey: string | null;
-  /** What the text filter looks at. */
+  /** The text that the search uses. */
   readonly searchText: string;
 }
 
@@ -23,14 +23,14 @@ export interface PageFleet {
   byUuid: Map<string, PageBicycle>;
 }
 
-/** By which bicycles are counted, as `bicycles stats` does. */
+/** The groups of `bicycles stats`. */
 export const GROUPS = ['state', 'charge', 'silence'] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** In the group of charge. */
+/** The group of bicycles without a charge. */
 export const UNCHARGED = '(none)';
 
-/** A point of the world; places nearer to a pole than Web Mercator reaches are drawn at its edge. */
+/** Returns the y of a latitude. Places beyond the limit of Web Mercator are at its edge. */
 export function mercatorY(latitude: number): number {
   return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
 }
@@ -49,7 +49,7 @@ function add({ all, byUuid }: PageFleet, row: PageRow, changedMs: number): void 
 
 const NUMBER_DIGITS = 12;
 
-/** What the page makes of a row. */
+/** Computes the drawn data of a row. */
 function drawnOf({ uuid, name, codes, position }: PageRow, changedMs: number) {
   const [x, y] =
     typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
@@ -60,7 +60,7 @@ function drawnOf({ uuid, name, codes, position }: PageRow, changedMs: number) {
   return { x, y, searchText, nameKey, changedMs };
 }
 
-/** Takes what is new of bicycles, known or not, and leaves out those that are gone. */
+/** Adds and updates bicycles, and removes those that are gone. */
 export function update(
   fleet: PageFleet,
   rows: readonly PageRow[],
@@ -77,14 +77,14 @@ export function update(
   fleet.all = [...fleet.byUuid.values()];
 }
 
-/** The group in which a bicycle is at a moment. */
+/** Returns the group of a bicycle at a moment. */
 export function groupOf({ state, percent, seenMs }: PageRow, group: Group, nowMs: number): string {
   if (group === 'state') return state;
   if (group === 'silence') return silenceGroup(seenMs ?? undefined, nowMs);
   return percent === null ? UNCHARGED : chargeGroup(percent);
 }
 
-/** How many bicycles are in each group that is not empty. */
+/** Counts the bicycles of each group that is not empty. */
 export function countBy(
   bicycles: Iterable<PageBicycle>,
   group: Group,
@@ -102,12 +102,12 @@ export function isPlaced({ position }: PageRow): boolean {
   return typeof position !== 'string';
 }
 
-/** What a bicycle is called: its name, else the beginning of its UUID. */
+/** Returns the name of a bicycle, or the beginning of its UUID. */
 export function pageNameOf({ name, uuid }: Pick<PageRow, 'name' | 'uuid'>): string {
   return name ?? uuid.slice(0, 8);
 }
 
-/** `57 %`. */
+/** Formats a charge: `57 %`. */
 export function pageCharge({ percent }: PageRow): string {
   return percent === null ? '–' : `${Math.round(percent)} %`;
 }

@@ -1,35 +1,35 @@
-// Groups of charge and silence in which bicycles are counted, on the terminal and on the page.
+// The groups of charge and silence, for the terminal and the page.
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long a bicycle has been silent, the shortest first. */
+/** The groups of silence, shortest first. */
 const SILENCES = [
   ['within an hour', HOUR_MS],
   ['within a day', DAY_MS],
   ['within a week', 7 * DAY_MS],
   ['longer ago', Number.POSITIVE_INFINITY],
 ] as const;
-/** Of a bicycle without a last position. */
+/** The group of bicycles without a last position. */
 export const NEVER_HEARD = 'never';
 
-/** The groups in their order. */
+/** The groups in order. */
 export const CHARGE_GROUPS: readonly string[] = Array.from({ length: 10 }, (_, ten) =>
   chargeGroup(ten * 10),
 );
 export const SILENCE_GROUPS: readonly string[] = [...SILENCES.map(([name]) => name), NEVER_HEARD];
 
-/** `50-59` for 57; the last ten ends at 100. */
+/** Returns the group of a charge: `50-59` for 57. The last group ends at 100. */
 export function chargeGroup(percent: number): string {
   const start = Math.min(90, Math.max(0, Math.floor(percent / 10) * 10));
   return start === 90 ? '90-100' : `${start}-${start + 9}`;
 }
 
-/** Charges in percent: below the first a bicycle is low, below the second it needs somebody. */
+/** Thresholds in percent: low, and in need of a new battery. */
 export const CHARGE_LOW_PERCENT = 50;
 export const CHARGE_EMPTY_PERCENT = 20;
 
-/** Both in milliseconds since the epoch. */
+/** Returns the group of silence. Both times are milliseconds since the epoch. */
 export function silenceGroup(seenMs: number | undefined, nowMs: number): string {
   if (seenMs === undefined) return NEVER_HEARD;
   return SILENCES.find(([, longest]) => nowMs - seenMs <= longest)?.[0] ?? NEVER_HEARD;

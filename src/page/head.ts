@@ -1,4 +1,4 @@
-// The head of the page: whose fleet it is, how many bicycles, and whether that is current.
+// The head of the page: title, number of bicycles, and whether the data is current.
 
 import { type ComponentChild, h, render } from 'preact';
 import { byId, pageTime, showDate, showNumber } from './dom.js';
@@ -41,7 +41,7 @@ function sumsOf({ filter, matching }: PageState): string {
   ].join(' · ');
 }
 
-/** Whether fleet is connected to the service, and the page to fleet. */
+/** Shows whether fleet is connected to the service, and the page to fleet. */
 function linkOf({ link, lostMs, fleet }: PageState): ComponentChild {
   if (link === null) return null;
   const { state, sinceMs, message, total } = link;

@@ -1,4 +1,4 @@
-// The background: the countries of Natural Earth, and tiles where the operator named a server.
+// The background: the countries of Natural Earth, and tiles of a server if the user named one.
 
 import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
 import { feature } from 'topojson-client';
@@ -17,9 +17,9 @@ export function styleOf(tiles: Tiles | null): StyleSpecification {
         ? [geometry.coordinates]
         : [],
   );
-  // A feature a polygon: in one of many MapLibre takes those that turn the other way for holes.
+  // One feature per polygon, because MapLibre treats polygons with another orientation as holes.
   const features = polygons.map((rings): GeoJSON.Feature => {
-    // Beyond the date line too, instead of jumping to its other side; MapLibre draws what is beyond on both sides.
+    // Coordinates continue beyond the date line. MapLibre draws them on both sides.
     const coordinates = rings.map((ring) => throughPole(unroll(ring, ring[0]?.[0] ?? 0)));
     return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates } };
   });
@@ -33,7 +33,7 @@ export function styleOf(tiles: Tiles | null): StyleSpecification {
   };
 }
 
-/** The layers in the colours of the present theme, the lowest first. */
+/** Returns the layers in the colours of the theme, lowest first. */
 function layersOf(tiles: Tiles | null): LayerSpecification[] {
   const source = 'countries';
   return [
@@ -70,7 +70,7 @@ export function paintLand(map: MapLibre, tiles: Tiles | null): void {
   }
 }
 
-/** A coast that runs around a pole is closed through it. */
+/** Closes a coast around a pole through the pole. */
 function throughPole(ring: GeoJSON.Position[]): GeoJSON.Position[] {
   const [first, last] = [ring[0], ring.at(-1)];
   if (first === undefined || last === undefined || Math.abs((first[0] ?? 0) - (last[0] ?? 0)) < 180)

@@ -1,4 +1,4 @@
-// The lists beside the table: open alerts, and what happened while the page was open.
+// The lists next to the table: open alerts, and events since the page was opened.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { pageTime, showAge, showNumber } from './dom.js';
@@ -10,7 +10,7 @@ export const MOST_EVENTS = 300;
 
 type OnChoose = (uuid: string) => void;
 
-/** Draws the open alerts; a press chooses the bicycle. */
+/** Draws the open alerts. A click selects the bicycle. */
 export function drawAlerts(container: HTMLElement, state: PageState, onChoose: OnChoose): void {
   const { rows, byType, note } = state.alerts;
   const nowMs = nowOf(state);
@@ -55,7 +55,7 @@ export function alertItem(
   ]);
 }
 
-/** What is of no bicycle cannot be pressed. */
+/** Draws an item. Items without a bicycle are not buttons. */
 function listItem(
   uuid: string | null,
   onChoose: OnChoose,
@@ -65,7 +65,7 @@ function listItem(
   return h('button', { type: 'button', class: 'item', disabled: uuid === null, onClick }, children);
 }
 
-/** Draws what happened, the newest first. */
+/** Draws the events, newest first. */
 export function drawChanges(
   container: HTMLElement,
   events: readonly FeedEntry[],

@@ -1,13 +1,13 @@
-// Receives updates of a served page: the whole fleet after a gap, else what is new.
+// Receives the updates of a served page: the whole fleet after a gap, otherwise only changes.
 
 import type { Payload, Update } from './payload.js';
 
 export interface PageLiveOptions {
   readonly sequence: number;
   onUpdate(update: Update): void;
-  /** The page is too far behind: this is how things are now. */
+  /** Called with the whole fleet when the page is too far behind. */
   onFleet(payload: Payload): void;
-  /** Whether fleet itself answers. */
+  /** Called when the connection to fleet opens or closes. */
   onConnection(isOpen: boolean): void;
 }
 
@@ -21,7 +21,8 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   let source: EventSource | undefined;
   const open = () => {
     source?.close();
-    // A browser keeps six connections to a server, and each tab that listens holds one: hidden tabs close theirs.
+    // A browser allows six connections to a server, and each listening tab uses one. Hidden tabs
+    // close theirs.
     if (isPaused || document.visibilityState === 'hidden') return;
     const opened = new EventSource(`events?after=${known}`);
     source = opened;
@@ -34,11 +35,14 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
     opened.addEventListener('open', () => onConnection(true));
     opened.addEventListener('error', () => {
       onConnection(false);
-      // The browser tries again by itself, unless it was answered with something else.
+      // The browser reconnects automatically, unless fleet answered with something else.
       if (opened.readyState === EventSource.CLOSED) setTimeout(open, RETRY_MS);
     });
   };
-  /** Too much was missed, or all of it: fleet has one packed copy for every page. */
+  /**
+   * Loads the whole fleet after too many missed updates. fleet serves one compressed copy to all
+   * pages.
+   */
   const renew = async (asker: EventSource) => {
     asker.close();
     try {
@@ -54,7 +58,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   open();
   document.addEventListener('visibilitychange', open);
   return {
-    /** Receives nothing more, until it is to go on with how things are then. */
+    /** Stops the updates until the page continues with the present fleet. */
     pause() {
       isPaused = true;
       known = -1;
@@ -68,7 +72,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   };
 }
 
-/** What fleet answers below the address of the page. */
+/** Requests data from fleet below the address of the page. */
 export async function askFleet<Answer>(
   path: string,
   signal: AbortSignal | null = null,

@@ -1,4 +1,4 @@
-// The page of `fleet map -o html` and `--serve`: reads what fleet put into it, and starts.
+// The entry of the page of `fleet map -o html` and `--serve`: reads the data and starts.
 
 import { goLive } from './current.js';
 import { byId, readBlock, sayFailure, useTimeZone } from './dom.js';
@@ -8,7 +8,7 @@ import type { Payload } from './payload.js';
 
 async function start(): Promise<void> {
   const block = readBlock<Payload>('fleet');
-  // A page that is served has the fleet not in it.
+  // A served page does not contain the fleet.
   const payload = block.link === null ? block : await askFleet<Payload>('fleet');
   const { tiles, link } = payload;
   useTimeZone(payload.timeZone);
@@ -24,7 +24,7 @@ async function start(): Promise<void> {
 }
 
 if (window.trustedTypes !== undefined) {
-  // Nothing in this page may become HTML or script, but the worker that stands in it.
+  // Trusted Types: no text of this page can become HTML or script, except its own worker.
   window.trustedTypes.createPolicy('default', {
     createScriptURL: (url) => {
       if (url.startsWith('blob:')) return url;
@@ -32,7 +32,7 @@ if (window.trustedTypes !== undefined) {
     },
   });
 }
-// Without its script the page would be empty: it shows the error instead.
+// Without the script the page would be empty, so it shows the error.
 start().catch((error) => {
   sayFailure(byId('map'), 'The page could not start:', error);
   throw error;

@@ -1,4 +1,4 @@
-// The map beside the table: MapLibre, the points, and what lies over them.
+// The map next to the table: MapLibre, the points, and the overlay.
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
 import { type Bounds, boundsOf, latitudeOf, type Point, worldX } from '../globe/projection.js';
@@ -43,13 +43,15 @@ export function openMap(page: PageState, options: PageMapOptions) {
   const draw = () => drawOverlay(overlay, state, (cluster) => fitCluster(map, cluster));
   follow(state, options, draw);
   return {
-    /** Other bicycles match. */
+    /** Redraws after the matching bicycles changed. */
     show() {
       if (!state.isReady) return;
       regather(state);
       draw();
     },
-    /** `near`: the map moves to what is chosen, else only where it is out of sight. */
+    /**
+     * Shows the selection. With `near` the map moves to it, otherwise only if it is out of sight.
+     */
     choose(near: boolean) {
       const { chosen } = page;
       if (state.isReady) draw();
@@ -58,7 +60,7 @@ export function openMap(page: PageState, options: PageMapOptions) {
       if (!near && map.getBounds().contains(center)) return;
       map.easeTo({ center, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
     },
-    /** The colours are others. */
+    /** Redraws after the colours changed. */
     paint() {
       if (!state.isReady) return;
       paintLand(map, tiles);
@@ -105,7 +107,7 @@ function openMapLibre({ fleet }: PageState, { container, tiles }: PageMapOptions
   return map;
 }
 
-/** Draws anew as the map moves, and follows the pointer. */
+/** Redraws when the map moves, and follows the pointer. */
 function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw: () => void): void {
   const { map, points } = state;
   const move = oncePerFrame(() => {
@@ -146,20 +148,23 @@ function regather(state: PageMapState): void {
   state.towns = chooseTowns(state);
 }
 
-/** Nearer also where all of them are at one spot. */
+/** Zooms to a cluster, also when all bicycles are at one place. */
 function fitCluster(map: MapLibre, cluster: PageCluster): void {
   const maxZoom = Math.max(CLOSEST_FIT, map.getZoom() + 3);
   map.fitBounds(cornersOf(cluster), { ...flightOf(map.getContainer()), maxZoom });
 }
 
-/** The worker is text in the page: a file on a disk may load no other file. */
+/**
+ * Returns the URL of the worker. Its text is in the page, because a file on disk cannot load other
+ * files.
+ */
 function workerUrl(): string {
   const source = document.getElementById('worker')?.textContent ?? '';
-  // MapLibre takes an address that ends so for a classic script; a module may not be started from a disk.
+  // MapLibre treats an address with this end as a classic script. A module cannot start from disk.
   return `${URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))}#.cjs`;
 }
 
-/** Clusters are gathered anew at each half level, so that they stay while the map moves. */
+/** Clusters are computed for each half zoom level, so that they stay while the map moves. */
 function stepOf(zoom: number): number {
   return Math.floor(zoom * 2) / 2;
 }
@@ -168,14 +173,16 @@ function paddingOf({ clientWidth, clientHeight }: HTMLElement): number {
   return Math.min(PADDING_PIXELS, Math.floor(Math.min(clientWidth, clientHeight) / 5));
 }
 
-/** Straight to what is to be seen. */
+/** Options for a straight movement of the map to its target. */
 function flightOf(container: HTMLElement) {
   return { padding: paddingOf(container), maxZoom: CLOSEST_FIT, linear: true, duration: 700 };
 }
 
 const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
-/** West, south, east and north of all that have a position, over the date line where that is narrower. */
+/**
+ * Returns west, south, east and north of all positions; across the date line if that is narrower.
+ */
 function lngLatsOf(bicycles: readonly PageBicycle[]): [number, number, number, number] {
   const placed = bicycles.filter(isPlaced);
   return placed.length === 0 ? WHOLE_WORLD : cornersOf(boundsOf(placed));
@@ -185,7 +192,7 @@ function cornersOf({ west, east, north, south }: Bounds): [number, number, numbe
   return [...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: east, y: north })];
 }
 
-/** Degrees of a point of the world; beyond 180 behind the date line. */
+/** Returns the degrees of a point; above 180 beyond the date line. */
 function lngLatOf({ x, y }: Point): [longitude: number, latitude: number] {
   return [x * 360 - 180, latitudeOf(y)];
 }

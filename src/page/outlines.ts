@@ -1,10 +1,10 @@
-// The mark of each state as an outline, on the page and in a picture.
+// The marks of the states as outlines, for the page and pictures.
 
 import type { BICYCLE_STATES } from '../api/bicycle.js';
 
 export type PageLook = (typeof BICYCLE_STATES)[number] | 'other';
 
-/** In a square of 16, in the order in which they are drawn over each other: those that need attention are on top. */
+/** Outlines in a square of 16, in drawing order. States that need attention are on top. */
 export const OUTLINES: Readonly<Record<PageLook, string>> = {
   other: 'M6.5 2.5h3v4h4v3h-4v4h-3v-4h-4v-3h4z',
   retired: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11zm0 3a2.5 2.5 0 1 1 0 5a2.5 2.5 0 1 1 0-5z',
@@ -17,7 +17,7 @@ export const OUTLINES: Readonly<Record<PageLook, string>> = {
   lost: 'M4.6 2.5L8 5.9L11.4 2.5L13.5 4.6L10.1 8L13.5 11.4L11.4 13.5L8 10.1L4.6 13.5L2.5 11.4L5.9 8L2.5 4.6z',
 };
 
-/** A state that the interface does not name looks as all such do. */
+/** Returns the mark of a state. Unknown states share one mark. */
 export function pageLookOf(state: string): PageLook {
   return Object.hasOwn(OUTLINES, state) ? (state as PageLook) : 'other';
 }

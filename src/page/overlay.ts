@@ -1,4 +1,5 @@
-// What lies over the map: clusters with their counts, names of towns, the chosen bicycle, the one below the pointer, and the scale.
+// The overlay of the map: clusters with counts, names of towns, the selected bicycle, the bicycle
+// under the pointer, and the scale.
 
 import type { Map as MapLibre } from 'maplibre-gl';
 import { type ComponentChild, h, render } from 'preact';
@@ -15,21 +16,21 @@ import { extentOf, viewOf } from './view.js';
 
 type Bubble = ReturnType<typeof bubbleOf>;
 
-/** What the map shows, and what lies over it. */
+/** The state of the map and its overlay. */
 export interface PageMapState {
   readonly map: MapLibre;
   readonly points: Points;
   readonly page: PageState;
   bubbles: readonly Bubble[];
   towns: readonly Town[];
-  /** Below the pointer. */
+  /** The bicycle under the pointer. */
   hovered: PageBicycle | undefined;
   gatheredZoom: number;
   isReady: boolean;
 }
 
 const SCALE_PIXELS = 110;
-/** What is farther from the map is not drawn. */
+/** Elements farther outside the map are not drawn. */
 const BEYOND_PIXELS = 60;
 
 export function drawOverlay(
@@ -54,7 +55,8 @@ export function drawOverlay(
     const transform = `${placed(town)} translate(-50%, -50%)`;
     return h('span', { key: town.name, class: 'town', style: { transform } }, town.name);
   });
-  // Bubbles stay where they are as long as there are as many, so that they can be pressed while bicycles move.
+  // Bubbles keep their elements while their number is the same, so that they can be clicked while
+  // bicycles move.
   const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
     const style = { background, '--size': size, transform: placed(cluster) };
     const attributes = {
@@ -101,7 +103,7 @@ function ringOf(transform: string, pixels: number): ComponentChild {
   });
 }
 
-/** A cluster as a button, made once and placed as the map moves: the count in a ring of its states, the most frequent first. */
+/** Draws a cluster as a button: the count in a ring of its states, most frequent first. */
 export function bubbleOf(cluster: PageCluster) {
   const count = cluster.bicycles.length;
   const parts = [...countBy(cluster.bicycles, 'state', 0)].sort(([, a], [, b]) => b - a);

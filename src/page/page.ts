@@ -1,4 +1,5 @@
-// The page as one: map, filters, table and card show the same fleet, and what is chosen or filtered in one is so in the others.
+// Connects the parts of the page: map, filters, table and card show the same fleet, selection and
+// filter.
 
 import { openCard, type PageCard } from './card.js';
 import { byId, gently, oncePerFrame, sayFailure, showNumber } from './dom.js';
@@ -14,14 +15,14 @@ import { openPageTable, type PageTable } from './table.js';
 
 export interface OpenPage {
   readonly state: PageState;
-  /** Undefined where the browser can draw none. */
+  /** Undefined when the browser cannot draw a map. */
   readonly map: FleetMap | undefined;
   readonly table: PageTable;
   readonly card: PageCard;
-  /** All of it, once a frame. */
+  /** Redraws everything, once per frame. */
   draw(): void;
   drawGently(): void;
-  /** The table alone: the map shows another part. */
+  /** Redraws only the table, because the map shows another part. */
   list(): void;
 }
 
@@ -47,7 +48,7 @@ export function openPage(payload: Payload): OpenPage {
   return page;
 }
 
-/** Where the browser can draw no map, the table, the filters and the cards are still there. */
+/** Opens the map. If the browser cannot draw it, table, filters and cards still work. */
 function openMapOrSay(
   { tiles }: Payload,
   state: PageState,
@@ -63,7 +64,7 @@ function openMapOrSay(
   }
 }
 
-/** `near`: the map moves to it, else only where it is out of sight. */
+/** Selects a bicycle. With `near` the map moves to it, otherwise only if it is out of sight. */
 function choose(
   { state, map, card, table }: OpenPage,
   bicycle: PageBicycle | undefined,
@@ -72,14 +73,14 @@ function choose(
   state.chosen = bicycle;
   map?.choose(near);
   card.show();
-  // The card takes room from the table: the row is looked for after it.
+  // The card reduces the table, so scroll to the row afterwards.
   table.choose(true);
 }
 
 function listNow({ state, map, table }: OpenPage): void {
   const { matching, filter, sort } = state;
   const seen = inView(matching, map?.view() ?? WHOLE_WORLD);
-  // Who looks for a bicycle is to find it, wherever it is.
+  // Search ignores the visible area.
   const isSearch = filter.text.trim() !== '';
   const followsMap = (byId('follows') as HTMLInputElement).checked && !isSearch;
   state.listed = sortBicycles(followsMap ? seen : matching, sort);
@@ -107,7 +108,7 @@ function drawPage(page: OpenPage): void {
   page.list();
 }
 
-/** Takes what is beside the bicycles. */
+/** Applies the parts of an update other than the bicycles. */
 export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: Update): void {
   const { state } = page;
   const onChoose = (uuid: string) => {
@@ -125,25 +126,25 @@ export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: U
   drawHead(state);
 }
 
-/** The chosen bicycle may be another, or gone. */
+/** Updates the selection, which may have changed or be gone. */
 export function rechoose({ state, card }: OpenPage): void {
   state.chosen = state.fleet.byUuid.get(state.chosen?.uuid ?? '');
   card.show();
 }
 
-/** The buttons of the template, and the keys. */
+/** Connects the buttons of the template and the keys. */
 function listen({ state, map, card, list }: OpenPage): void {
   byId('follows').addEventListener('change', list);
   byId('fit').addEventListener('click', () => map?.fit());
   byId('nearer').addEventListener('click', () => map?.zoom(1));
   byId('farther').addEventListener('click', () => map?.zoom(-1));
-  // The map reads its colours when it is made.
+  // The map reads its colours when it is created.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map?.paint());
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && state.chosen !== undefined) card.close();
     if (event.key !== '/' || event.target === byId('search')) return;
     event.preventDefault();
-    // A tab where there is no room for them beside the map.
+    // On narrow screens the filters are in a tab.
     if (byId('tab-filters').offsetParent !== null) byId('tab-filters').click();
     byId('search').focus();
   });

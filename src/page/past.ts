@@ -11,7 +11,7 @@ export interface SliderOptions {
 }
 
 const MINUTE_MS = 60_000;
-/** How long a hand rests before the fleet of that moment is asked for. */
+/** The pause of the slider before the fleet of its moment is requested. */
 const REST_MS = 150;
 
 export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
@@ -28,7 +28,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     slider.max = String(Math.ceil(Date.now() / MINUTE_MS));
     if (!isPast()) slider.value = slider.max;
   };
-  /** Undefined: now. */
+  /** Undefined means now. */
   const show = async (atMs: number | undefined) => {
     asked.abort();
     asked = new AbortController();
@@ -44,7 +44,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     try {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
-      // Aborted where another moment is asked for meanwhile.
+      // Aborted requests were replaced by another moment.
       if (!signal.aborted) say('the past cannot be read');
     }
   };

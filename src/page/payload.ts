@@ -1,15 +1,15 @@
 // The data that fleet sends to the page: first the whole fleet, then updates.
 
-/** What the page draws of one bicycle. */
+/** The drawn data of a bicycle. */
 export interface PageRow {
   readonly uuid: string;
   readonly name: string | null;
   readonly state: string;
-  /** Of charge, in percent. */
+  /** The charge in percent. */
   readonly percent: number | null;
-  /** In degrees, or why it is on no map: `without a position`. */
+  /** The position in degrees, or the reason without one: `without a position`. */
   readonly position: readonly [longitude: number, latitude: number] | string;
-  /** The last position, in milliseconds since the epoch. */
+  /** The time of the last position, in milliseconds since the epoch. */
   readonly seenMs: number | null;
   /** Serial number and bleid, for the search. */
   readonly codes: string;
@@ -26,31 +26,31 @@ export interface PageAlert {
 }
 
 export interface Alerts {
-  /** Open ones of the bicycles on the page, the newest first. */
+  /** The open alerts of the bicycles on the page, newest first. */
   readonly rows: readonly PageAlert[];
-  /** As `bicycles stats` counts them. */
+  /** The counts of `bicycles stats`. */
   readonly byType: readonly { readonly type: string; readonly count: number }[];
-  /** Why there are none, or not all. */
+  /** The reason when alerts are missing. */
   readonly note: string | null;
 }
 
 export interface Tiles {
-  /** With {z}, {x} and {y}. */
+  /** The URL with {z}, {x} and {y}. */
   readonly url: string;
   readonly attribution: string;
 }
 
-/** Whether fleet is connected to the service, and which updates it missed. */
+/** The connection of fleet to the service, and its missed updates. */
 export interface Link {
   readonly state: 'connecting' | 'open' | 'lost';
   readonly sinceMs: number;
   readonly message: string | null;
   readonly gaps: number;
-  /** How many bicycles the service counts, while they are still being read. */
+  /** The service's count of bicycles while they are read. */
   readonly total: number | null;
 }
 
-/** One line of what happened. */
+/** A line of the list of events. */
 export interface FeedEntry {
   readonly kind: 'change' | 'caught-up' | 'gap';
   readonly atMs: number;
@@ -59,37 +59,42 @@ export interface FeedEntry {
   readonly text: string;
 }
 
-/** What a tab is sent, ten times a second at most. */
+/** An update for a tab, at most ten times a second. */
 export interface Update {
-  /** Greater than that of the one before. */
+  /** Greater than the sequence of the previous update. */
   readonly sequence: number;
-  /** As of when, in milliseconds since the epoch. */
+  /** The time of the data, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Why it is incomplete, where it is. */
+  /** The reason when the data is incomplete. */
   readonly note: string | null;
   readonly rows: readonly PageRow[];
-  /** Bicycles that are no longer among those asked for. */
+  /** Bicycles that no longer match the selection. */
   readonly gone: readonly string[];
-  /** Null: those of before. */
+  /** Null when unchanged. */
   readonly alerts: Alerts | null;
-  /** The newest first. */
+  /** Newest first. */
   readonly events: readonly FeedEntry[];
-  /** Null where nothing moves: on a page from a disk, and in the past. */
+  /** Null on a page from disk and in the past. */
   readonly link: Link | null;
 }
 
-/** The fleet as a whole: what a page starts from. */
+/** The whole fleet, with which a page starts. */
 export interface Payload extends Update {
   readonly title: string;
-  /** The IANA name of the zone of times; null for that of the browser. */
+  /** The IANA name of the time zone; null for the browser's zone. */
   readonly timeZone: string | null;
   readonly tiles: Tiles | null;
-  /** Since when the past can be shown, in milliseconds since the epoch; null where no mirror keeps it. */
+  /**
+   * The earliest moment of the time slider, in milliseconds since the epoch; null without a mirror.
+   */
   readonly pastFromMs: number | null;
 }
 
-/** All fields of one bicycle as texts, as the service sent them. */
+/** All fields of a bicycle as texts, as the service sent them. */
 export type FieldTexts = readonly (readonly [field: string, text: string | null])[];
 
-/** All fields of all bicycles: of each the texts, in the order of the rows, as JSON that is packed by gzip and written in base64. */
+/**
+ * All fields of all bicycles: the texts of each field in the order of the rows, as JSON, compressed
+ * by gzip, in base64.
+ */
 export type Details = readonly (readonly [field: string, packed: string])[];

@@ -1,4 +1,4 @@
-// Draws the bicycles as points: one buffer for all of them, and one picture that has the mark of each state, so that 100,000 move as
+// Draws the bicycles as points with one buffer and one texture of marks, so that 100,000 move as
 // smoothly as ten.
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
@@ -8,16 +8,16 @@ import { OUTLINES, pageLookOf } from './outlines.js';
 import { LOOKS, readColour } from './state-marks.js';
 import { extentOf, viewOf } from './view.js';
 
-/** What a vertex of the buffer holds, and how many floats of it. */
+/** The parts of a vertex and their number of floats. */
 const VERTEX_PARTS = { high: 2, low: 2, changed: 1, look: 1 };
 const VERTEX_FLOATS = 6;
-/** How long a change is shown by a halo. */
+/** How long a halo marks a change. */
 const HALO_MS = 1_800;
-/** How many times as wide as a mark its halo is. */
+/** The width of a halo relative to the mark. */
 const HALO_TIMES = '3.2';
 const ROOMY = 3_000;
 const START_MS = performance.now();
-/** A mark of the picture is so wide. */
+/** The width of a mark in the texture. */
 const MARK_PIXELS = 64;
 
 /*
@@ -37,7 +37,10 @@ void main() {
   gl_PointSize = size * (halo > 0.0 ? ${HALO_TIMES} : 1.0);
 }`;
 
-/** The mark, and behind it a ring that grows: the picture has the marks in its first row and their rings in the second. */
+/**
+ * Draws the mark and a growing ring. The texture has the marks in the first row and the rings in
+ * the second.
+ */
 const FRAGMENT = `#version 300 es
 precision highp float;
 in float halo; in float mark;
@@ -56,7 +59,7 @@ void main() {
 export type Points = ReturnType<typeof openPoints>;
 
 export function openPoints(map: MapLibre, onFirstPaint: () => void) {
-  /** In the order in which they are drawn; undefined before any are known. */
+  /** The bicycles in drawing order; undefined before the first data. */
   let drawn: readonly PageBicycle[] | undefined;
   let isStale = true;
   let isUnpainted = true;
@@ -74,7 +77,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
     },
     render() {
       if (drawing === undefined || drawn === undefined) return;
-      // MapLibre knows of what is bound while it draws.
+      // MapLibre tracks its bindings only while it draws.
       if (isStale) fillBuffer(drawing, drawn);
       if (isUnpainted) fillMarks(drawing);
       isStale = false;
@@ -87,7 +90,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
   };
   return {
     layer,
-    /** The bicycles to draw; everything else is hidden. */
+    /** Sets the visible bicycles. */
     show(shown: readonly PageBicycle[]) {
       const layers: PageBicycle[][] = LOOKS.map(() => []);
       for (const bicycle of shown) {
@@ -98,12 +101,12 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
       isStale = true;
       map.triggerRepaint();
     },
-    /** The colours are others. */
+    /** Redraws the texture after the colours changed. */
     paint() {
       isUnpainted = true;
       map.triggerRepaint();
     },
-    /** The nearest drawn point within so many pixels of one of the map's. */
+    /** Returns the nearest drawn bicycle within a distance of a pixel of the map. */
     nearest(pixelX: number, pixelY: number, withinPixels: number): PageBicycle | undefined {
       const { lng, lat } = map.unproject([pixelX, pixelY]);
       const [x, y] = [worldX(lng), mercatorY(lat)];
@@ -151,7 +154,7 @@ function openDrawing(gl: WebGL2RenderingContext) {
   return { gl, program, buffer, array, marks };
 }
 
-/** Draws the mark of each look and below it its ring. */
+/** Draws the mark and the ring of each state into the texture. */
 function fillMarks({ gl, marks }: Drawing): void {
   const canvas = new OffscreenCanvas(MARK_PIXELS * LOOKS.length, MARK_PIXELS * 2);
   const pen = canvas.getContext('2d') as OffscreenCanvasRenderingContext2D;
@@ -199,7 +202,7 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
   gl.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
   gl.uniform2f(at('scale'), (worldDots / width) * 2, (worldDots / height) * 2);
-  // Where there is room for it, a point is large enough to hit.
+  // Points are large enough to hit where there is room.
   gl.uniform1f(
     at('size'),
     pointPixels(map.getZoom()) * map.getPixelRatio() * (count < ROOMY ? 1.2 : 1),
@@ -211,7 +214,7 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   const half = width / worldDots / 2;
-  // The world again at its sides, where they are in sight.
+  // Draw the repeated world at the sides where it is visible.
   for (let turn = Math.floor(x - half); turn <= x + half; turn++) {
     gl.uniform1f(at('shift'), turn);
     gl.drawArrays(gl.POINTS, 0, count);
@@ -223,7 +226,7 @@ function isStill(): boolean {
   return matchMedia('(prefers-reduced-motion: reduce)').matches;
 }
 
-/** Points grow as the map comes nearer. */
+/** Returns the size of points, which grows with the zoom. */
 export function pointPixels(zoom: number): number {
   return Math.max(8, Math.min(22, 8 + (zoom - 9) * 1.5));
 }

@@ -1,4 +1,4 @@
-// The look of a state: a shape, and a colour from style.css.
+// The mark of a state: a shape, and a colour of style.css.
 
 import { type ComponentChild, h } from 'preact';
 import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from './groups.js';
@@ -6,31 +6,31 @@ import { OUTLINES, type PageLook, pageLookOf } from './outlines.js';
 
 export const LOOKS = Object.keys(OUTLINES) as readonly PageLook[];
 
-/** The colour of a state, for a style. */
+/** Returns the colour of a state for a style. */
 export function colourOf(state: string): string {
   return `var(--${pageLookOf(state)})`;
 }
 
-/** `in maintenance`. */
+/** Formats a state: `in maintenance`. */
 export function pageState(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
-/** The mark of a state, in its colour; screen readers read the word beside it. */
+/** Returns the coloured mark of a state. Screen readers read the word next to it. */
 export function stateMark(state: string): ComponentChild {
   const path = h('path', { d: OUTLINES[pageLookOf(state)], 'fill-rule': 'evenodd' });
   const style = { fill: colourOf(state) };
   return h('svg', { viewBox: '0 0 16 16', class: 'mark', 'aria-hidden': 'true', style }, path);
 }
 
-/** A colour of style.css as it is in the present theme. */
+/** Returns a colour of style.css in the present theme. */
 export function readColour(name: string): string {
   const { documentElement: root } = document;
   root.style.color = `var(--${name})`;
   return getComputedStyle(root).color;
 }
 
-/** The colour of a charge, by the thresholds of the terminal. */
+/** Returns the level of a charge, by the thresholds of the terminal. */
 export function chargeLevel(percent: number): 'empty' | 'low' | 'good' {
   return percent < CHARGE_EMPTY_PERCENT ? 'empty' : percent < CHARGE_LOW_PERCENT ? 'low' : 'good';
 }

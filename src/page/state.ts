@@ -1,4 +1,4 @@
-// What the page shows: one state, which all of its parts are drawn from.
+// The state of the page, from which all parts are drawn.
 
 import { EVERYTHING, type PageSort } from './filter.js';
 import { openFleet, type PageBicycle } from './fleet.js';
@@ -10,23 +10,23 @@ export function openState({ title, rows, atMs, note, link }: Payload) {
   return {
     title,
     fleet: openFleet(rows),
-    /** As of when, of a page from a disk and of the past. */
+    /** The time of the data, for a page from disk and for the past. */
     atMs,
     note,
-    /** False on a page from a disk, and in the past. */
+    /** False on a page from disk and in the past. */
     isLive: link !== null,
-    /** Of fleet to the service; null on a page from a disk. */
+    /** The connection of fleet to the service; null on a page from disk. */
     link,
-    /** Since when fleet itself does not answer. */
+    /** Since when fleet does not answer. */
     lostMs: undefined as number | undefined,
     alerts: { rows: [], byType: [], note: null } as Alerts,
-    /** The newest first. */
+    /** Newest first. */
     events: [] as readonly FeedEntry[],
     filter: EVERYTHING,
     sort: { field: 'charge', isDescending: false } as PageSort,
-    /** What passes the filter. */
+    /** The bicycles that match the filter. */
     matching: [] as readonly PageBicycle[],
-    /** What of that the table has. */
+    /** The matching bicycles in the table. */
     listed: [] as readonly PageBicycle[],
     chosen: undefined as PageBicycle | undefined,
   };

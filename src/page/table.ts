@@ -1,4 +1,4 @@
-// The table beside the map: only the visible rows exist as elements.
+// The table next to the map. Only visible rows exist as elements.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { oncePerFrame, showAge, showNumber } from './dom.js';
@@ -10,7 +10,7 @@ import { chargeLevel, pageState, stateMark } from './state-marks.js';
 export interface TableOptions {
   readonly container: HTMLElement;
   onChoose(bicycle: PageBicycle): void;
-  /** The order is another. */
+  /** Called after the order changed. */
   onSort(): void;
 }
 
@@ -26,9 +26,9 @@ const COLUMNS: readonly { field: SortField; title: string }[] = [
 
 interface Table extends TableOptions {
   readonly state: PageState;
-  /** The row that the keyboard is on. */
+  /** The row with the keyboard focus. */
   active: number;
-  /** The text of an empty list. */
+  /** The text of an empty table. */
   nothing: string;
 }
 
@@ -42,7 +42,7 @@ export function openPageTable(state: PageState, options: TableOptions) {
     if (event.target === grid) takeKey(table, event);
   });
   new ResizeObserver(draw).observe(options.container);
-  /** The keyboard goes to what is chosen. */
+  /** Moves the keyboard focus to the selection. */
   const choose = (isToBeSeen: boolean) => {
     const index = state.chosen === undefined ? -1 : state.listed.indexOf(state.chosen);
     if (index !== -1) table.active = index;
@@ -113,13 +113,13 @@ function drawTable(table: Table): void {
   const rows = listed
     .slice(first, last)
     .map((bicycle, offset) => rowOf(table, bicycle, first + offset));
-  // Where the press was counts: the cells below it may have been drawn anew in between.
+  // Use the position of the click, because cells may have been redrawn in between.
   const onClick = ({ clientY, currentTarget }: MouseEvent) => {
     const { top } = (currentTarget as HTMLElement).getBoundingClientRect();
     const bicycle = state.listed[Math.floor((clientY - top) / ROW_PIXELS)];
     if (bicycle !== undefined) onChoose(bicycle);
   };
-  // The grid itself scrolls, so it takes the keyboard focus.
+  // The grid scrolls, so it takes the keyboard focus.
   const attributes = {
     role: 'grid',
     class: 'table',
@@ -160,7 +160,7 @@ function headOf(table: Table): ComponentChild {
   return h('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, headers);
 }
 
-/** Rows stay where they are, so that they can be pressed while values move. */
+/** Draws a row. Rows keep their place, so that they can be clicked while values change. */
 function rowOf(
   { state: page, active }: Table,
   bicycle: PageBicycle,
@@ -189,7 +189,7 @@ function rowOf(
   );
 }
 
-/** A bar and the number: `57 %`. */
+/** Draws a bar and the number: `57 %`. */
 export function chargeOf(bicycle: PageBicycle): ComponentChild | string {
   const { percent } = bicycle;
   if (percent === null) return pageCharge(bicycle);

@@ -1,4 +1,4 @@
-// Which towns the page's map names: the largest, each where there is room for its name.
+// Chooses the towns that the map names: the largest with room for their names.
 
 import { toDots } from '../globe/projection.js';
 import { placeTowns, readTowns, type Town } from '../globe/towns.js';
@@ -9,12 +9,12 @@ import { extentOf, viewOf } from './view.js';
 const MOST = 18;
 const CHARACTER_PIXELS = 6.4;
 const HALF_HEIGHT_PIXELS = 9;
-/** How far the largest bubble reaches from its middle. */
+/** The radius of the largest bubble. */
 const BUBBLE_PIXELS = 32;
 
 let towns: Town[] | undefined;
 
-/** Those that neither a cluster, a bicycle nor the name of a larger one is near. */
+/** Returns the towns that are not near a cluster, a bicycle or the name of a larger town. */
 export function chooseTowns({ map, points, bubbles }: PageMapState): Town[] {
   towns ??= readTowns(readBlock('towns'));
   const [view, extent] = [viewOf(map), extentOf(map)];

@@ -1,4 +1,4 @@
-// What browsers with trusted types offer; TypeScript's own library does not know it yet.
+// The types of the browser's Trusted Types, which TypeScript's library lacks.
 
 interface Window {
   readonly trustedTypes?: {

@@ -1,10 +1,10 @@
-// The window of MapLibre's map in the terms of the globe.
+// The visible part of MapLibre's map as a view of the globe.
 
 import type { Map as MapLibre } from 'maplibre-gl';
 import { type Extent, type View, worldX } from '../globe/projection.js';
 import { mercatorY } from './fleet.js';
 
-/** How wide the world is at zoom 0. */
+/** The width of the world at zoom 0. */
 export const TILE_PIXELS = 512;
 
 export function viewOf(map: MapLibre): View {
