@@ -184,8 +184,12 @@ export function openContext(
       notice,
       secrets: io.secrets,
     };
-    const anonymous = () => connections.client({ ...given, token: ANONYMOUS });
-    return (await import('./settings/token.js')).findToken({ ...sources, ...given, anonymous });
+    const anonymous = (renewalSignal: AbortSignal) =>
+      connections.client({ ...given, token: ANONYMOUS, signal: renewalSignal });
+    const tokens = await import('./settings/token.js');
+    const source = await tokens.findToken({ ...sources, ...given, anonymous });
+    endings.push(source.settle);
+    return source;
   };
   const ownToken = once(async () =>
     findToken({ stored: await stored(), settings: await settings() }),
@@ -217,8 +221,8 @@ export function openContext(
     context,
     /** Closes every connection. */
     close: async () => {
-      for (const work of endings) await work();
       over.abort(new FleetError('interrupted', 'the command is over'));
+      for (const work of endings) await work();
       await connections.close(world.abandon);
       if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
     },

@@ -1,36 +1,174 @@
-// Logging in with an e-mail address and a password, and renewing the token. Assumed: as observed,
-// since interface.md section 5 leaves it open.
+// Logs in with an e-mail address and a password, and renews tokens. Assumed: as observed, because interface.md section 5 leaves it open.
 
+import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import { isObject, parseJson } from '../json/parse.js';
 
-/** Where e-mail address and password are posted. */
+/** Where the e-mail address and the password are posted. */
 export const LOGIN_PATH = '/jwt/login/';
 
-/** Where a token is renewed: beside the login. */
+/**
+ * The `client_id` of a renewal without `--client-id`. Assumed: it only names the program, because the
+ * login does not ask for one.
+ */
+export const DEFAULT_CLIENT_ID = 'fleet';
+
+/** Returns the path of the renewal, which is beside the login. */
 export function refreshPathOf(loginPath: string): string {
   return loginPath.replace(/[^/]+\/?$/, 'refresh_token/');
 }
 
-type Credentials = { email: string; password: string } | { token: string };
+/** What a login or a renewal returns. */
+export interface TokenAnswer {
+  /** The access token as the service sent it; empty when the answer has none. */
+  readonly token: string;
+  /** Null when the service gives this user no refresh token; undefined when its answers have no such field. */
+  readonly refreshToken: string | null | undefined;
+}
 
-/**
- * The text of the token that the service answers; empty for an answer without one. Throws the
- * service's refusal.
- */
-export async function postForToken(
+/** What renews a token. */
+export interface RenewalInput {
+  readonly token: string;
+  readonly refreshToken?: string | null | undefined;
+  readonly clientId?: string | undefined;
+}
+
+/** Logs in. Throws a FleetError of kind `auth` when the service refuses; its answer is never quoted. */
+export async function postLogin(
   client: Client,
   path: string,
-  body: Credentials,
-): Promise<string> {
-  const subject = 'email' in body ? 'the login' : 'the renewal of the token';
-  const request = { method: 'POST', path, body: JSON.stringify(body), hidesBody: true, subject };
-  const { text } = await client.send(request);
+  credentials: { email: string; password: string },
+): Promise<TokenAnswer> {
+  let refused = '';
+  try {
+    return await postForToken(client, path, 'the login', credentials, (text) => {
+      refused = text;
+    });
+  } catch (thrown) {
+    throw explainRefusedLogin(thrown, refused, credentials.password);
+  }
+}
+
+/**
+ * Renews a token. With a refresh token it sends `{client_id, refresh_token}`, and `{token}` once when the
+ * service refuses that; without a refresh token only `{token}`. Throws the first refusal.
+ */
+export async function postRenewal(
+  client: Client,
+  path: string,
+  { token, refreshToken, clientId = DEFAULT_CLIENT_ID }: RenewalInput,
+): Promise<TokenAnswer> {
+  const forms: object[] = [{ token }];
+  if (typeof refreshToken === 'string')
+    forms.unshift({ client_id: clientId, refresh_token: refreshToken });
+  let refusal: unknown;
+  for (const form of forms) {
+    try {
+      return await postForToken(client, path, 'the renewal of the token', form);
+    } catch (thrown) {
+      if (!isFinalRefusal(thrown)) throw thrown;
+      refusal ??= thrown;
+    }
+  }
+  throw refusal;
+}
+
+/** Whether the service refused a request for good. A service that is down or throttles may answer later. */
+export function isFinalRefusal(thrown: unknown): thrown is FleetError {
+  return thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
+}
+
+async function postForToken(
+  client: Client,
+  path: string,
+  subject: string,
+  body: object,
+  onRefusal: (text: string) => void = () => {},
+): Promise<TokenAnswer> {
+  const { text } = await client.send({
+    method: 'POST',
+    path,
+    body: JSON.stringify(body),
+    isSecret: true,
+    subject,
+    onRefusal: (answer) => onRefusal(answer.text),
+  });
+  const answer = parseAnswer(text);
+  const { token, refresh_token: refreshToken } = answer;
+  return {
+    token: typeof token === 'string' ? token : '',
+    refreshToken: readRefreshToken(refreshToken),
+  };
+}
+
+/** An answer that is not a JSON object may contain the token, so nothing of it is quoted. */
+function parseAnswer(text: string): { [field: string]: unknown } {
   try {
     const answer = parseJson(text);
-    return isObject(answer) && typeof answer['token'] === 'string' ? answer['token'] : '';
+    return isObject(answer) ? answer : {};
   } catch {
-    // What it is instead may hold the token: it is not quoted.
-    return '';
+    return {};
   }
+}
+
+function readRefreshToken(value: unknown): TokenAnswer['refreshToken'] {
+  if (value === undefined || value === null) return value;
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Names the cause of a refused login in fleet's own words, because the answer may quote the password. */
+function explainRefusedLogin(thrown: unknown, text: string, password: string): unknown {
+  if (!isFinalRefusal(thrown) || thrown.kind === 'not-found') return thrown;
+  const { status, trace } = thrown;
+  const { reason, hint } = findCause(status, text, password);
+  const message = `the service refused the login: ${reason}`;
+  return new FleetError('auth', message, { status, trace, hint, cause: thrown });
+}
+
+/** Fields that other services require for a login; an answer is searched for these names only. */
+const REQUIRED_FIELDS = ['username', 'otp', 'otp_token', 'captcha', 'client_id'];
+
+/** More of an answer is not searched. */
+const SEARCHED_CHARACTERS = 10_000;
+
+function findCause(
+  status: number | undefined,
+  answer: string,
+  password: string,
+): { reason: string; hint: string } {
+  const text = answer.slice(0, SEARCHED_CHARACTERS).replaceAll(password, '');
+  const required = REQUIRED_FIELDS.filter((field) => text.includes(`"${field}"`));
+  if (/\block(?:ed|out)?\b|too many|_locked\b/i.test(text)) return lockedCause(text);
+  if (/inactive|disabled|deactivated|not active/i.test(text))
+    return {
+      reason: 'the account is not active',
+      hint: 'ask those who run the service to activate the account',
+    };
+  if (status === 401 || /credentials|password/i.test(text))
+    return {
+      reason: 'the e-mail address or the password is wrong',
+      hint: 'check the e-mail address and the password, and log in again',
+    };
+  if (required.length > 0)
+    return {
+      reason: `it asks for more than an e-mail address and a password (${required.join(', ')})`,
+      hint: 'get a token another way, and store it with: fleet auth login',
+    };
+  if (status === 403)
+    return {
+      reason: 'this account may not log in, or it is locked for some minutes',
+      hint: 'wait some minutes and log in again, or ask those who run the service',
+    };
+  return {
+    reason: 'its reason is not shown, because the answer may quote the password',
+    hint: 'check the e-mail address and the password, and log in again',
+  };
+}
+
+function lockedCause(text: string): { reason: string; hint: string } {
+  const [time] = /\b\d{1,3} (?:second|minute|hour)s?\b/i.exec(text) ?? [];
+  return {
+    reason: `the account is locked${time === undefined ? '' : ` for ${time}`}`,
+    hint: `wait ${time ?? 'some minutes'}, then log in again with the right password`,
+  };
 }

@@ -213,11 +213,11 @@ async function exchange(
     log,
     secrets,
   }: ClientOptions,
-  { body, hidesBody, limitBytes, holdBack }: HttpRequest,
+  { body, isSecret, limitBytes, holdBack }: HttpRequest,
   line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
 ): Promise<WireAnswer> {
   const { method, url } = line;
-  log.request(method, url, line.headers, hidesBody === true ? HIDDEN : body);
+  log.request(method, url, line.headers, isSecret === true ? HIDDEN : body);
   const startedAt = clock.monotonicMs();
   const tell = ({ status, headers }: Pick<WireAnswer, 'status' | 'headers'>) =>
     log.response(method, url, status, headers, Math.round(clock.monotonicMs() - startedAt));
@@ -278,6 +278,7 @@ function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer)
   const more = {
     ...askedBy(request, urlOf(options, request)),
     refusalHint: options.token.refusalHint,
+    isSecret: request.isSecret,
   };
   const failure = answerFailure(
     status,

@@ -104,6 +104,8 @@ export interface Asked {
   shownBy?: string | undefined;
   /** Who was asked, where that is not the service. */
   whom?: string;
+  /** Whether the request held a secret, which the answer may repeat in any encoding: nothing of it is quoted. */
+  isSecret?: boolean | undefined;
 }
 
 /**
@@ -118,12 +120,14 @@ export function answerFailure(
   subject = 'the request',
   more: Partial<Asked> & { refusalHint?: string | undefined } = {},
 ): FleetError {
-  if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, more.url);
-  const read = readErrorBody(text, headers['content-type']);
+  const isSecret = more.isSecret === true;
+  if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, more);
+  const read = isSecret ? UNREAD : readErrorBody(text, headers['content-type']);
   const kind = kindOfStatus(status);
   const verb = kind === 'service' ? 'could not answer' : 'refused';
   const who = status === 407 ? 'the proxy' : 'the service';
-  const why = read.text ?? WORDS_FOR_SILENCE[status] ?? 'no reason given';
+  const silence = isSecret ? 'its answer is not shown' : WORDS_FOR_SILENCE[status];
+  const why = read.text ?? silence ?? 'no reason given';
   const isTraced = traceOf(headers).requestId !== undefined;
   const quoted = isTraced ? ', and quote the request id when you report it' : '';
   const hint =
@@ -160,6 +164,9 @@ export function withHint(failure: FleetError, hint: string, message = failure.me
 /** Observed: what a service says that has the address, and not the one that was asked for. */
 const NOT_THERE = /^No \w+ matches the given query/;
 
+/** The body of an answer to a request that held a secret. */
+const UNREAD: ReturnType<typeof readErrorBody> = { text: undefined, detail: null };
+
 /** What a status says whose answer says nothing. */
 const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   401: 'the token is missing, wrong or expired',
@@ -170,9 +177,9 @@ function redirectFailure(
   status: number,
   headers: Headers,
   subject: string,
-  url: URL | undefined,
+  { url, isSecret }: Partial<Asked>,
 ): FleetError {
-  const location = headers['location'];
+  const location = isSecret === true ? undefined : headers['location'];
   const isSlashMissing =
     url !== undefined &&
     location !== undefined &&

@@ -15,8 +15,8 @@ export interface HttpRequest extends RequestWords, RequestCourse {
   query?: Query;
   /** JSON text; sent as application/json. */
   body?: string;
-  /** The body holds a secret: `--verbose` does not show it. */
-  hidesBody?: boolean;
+  /** The body holds a secret: `--verbose` does not show it, and no error quotes the answer. */
+  isSecret?: boolean;
   headers?: Readonly<Record<string, string>>;
 }
 

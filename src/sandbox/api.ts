@@ -8,6 +8,7 @@ import type { AddRoute, ApiRequest, Handlers, ServedApiOptions } from './exchang
 import { answerList, answerText, readObject } from './exchange.js';
 import { type AlertRow, serialise } from './fleet.js';
 import { createLists } from './lists.js';
+import { addLoginRoutes } from './login.js';
 import type { ServedAnswer } from './problem.js';
 import {
   answerOf,
@@ -42,6 +43,7 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   };
   addBicycleRoutes(options, route);
   addAlertRoutes(options, route);
+  addLoginRoutes(options, route);
   if (isObserved) addDirectoryRoutes(options, route);
   // The order of the checks is the one of Django REST framework: version, token, method, then what the handler checks.
   async function answer(exchange: Exchange): Promise<ServedAnswer> {

@@ -1,19 +1,9 @@
-// What a running service was observed to offer beside bicycles and alerts: organizations, zones, models, locks, users, and log-in.
-import type { AddRoute, ApiRequest, ServedApiOptions } from './exchange.js';
-import { answerList, answerText, readObject } from './exchange.js';
+// What a running service was observed to offer beside bicycles and alerts: organizations, zones, models, locks and users.
+import type { AddRoute, ServedApiOptions } from './exchange.js';
+import { answerList, answerText } from './exchange.js';
 import { linkTo, type ServedFleet } from './fleet.js';
-import { refuse, refuseUnknown, type ServedAnswer } from './problem.js';
-import type { Role, Viewer } from './token.js';
-
-/** Observed: how long a token lives that was got by logging in. */
-const LOGIN_SECONDS = 30 * 60;
-
-/** Who logs in by which name; any password but an empty one, and "wrong", is right. */
-const LOGINS: { [name: string]: Role } = {
-  admin: 'admin',
-  operator: 'fleet_operator',
-  renter: 'renter',
-};
+import { refuseUnknown } from './problem.js';
+import type { Viewer } from './token.js';
 
 type Item = { uuid: string; [field: string]: unknown };
 
@@ -49,8 +39,6 @@ export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): 
       );
     },
   });
-  route('/jwt/login/', { POST: (request) => answerLogin(request, options) }, true);
-  route('/jwt/refresh_token/', { POST: (request) => answerRefresh(request, options) }, true);
 }
 
 function isOwn(viewer: Viewer, organization: string): boolean {
@@ -109,39 +97,4 @@ function listUsers(fleet: ServedFleet): Item[] {
     const username = ['admin', 'operator', 'renter'][index] ?? `renter${index - 1}`;
     return { uuid, url: linkTo(fleet, 'users', uuid), username, email: `${username}@example.com` };
   });
-}
-
-/** Observed: `POST /jwt/login/` with e-mail address and password answers a token; a good token is renewed at `/jwt/refresh_token/`. */
-async function answerLogin(request: ApiRequest, options: ServedApiOptions): Promise<ServedAnswer> {
-  const { email, password } = await readObject(request);
-  const role = LOGINS[String(email).split('@', 1)[0] ?? ''];
-  if (
-    role === undefined ||
-    typeof password !== 'string' ||
-    password === '' ||
-    password === 'wrong'
-  ) {
-    throw refuse(400, 'Unable to log in with provided credentials.', 'invalid');
-  }
-  const token = await options.tokens.sign({ role, expiresInSeconds: LOGIN_SECONDS });
-  return answerText(200, JSON.stringify({ token }));
-}
-
-async function answerRefresh(
-  request: ApiRequest,
-  options: ServedApiOptions,
-): Promise<ServedAnswer> {
-  const { token } = await readObject(request);
-  const { role, subject, organization, affiliations } = await options.tokens.check(
-    `JWT ${String(token)}`,
-  );
-  const [roles = []] = Object.values(affiliations);
-  const claims = {
-    role,
-    subject,
-    affiliations: roles,
-    ...(organization === undefined ? {} : { organization }),
-  };
-  const renewed = await options.tokens.sign({ ...claims, expiresInSeconds: LOGIN_SECONDS });
-  return answerText(200, JSON.stringify({ token: renewed }));
 }

@@ -1,9 +1,10 @@
-// Renews the token of a login before it ends.
+// Renews the token of a login before it expires.
 
-import { postForToken } from '../api/login.js';
-import { FleetError, messageOf } from '../errors.js';
+import { isFinalRefusal, postRenewal, type TokenAnswer } from '../api/login.js';
+import { describeError, FleetError, messageOf } from '../errors.js';
+import type { Clock } from '../system/clock.js';
 import { readExpiry, readToken } from './parse-token.js';
-import { renewToken, type StoredToken } from './store.js';
+import { isRenewable, type Login, renewToken, type StoredToken } from './store.js';
 import {
   TOKEN_LIMIT_BYTES,
   type TokenInput,
@@ -11,12 +12,22 @@ import {
   type TokenReader,
 } from './token-place.js';
 
-/** How long a token is good that had ended by this machine's clock when it came. */
+/** How long to use a token that had already expired by this machine's clock when it arrived. */
 const LEAST_LIFE_MS = 60_000;
 
+/** How long a renewal in flight may take after Ctrl-C: its answer may hold the only valid refresh token. */
+const GRACE_MS = 1000;
+
+/** What a renewal stores, and what went wrong. */
+interface Renewed {
+  stored: StoredToken;
+  failure?: unknown;
+}
+
 /**
- * A stored token that is renewed at half its life, so that a command every quarter of an hour keeps one of 30 minutes alive. `load` gives the
- * token that is stored now. A renewal that fails throws a FleetError of kind `auth` that names the login.
+ * Reads a stored token and renews it at half its life, so that a command every quarter of an hour keeps a
+ * token of 30 minutes valid. `load` reads the token that is stored now. A failed renewal throws a
+ * FleetError of kind `auth` that names the login.
  */
 export function openRenewal(
   load: () => Promise<StoredToken>,
@@ -26,23 +37,32 @@ export function openRenewal(
   const { clock, signal, stored, settings } = input;
   const profile = settings.profile.value;
 
-  async function renew(old: StoredToken): Promise<StoredToken | undefined> {
-    const { login, token } = old;
-    if (login === undefined) return undefined;
+  async function renew({ token, login }: StoredToken & { login: Login }): Promise<Renewed> {
+    const grace = openGrace(clock, signal);
+    let answer: TokenAnswer | undefined;
     try {
-      const answer = await postForToken(await input.anonymous(), login.refreshPath, { token });
-      const renewed = readToken(answer, 'the renewed token', refusalHint, input.secrets);
+      const client = await input.anonymous(grace.signal);
+      answer = await postRenewal(client, login.refreshPath, { ...login, token });
+      const next = nextLogin(login, answer, input);
+      const renewed = readToken(answer.token, 'the renewed token', refusalHint, input.secrets);
       refuseWorse(renewed, token);
-      return { token: renewed, login: { ...login, sinceMs: clock.wallMs() } };
-    } catch (thrown) {
-      signal.throwIfAborted();
-      const hasEnded = (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= clock.wallMs();
-      const message = `the token of profile "${profile}"${hasEnded ? ' has ended and' : ''} could not be renewed: ${messageOf(thrown)}`;
-      // A refusal is final; a service that is down comes back.
-      const isLasting =
-        thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
-      throw new FleetError('auth', message, { hint: refusalHint, isLasting, cause: thrown });
+      return { stored: { token: renewed, login: { ...next, sinceMs: clock.wallMs() } } };
+    } catch (failure) {
+      // The old token stays. The refresh token that was sent may be used up, so the new one is kept.
+      const kept = answer === undefined ? login : nextLogin(login, answer, input);
+      const isRefused = isFinalRefusal(failure) ? true : kept.isRefused;
+      return { stored: { token, login: { ...kept, isRefused } }, failure };
+    } finally {
+      grace.close();
     }
+  }
+
+  function explain(failure: unknown, { token, login }: StoredToken): FleetError {
+    const hasEnded = (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= clock.wallMs();
+    const reason = failure instanceof FleetError ? describeError(failure) : messageOf(failure);
+    const message = `the token of profile "${profile}"${hasEnded ? ' has expired and' : ''} could not be renewed: ${reason}`;
+    const isLasting = isFinalRefusal(failure) || !isRenewable(login);
+    return new FleetError('auth', message, { hint: refusalHint, isLasting, cause: failure });
   }
 
   return {
@@ -51,35 +71,71 @@ export function openRenewal(
       return { token: found.token, dueMs: dueMs(found) };
     },
     async fetch(refused) {
-      const { login, token } = await load();
-      // Nothing renews it, so nothing is locked: the folder may be one that cannot be written.
-      if (login === undefined) return token;
-      // Another run may have renewed it meanwhile.
+      const before = await load();
+      // Nothing can renew it, so no lock is taken: the folder may be read-only.
+      if (!canRenew(before)) return before.token;
+      // Another process may have renewed it in the meantime.
       const isDue = (found: StoredToken) =>
         found.token === refused || dueMs(found) <= clock.wallMs();
-      await renewToken(
-        stored,
-        profile,
-        async (found) => (isDue(found) ? renew(found) : undefined),
-        signal,
-      );
-      return (await load()).token;
+      let failure: unknown;
+      const renewIfDue = async (found: StoredToken) => {
+        if (!canRenew(found) || !isDue(found)) return undefined;
+        const renewed = await renew(found);
+        failure = renewed.failure;
+        return renewed.stored;
+      };
+      await renewToken(stored, profile, renewIfDue, signal);
+      const found = await load();
+      // A login in another terminal may have replaced the token that could not be renewed.
+      if (failure === undefined || found.token !== before.token) return found.token;
+      signal.throwIfAborted();
+      throw explain(failure, found);
     },
   };
 }
 
-/** The middle of a token's life, in milliseconds since the epoch. */
+function canRenew(stored: StoredToken): stored is StoredToken & { login: Login } {
+  return stored.login !== undefined && stored.login.refreshToken !== null;
+}
+
+/** Returns the login with the refresh token of an answer; an answer without one leaves the old one valid. */
+function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: TokenInput): Login {
+  if (typeof refreshToken === 'string') secrets.add(refreshToken);
+  return { ...login, refreshToken: refreshToken ?? login.refreshToken, isRefused: undefined };
+}
+
+/** A signal that is aborted one second after the given one. */
+function openGrace(clock: Clock, signal: AbortSignal) {
+  const late = new AbortController();
+  let cancel = () => {};
+  const begin = () => {
+    cancel = clock.after(GRACE_MS, () => late.abort(signal.reason));
+  };
+  if (signal.aborted) late.abort(signal.reason);
+  else signal.addEventListener('abort', begin);
+  return {
+    signal: late.signal,
+    close() {
+      cancel();
+      signal.removeEventListener('abort', begin);
+    },
+  };
+}
+
+/** When to renew a token, in milliseconds since the epoch: the middle of its life, or its end once the service refused a renewal. */
 function dueMs({ token, login }: StoredToken): number {
   const endsAtMs = readExpiry(token);
-  if (login === undefined || endsAtMs === undefined) return Number.POSITIVE_INFINITY;
+  if (login === undefined || login.refreshToken === null || endsAtMs === undefined)
+    return Number.POSITIVE_INFINITY;
+  if (login.isRefused === true) return endsAtMs;
   const { sinceMs } = login;
   return endsAtMs <= sinceMs ? sinceMs + LEAST_LIFE_MS : (sinceMs + endsAtMs) / 2;
 }
 
-/** Throws where a renewal would take a good token away: for one that ends sooner, or for what is none. */
+/** Throws when the renewed token is not usable or expires sooner than the old one. */
 function refuseWorse(token: string, old: string): void {
   if (token.length > TOKEN_LIMIT_BYTES)
     throw new Error('the renewed token is longer than any token');
   if ((readExpiry(token) ?? 0) < (readExpiry(old) ?? 0))
-    throw new Error('the renewed token ends before the old one');
+    throw new Error('the renewed token expires before the old one');
 }

@@ -26,13 +26,24 @@ interface Profiles {
 
 export type Stored = SettingsFolder & Readonly<Profiles>;
 
-/** How a stored token came with an e-mail address; the password is not kept. */
+/** The login with an e-mail address that returned the stored token. The password is not stored. */
 export interface Login {
   readonly email: string;
-  /** Where the token is renewed, below the base URL. */
+  /** Path of the renewal, below the base URL. */
   readonly refreshPath: string;
-  /** When the token came, in milliseconds since the epoch. */
+  /** When the token arrived, in milliseconds since the epoch. */
   readonly sinceMs: number;
+  /** Null when the service gives this user none; undefined when its answers have no such field. */
+  readonly refreshToken?: string | null | undefined;
+  /** `--client-id` of the login. */
+  readonly clientId?: string | undefined;
+  /** True after the service refused to renew the token. */
+  readonly isRefused?: boolean | undefined;
+}
+
+/** Whether fleet can expect to renew the token of a login. */
+export function isRenewable(login: Login | undefined): boolean {
+  return login !== undefined && login.refreshToken !== null && login.isRefused !== true;
 }
 
 export interface StoredToken {
@@ -98,9 +109,18 @@ function tokensOf(credentials: Content): Map<string, StoredToken> {
 }
 
 function readLogin(login: unknown): Login | undefined {
-  const { email, refreshPath, sinceMs } = isObject(login) ? login : {};
+  if (!isObject(login)) return undefined;
+  const { email, refreshPath, sinceMs, refreshToken, clientId, isRefused } = login;
   if (typeof refreshPath !== 'string' || !refreshPath.startsWith('/')) return undefined;
-  return { email: String(email ?? ''), refreshPath, sinceMs: Number(sinceMs ?? 0) };
+  const isKnown = typeof refreshToken === 'string' || refreshToken === null;
+  return {
+    email: String(email ?? ''),
+    refreshPath,
+    sinceMs: Number(sinceMs ?? 0),
+    refreshToken: isKnown ? refreshToken : undefined,
+    clientId: typeof clientId === 'string' ? clientId : undefined,
+    isRefused: isRefused === true ? true : undefined,
+  };
 }
 
 /**
@@ -152,7 +172,7 @@ export async function saveToken(
   );
 }
 
-/** Stores what `renew` makes of the token of a profile, unless that is undefined; one run of this user at a time renews a token. */
+/** Stores the token that `renew` returns for a profile, unless it returns undefined. Only one process at a time renews a token. */
 export async function renewToken(
   place: SettingsFolder,
   name: string,
@@ -164,7 +184,7 @@ export async function renewToken(
     const stored = (await loadTokens(place)).get(name);
     const renewed = stored === undefined ? undefined : await renew(stored);
     if (renewed === undefined) return;
-    // Somebody may have logged out meanwhile, or in to another service.
+    // The user may have logged out or logged in again in the meantime.
     await change(place, 'credentialsPath', (now) =>
       tokensOf(now).get(name)?.token === stored?.token ? withToken(now, name, renewed) : now,
     );

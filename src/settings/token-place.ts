@@ -39,8 +39,8 @@ export interface TokenInput {
   notice(line: string): Promise<void> | void;
   /** Gets every token that is read. */
   secrets: Secrets;
-  /** A client that sends no token, for renewing one. */
-  anonymous(): Promise<Client>;
+  /** Opens a client that sends no token, for renewing one. `signal` ends its requests. */
+  anonymous(signal: AbortSignal): Promise<Client>;
 }
 
 /** How a source is read, and asked for another token where it can give one. */

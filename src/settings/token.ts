@@ -7,7 +7,13 @@ import { MACHINE_ZONE, showLocalTime } from '../system/time-zone.js';
 import { openRenewal } from './login-renewal.js';
 import { readExpiry, readToken } from './parse-token.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
-import { loadProfiles, loadTokens, type Stored, type StoredToken } from './store.js';
+import {
+  isRenewable as canRenew,
+  loadProfiles,
+  loadTokens,
+  type Stored,
+  type StoredToken,
+} from './store.js';
 import type { TokenInput, TokenPlace, TokenReader } from './token-place.js';
 import { findTokenPlace, missingToken, TOKEN_LIMIT_BYTES } from './token-place.js';
 
@@ -22,8 +28,10 @@ export {
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
 export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
   readonly refusalHint: string;
-  /** Whether another token can come from there while a command runs. */
+  /** Whether this source can return another token while a command runs. */
   readonly isRenewable: boolean;
+  /** Waits for a renewal in flight, whose answer may hold the only valid refresh token. */
+  settle(): Promise<void>;
 }
 
 /**
@@ -38,7 +46,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { kind, login, origin, refusalHint } = place;
   // `fleet sandbox` renews the token of its own profile.
   const isRenewable =
-    kind === 'stored' ? login !== undefined || profile === SANDBOX_PROFILE : kind !== 'variable';
+    kind === 'stored' ? canRenew(login) || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);
   // A stream can live for weeks on one connection, and asks for no token meanwhile.
   if (login !== undefined)
@@ -59,8 +67,8 @@ const PAUSE_MS = 60_000;
 /** A fetch that fails while the old token is good is reported once and tried again a minute later; no other failure is kept. */
 function keepFresh(
   { read, fetch }: TokenReader,
-  { clock, zone = MACHINE_ZONE, signal, notice }: TokenInput,
-): Tokens {
+  { clock, signal, notice }: TokenInput,
+): Tokens & Pick<TokenSource, 'settle'> {
   let running: Promise<string> | undefined;
   let pausedUntilMs = 0;
   let isReported = false;
@@ -100,6 +108,9 @@ function keepFresh(
       if (token !== refused || fetch === undefined) return token === refused ? undefined : token;
       const renewed = await fetchOnce(fetch, refused);
       return renewed === refused ? undefined : renewed;
+    },
+    async settle() {
+      await running?.catch(() => {});
     },
   };
 }
@@ -168,6 +179,8 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
         'start the command again',
       );
     checked = found.token;
+    const refreshToken = found.login?.refreshToken;
+    if (typeof refreshToken === 'string') input.secrets.add(refreshToken);
     const what = `the stored token of profile "${profile}"`;
     return { ...found, token: readToken(found.token, what, refusalHint, input.secrets) };
   };

@@ -429,6 +429,7 @@ describe('auth status', () => {
       expires: '2026-03-01T12:30:00.000Z',
       expires_in_seconds: 1800,
       expired: false,
+      renewable: false,
       renewable_until: null,
       claims: { sub: 'ann', role: 'admin', exp: 1772368200 },
     });

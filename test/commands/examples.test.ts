@@ -45,6 +45,9 @@ const UNTIL_INTERRUPTED: Way = {
 const WAYS: { readonly [beginning: string]: Way } = {
   'fleet sandbox': { code: 130, steps: [{ when: /saved as the profile/, press: 'SIGINT' }] },
   // These run in this folder, and must leave nothing in it.
+  'fleet bicycles list --all --columns uuid,name,note --file fleet.xlsx': {
+    instead: 'fleet bicycles list --all --columns uuid,name,note -o xlsx --file /dev/null',
+  },
   'fleet map -o html': { instead: 'fleet map -o html --file /dev/null' },
   'fleet map -o svg': { instead: 'fleet map -o svg --file /dev/null' },
   'fleet map --near 52.52,13.405 --radius 8km -o svg': {

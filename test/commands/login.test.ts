@@ -48,7 +48,7 @@ const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
   );
 
 describe('auth login --email', () => {
-  it('keeps the token and how it is renewed, and nowhere the password', async () => {
+  it('stores the token and the refresh token, but not the password', async () => {
     const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
     const run = await logIn(baseUrl, ' -v');
     expect([run.code, run.stderr]).toEqual([
@@ -62,6 +62,7 @@ describe('auth login --email', () => {
       email: 'operator@example.com',
       refreshPath: '/jwt/refresh_token/',
       sinceMs: nowMs,
+      refreshToken: expect.any(String),
     };
     expect(logins).toEqual({ default: login });
     expect(run.stderr).toContain(
@@ -70,9 +71,10 @@ describe('auth login --email', () => {
     expect(readExpiry(tokens.default)).toBe(nowMs + 30 * MINUTE_MS);
     const status = await fleet('auth status');
     expect(status.stdout).toContain('token         logged in as operator@example.com\n');
-    expect(status.stdout).toContain('renewable     until 2026-03-01T12:30:00.000Z: ');
+    expect(status.stdout).toContain('renewable     with the refresh token: ');
     expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
-      renewable_until: '2026-03-01T12:30:00.000Z',
+      renewable: true,
+      renewable_until: null,
     });
     await fleet('auth logout');
     expect(await credentials()).toEqual({ tokens: {} });
@@ -99,9 +101,9 @@ describe('auth login --email', () => {
     [
       'a wrong password',
       '',
-      'wrong',
+      'wrong horse',
       4,
-      'the service refused the login: Unable to log in with provided credentials.',
+      'the service refused the login: the e-mail address or the password is wrong',
     ],
     ['no password', '', '', 2, 'the password is empty'],
     [
@@ -138,9 +140,10 @@ describe('auth login --email', () => {
   });
 
   it('needs its flags together', async () => {
-    expect((await fleet('auth login --password-stdin')).stderr).toContain(
-      'and --login-path need --email',
-    );
+    for (const flag of ['--password-stdin', '--login-path /x/', '--client-id app'])
+      expect((await fleet(`auth login ${flag}`)).stderr).toContain(
+        `${flag.split(' ')[0]} needs --email`,
+      );
     expect((await fleet('auth login --with-token --email a@b.c')).stderr).toContain(
       'cannot be used together',
     );
@@ -190,14 +193,14 @@ describe('the token of a login', () => {
     expect((await renewing).code).toBe(130);
   });
 
-  it('that has ended names the login that gives another', async () => {
-    const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
+  it('names the login command when an expired token cannot be renewed', async () => {
+    const { baseUrl } = await openSandbox({ bicycles: 3, service: 'interface', now: () => nowMs });
     await logIn(baseUrl, ' --profile berlin');
     nowMs += 31 * MINUTE_MS;
     const run = await fleet('bicycles list --profile berlin');
     expect(run.code).toBe(4);
     expect(run.stderr).toContain(
-      'the token of profile "berlin" has ended and could not be renewed',
+      'the token of profile "berlin" has expired and could not be renewed',
     );
     expect(run.stderr).toContain(
       'hint: run "fleet auth login --email operator@example.com --profile berlin" for a new token\n',
@@ -205,7 +208,7 @@ describe('the token of a login', () => {
     expect(run.stderr).not.toContain('eyJ');
   });
 
-  it('that cannot be renewed is used until it ends, which is said', async () => {
+  it('uses a token that cannot be renewed until it expires, and warns', async () => {
     const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
     await logIn(baseUrl);
     nowMs += 20 * MINUTE_MS;
@@ -240,9 +243,9 @@ describe('a service that lies about tokens', () => {
     [
       'one that has ended',
       (life) => jwt({ exp: seconds() - life }),
-      'the renewed token ends before the old one',
+      'the renewed token expires before the old one',
     ],
-    ['a word', () => 'null', 'the renewed token ends before the old one'],
+    ['a word', () => 'null', 'the renewed token expires before the old one'],
     [
       'half a megabyte',
       () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) }),
@@ -284,12 +287,44 @@ describe('a service that lies about tokens', () => {
     },
   );
 
-  it('a short password is hidden where the service quotes it', async () => {
-    const { url } = await openServer((response) =>
-      sendJson(response, 400, { detail: 'not "hunter2" (hunter2)' }),
-    );
-    const run = await logIn(url, '', 'hunter2\n');
-    expect(run.stderr).toContain('not "[hidden]" ([hidden])');
+  it.each(['', ' --json', ' -v'])(
+    'does not quote the answer to a request that held a password (flags:%s)',
+    async (flags) => {
+      const { url } = await openServer((response) =>
+        sendJson(response, 400, { detail: 'not "two+words%2B9" Gr\\u00fcn9 &#39;hunter2&#39;' }),
+      );
+      const run = await logIn(url, flags, 'two words+9 Grün9\n');
+      expect(run.code).toBe(4);
+      expect(run.stderr).toContain('its reason is not shown');
+      expect(run.stderr).not.toMatch(/words|Gr|hunter2/);
+    },
+  );
+
+  it.each<[string, number, object, string, string]>([
+    [
+      'a locked account',
+      403,
+      { detail: [{ message: 'The account is locked for 5 minutes', code: 'locked' }] },
+      'the account is locked for 5 minutes',
+      'wait 5 minutes, then log in again',
+    ],
+    ['an inactive account', 403, { detail: 'User is inactive.' }, 'not active', 'to activate'],
+    ['a 403 without a reason', 403, {}, 'may not log in, or it is locked', 'wait some minutes'],
+    [
+      'a service that asks for a user name',
+      400,
+      { username: ['This field is required.'] },
+      'it asks for more than an e-mail address and a password (username)',
+      'get a token another way',
+    ],
+  ])('names the cause of a refused login: %s', async (_what, status, body, reason, hint) => {
+    const { url } = await openServer((response) => sendJson(response, status, body));
+    const run = await logIn(url);
+    expect(run.code).toBe(4);
+    expect(run.stderr).toContain(`error: the service refused the login: `);
+    expect(run.stderr).toContain(reason);
+    expect(run.stderr).toContain(hint);
+    expect(run.stderr).not.toContain('its role');
   });
 });
 

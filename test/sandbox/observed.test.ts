@@ -256,20 +256,28 @@ test('a version in Accept is needed; a POST without its slash is sent on; unknow
   ]);
 });
 
-test('tokens: log in, refresh, and the affiliations in the claims', async () => {
+test('logs in, renews a token once for each refresh token, and locks an account', async () => {
   const claims = (token: unknown) =>
     JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());
   const [first = '', second = ''] = uuidsOf(sandbox().organizations);
   const email = 'operator@example.com';
   const logIn = (password: string) => ask(sandbox(), '/jwt/login/', { body: { email, password } });
-  const { token } = (await logIn('x')).body;
+  const { token, user, refresh_token: refreshToken } = (await logIn('x')).body;
+  expect(user).toEqual({ uuid: sandbox().users[1] });
   const payload = claims(token);
   expect(payload.affs).toEqual({ [first]: ['fleet_operator'], [second]: ['fleet_operator'] });
   expect(payload.exp - payload.iat).toBeLessThanOrEqual(30 * 60 + 1);
-  const refreshed = (await ask(sandbox(), '/jwt/refresh_token/', { body: { token } })).body[
-    'token'
-  ];
+  const refresh = (body: object) => ask(sandbox(), '/jwt/refresh_token/', { body });
+  expect(await refresh({ token })).toMatchObject({
+    status: 400,
+    body: { detail: { client_id: [{ code: 'required' }], refresh_token: [{ code: 'required' }] } },
+  });
+  const form = { client_id: 'fleet', refresh_token: refreshToken };
+  const renewed = (await refresh(form)).body;
+  const refreshed = renewed['token'];
   expect(refreshed).not.toBe(token);
+  expect(renewed['refresh_token']).not.toBe(refreshToken);
+  expect((await refresh(form)).status).toBe(401);
   const own = await ask(sandbox(), '/me/', { headers: { Authorization: `JWT ${refreshed}` } });
   expect(own.body).toMatchObject({
     uuid: sandbox().users[1],
@@ -278,7 +286,13 @@ test('tokens: log in, refresh, and the affiliations in the claims', async () => 
   });
   const ofOne = await sandbox().token({ organization: second });
   expect(claims(ofOne).affs).toEqual({ [second]: ['admin', 'fleet_operator'] });
-  expect((await logIn('wrong')).status).toBe(400);
+  const statuses = [];
+  for (const number of [1, 2, 3, 4, 5, 6]) statuses.push((await logIn(`wrong${number}`)).status);
+  expect(statuses).toEqual([400, 400, 400, 400, 400, 400]);
+  expect(await logIn('x')).toMatchObject({
+    status: 403,
+    body: { detail: [{ code: 'account_locked' }] },
+  });
 });
 
 test.each(['organizations', 'zones', 'bicycle_models', 'locks', 'users'])(

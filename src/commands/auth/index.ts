@@ -1,7 +1,7 @@
 // Declares `fleet auth`: logging in and out, and the token in use.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { LOGIN_PATH } from '../../api/login.js';
+import { DEFAULT_CLIENT_ID, LOGIN_PATH } from '../../api/login.js';
 import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -18,6 +18,12 @@ function readPath(text: string): string {
   throw usageError(
     `--login-path takes a path below the address of the service, such as ${LOGIN_PATH}`,
   );
+}
+
+/** Parses `--client-id`. */
+function readClientId(text: string): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
+  throw usageError('--client-id must be 1 to 200 printable characters without white space');
 }
 
 export function addAuth(program: Command, run: Run): void {
@@ -77,7 +83,8 @@ function addLogin(auth: Command, run: Run): void {
       'log in with a token or a password',
       `Store an access token for the profile in use, or for --profile, which is created if needed.
 Asks for the address if the profile has none, then for the token, and offers its organizations.
-With --email it asks for a password instead, which is not kept. Commands renew that token before it ends.
+With --email it asks for a password instead, which is not stored. Every command renews that token before it
+expires, if the service gives a refresh token to this user or renews a token by itself.
 
 The address of another service goes into a new profile, named after the host or with --profile NAME, and that
 profile is used from then on. The profile "sandbox" belongs to "fleet sandbox".
@@ -103,6 +110,11 @@ warning, one that refuses the token an error.`,
     .option('--email <address>', 'log in with this address and a password', readEmail)
     .option('--password-stdin', 'read the password from stdin instead of asking')
     .option('--login-path <path>', `path of the service's login (default: ${LOGIN_PATH})`, readPath)
+    .option(
+      '--client-id <id>',
+      `client ID for the renewal (default: ${DEFAULT_CLIENT_ID})`,
+      readClientId,
+    )
     .option('--check', 'check with one request before saving (default)')
     .option('--no-check', 'save without a request')
     .action(run(async () => (await import('./login.js')).login));

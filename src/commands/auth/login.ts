@@ -1,6 +1,6 @@
 // `fleet auth login`: takes an access token, or an e-mail address and a password for one, checks it, and stores it with the addresses that came along.
 
-import { LOGIN_PATH, postForToken, refreshPathOf } from '../../api/login.js';
+import { LOGIN_PATH, postLogin, refreshPathOf } from '../../api/login.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
@@ -16,6 +16,7 @@ import {
 } from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import {
+  isRenewable,
   loadStored,
   type ProfileValues,
   type Stored,
@@ -38,6 +39,7 @@ export interface LoginOptions {
   email?: string;
   passwordStdin?: boolean;
   loginPath?: string;
+  clientId?: string;
   /** False after `--no-check`. */
   check?: boolean;
 }
@@ -145,23 +147,27 @@ function chooseTarget(
   return { profile: name, reason: `"${profile}" ${holds}` };
 }
 
-function checkFlags({ withToken, email, passwordStdin, loginPath }: LoginOptions): void {
+function checkFlags(options: LoginOptions): void {
+  const { withToken, email, passwordStdin, loginPath, clientId } = options;
   if (withToken === true && email !== undefined)
     throw usageError(
       '--with-token and --email cannot be used together',
       'a token needs no e-mail address',
     );
-  if (email === undefined && (passwordStdin === true || loginPath !== undefined))
-    throw usageError(
-      '--password-stdin and --login-path need --email',
-      'fleet auth login --email you@example.org',
-    );
+  const needsEmail = {
+    '--password-stdin': passwordStdin,
+    '--login-path': loginPath,
+    '--client-id': clientId,
+  };
+  for (const [flag, value] of Object.entries(needsEmail))
+    if (email === undefined && value !== undefined)
+      throw usageError(`${flag} needs --email`, 'fleet auth login --email you@example.org');
 }
 
 /** The token: piped, typed, or had for a password. */
 async function obtain(
   context: Context,
-  { email, loginPath = LOGIN_PATH, passwordStdin, withToken }: LoginOptions,
+  { email, loginPath = LOGIN_PATH, clientId, passwordStdin, withToken }: LoginOptions,
   { settings, baseUrl, where }: { settings: Settings; baseUrl: URL | undefined; where: string },
 ): Promise<StoredToken> {
   const { secrets } = context.io;
@@ -189,31 +195,31 @@ async function obtain(
   if (password === '') throw usageError('the password is empty', 'give it on one line');
   secrets.add(password, true);
   const client = await clientOfLogin(context, place);
-  const answer = await postForToken(client, loginPath, { email, password }).catch(
-    async (thrown) => {
-      if (thrown instanceof FleetError && thrown.status === 400) {
-        const { message, status, detail, trace } = thrown;
-        const hint = 'check the e-mail address and the password, and log in again';
-        throw new FleetError('auth', message, { status, detail, trace, hint });
-      }
-      const hinted = await withPrefixHint(context, place, thrown);
-      if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found')
-        throw hinted;
-      throw withHint(
-        thrown,
-        'this service has no login there: give --login-path, or a token with "fleet auth login"',
-      );
-    },
-  );
+  const answer = await postLogin(client, loginPath, { email, password }).catch(async (thrown) => {
+    const hinted = await withPrefixHint(context, place, thrown);
+    if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found')
+      throw hinted;
+    throw withHint(
+      thrown,
+      'this service has no login there: give --login-path, or a token with "fleet auth login"',
+    );
+  });
   const hint =
     'another address for it is given with --login-path; a token by hand with: fleet auth login';
   const failure = (message: string) => new FleetError('service', message, { hint });
-  const token = readToken(answer, `the token that ${loginPath} answered`, hint, secrets, failure);
+  const { refreshToken } = answer;
+  if (typeof refreshToken === 'string') secrets.add(refreshToken);
+  const what = `the token that ${loginPath} answered`;
+  const token = readToken(answer.token, what, hint, secrets, failure);
   await context.notice(`✓ logged in as ${email}`);
-  return {
-    token,
-    login: { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() },
+  const login = {
+    email,
+    refreshPath: refreshPathOf(loginPath),
+    sinceMs: context.clock.wallMs(),
+    refreshToken,
+    clientId,
   };
+  return { token, login };
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
@@ -271,9 +277,9 @@ async function reportEnd(
   const when = `${showElapsed(now - expiry)} (${showLocalTime(expiry, zone)})`;
   if (expiry <= now)
     return notice(`warning: this token expired ${when}; the service will refuse it`);
-  await notice(
-    `it expires ${when}${login === undefined ? '' : '; commands that run in the second half of that time renew it'}`,
-  );
+  if (isRenewable(login)) return notice(`it expires ${when}; every command renews it before`);
+  const end = login === undefined ? '' : '; the service does not renew it: log in again then';
+  await notice(`it expires ${when}${end}`);
 }
 
 /** What keeps the next command from using what was saved. */

@@ -4,7 +4,7 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
 import { resolveSettings, type Settings } from '../../settings/resolve.js';
-import { deleteToken, loadStored } from '../../settings/store.js';
+import { deleteToken, isRenewable, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
 import { findTokenPlace, type TokenPlace } from '../../settings/token-place.js';
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
@@ -45,8 +45,6 @@ export async function showStatus(context: Context): Promise<void> {
   const settings = await context.settings();
   const stored = await loadStored(io.env);
   const format = chooseReportFormat(settings.output);
-  const place = await findTokenPlace(io.env, stored, settings);
-
   let token = '';
   let failure: unknown;
   try {
@@ -54,6 +52,8 @@ export async function showStatus(context: Context): Promise<void> {
   } catch (error) {
     failure = error;
   }
+  // A renewal may have changed what is stored.
+  const place = await findTokenPlace(io.env, stored, settings);
   const status = tokenStatus(settings, place, token, now);
   const { expires } = status;
   if (status.expired === true) {
@@ -75,13 +75,14 @@ const STATUS: Shape<object> = {
   single: true,
 };
 
-/** The object of `--json`; `null` where there is nothing to say. */
+/** The object of `--json`; `null` for what is unknown. */
 function tokenStatus(
   settings: Settings,
   place: TokenPlace | undefined,
   token: string,
   now: number,
 ) {
+  const login = place?.login;
   const expiry = readExpiry(token);
   const expires = expiry === undefined ? null : new Date(expiry).toISOString();
   return {
@@ -94,8 +95,9 @@ function tokenStatus(
     expires,
     expires_in_seconds: expiry === undefined ? null : Math.floor((expiry - now) / 1000),
     expired: expiry === undefined ? null : expiry <= now,
-    // Until when commands renew it by themselves. Assumed: an expired token cannot be renewed.
-    renewable_until: place?.login === undefined ? null : expires,
+    renewable: isRenewable(login),
+    // Assumed: without a refresh token, an expired token cannot be renewed.
+    renewable_until: isRenewable(login) && login?.refreshToken === undefined ? expires : null,
     claims: readClaims(token) ?? null,
   };
 }
@@ -114,7 +116,7 @@ function drawStatus(
   hasToken: boolean,
   { now, zone }: { now: number; zone: TimeZone | undefined },
 ): string[][] {
-  const { expires, expired, claims, renewable_until: until } = status;
+  const { expires, expired, claims } = status;
   const places = [
     ['profile', status.profile],
     ['address', status.base_url ?? '-'],
@@ -125,18 +127,19 @@ function drawStatus(
   if (!hasToken) return places;
   return [
     ...places,
-    [expired === true ? 'expired' : 'expires', showMoment(expires, zone, now)],
-    ...(until === null
-      ? []
-      : [
-          [
-            'renewable',
-            `until ${showTime(until, zone)}: commands that run in the second half of that time renew it`,
-          ],
-        ]),
+    [
+      expired === true ? 'expired' : 'expires',
+      expires === null ? 'unknown' : `${age(expires, now)} (${expires})`,
+    ],
+    ...(status.renewable ? [['renewable', describeRenewal(status.renewable_until)]] : []),
     ...(claims === null ? [['claims', 'none: the token is not a JWT']] : []),
     ...Object.entries(claims ?? {}).map(([claim, value]) => [`claim ${claim}`, showClaim(value)]),
   ];
+}
+
+function describeRenewal(until: string | null): string {
+  const end = until === null ? 'with the refresh token' : `until ${until}`;
+  return `${end}: every command renews it in the second half of its life`;
 }
 
 /** Observed: `affs` is `{organization: [roles]}`. */
