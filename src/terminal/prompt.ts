@@ -1,5 +1,6 @@
 // Asks the operator: questions go to stderr, answers come from stdin; never without a terminal.
 
+import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { FleetError, usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
@@ -41,7 +42,7 @@ export async function askYesNo(asking: Asking, question: Question): Promise<bool
   return /^y(es)?$/i.test(await ask(asking, question, asking.io.streams.stderr, ' (y/N)'));
 }
 
-/** Asks until the answer will do; `echo` is given what is typed. */
+/** Asks until `refuse` accepts the answer. `echo` receives the keys that the user types. */
 async function ask(
   asking: Asking,
   { message, instead, refuse }: Question,
@@ -57,15 +58,19 @@ async function ask(
   const { stdin, stderr } = io.streams;
   const paint = await loadPaint(io.stderr.colorLevel);
   const prompt = `${paint.green('?')} ${paint.bold(message)}${choices} `;
+  const isShown = echo === stderr;
   const showStatus = io.stderr.holdStatus();
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
   const reader = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
   reader.on('SIGINT', interrupt).on('close', interrupt);
+  const leaveJobControl = obeyJobControl(reader, stdin, () => {
+    if (isShown) reader.prompt(true);
+    else stderr.write(`\r${ERASE_LINE}${prompt}`);
+  });
   const ended = AbortSignal.any([signal, interrupted.signal]);
   try {
     for (;;) {
-      const isShown = echo === stderr;
       if (!isShown) stderr.write(prompt);
       const answer = await reader.question(isShown ? prompt : '', { signal: ended });
       if (!isShown) stderr.write('\n');
@@ -78,7 +83,60 @@ async function ask(
     stderr.write('\n');
     throw ended.reason;
   } finally {
+    leaveJobControl();
     reader.close();
     showStatus();
   }
 }
+
+/** ECMA-48 EL: erases from the cursor to the end of the line. */
+const ERASE_LINE = '\x1b[K';
+const CTRL_BACKSLASH = '\x1c';
+
+/**
+ * Makes a prompt obey Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so that the
+ * program ends in the middle of a question. `redraw` prints the question and the typed text again.
+ * Returns a function that removes the listeners.
+ */
+function obeyJobControl(reader: Interface, stdin: TerminalInput, redraw: () => void): () => void {
+  const setRaw = stdin.setRawMode?.bind(stdin);
+  // Windows has no job control, and a stdin without modes is not a terminal.
+  if (setRaw === undefined || process.platform === 'win32') return () => {};
+  let isStopping = false;
+  const onContinue = () => {
+    isStopping = false;
+    // The shell has changed the mode meanwhile. libuv sets a mode only when it differs from the last one.
+    setRaw(false);
+    setRaw(true);
+    redraw();
+  };
+  const onStop = () => {
+    isStopping = true;
+    setRaw(false);
+    // The whole job, as a terminal in its usual mode does: a script around fleet must stop too.
+    process.kill(0, 'SIGTSTP');
+    // A job without a shell that controls it is not stopped, and gets no SIGCONT.
+    setTimeout(() => {
+      if (isStopping) onContinue();
+    });
+  };
+  const onQuit = () => {
+    leave();
+    setRaw(false);
+    process.kill(process.pid, 'SIGQUIT');
+  };
+  const onKey = (_text: string | undefined, key: { sequence?: string } | undefined) => {
+    if (key?.sequence === CTRL_BACKSLASH) process.kill(0, 'SIGQUIT');
+  };
+  const leave = () => {
+    reader.off('SIGTSTP', onStop);
+    stdin.off('keypress', onKey);
+    process.off('SIGCONT', onContinue).off('SIGQUIT', onQuit);
+  };
+  reader.on('SIGTSTP', onStop);
+  stdin.on('keypress', onKey);
+  process.on('SIGCONT', onContinue).on('SIGQUIT', onQuit);
+  return leave;
+}
+
+type TerminalInput = Io['stdin'] & { setRawMode?: (isRaw: boolean) => void };

@@ -1,0 +1,134 @@
+// Prompts in a real terminal under job control: Ctrl-Z and `fg` keep the question, and every signal restores the terminal.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { useSandbox } from '../support/sandbox.js';
+import { type Home, makeHome } from '../support/shell.js';
+import { openTerminal, PROMPT, type Terminal } from '../support/terminal.js';
+import { hasTool } from '../support/tools.js';
+
+const CTRL_C = '\u0003';
+const CTRL_Z = '\u001a';
+const CTRL_BACKSLASH = '\u001c';
+const PASSWORD = /Password of operator@example\.com[^\n]*$/;
+const ORGANIZATION = /Organization \([^\n]*$/;
+
+describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
+  const sandbox = useSandbox({ bicycles: 30 });
+  let home: Home;
+  let login: string;
+  beforeEach(async () => {
+    home = await makeHome(await environmentOf(sandbox()));
+    login = `fleet auth login --email operator@example.com --base-url ${sandbox().baseUrl}`;
+  });
+
+  /** Starts a line in a shell of its own. The file `pid` holds the process ID of fleet. */
+  async function inTerminal(line: string, use: (terminal: Terminal) => Promise<void>) {
+    const terminal = await openTerminal(home);
+    try {
+      terminal.press(`unset FLEET_TOKEN FLEET_ORGANIZATION; ${line}\n`);
+      await use(terminal);
+    } finally {
+      await terminal.close();
+    }
+  }
+
+  const asJob = (line: string) => `sh -c 'echo $$ > pid; exec ${line}'`;
+  const readPid = () => Number(readFileSync(join(home.folder, 'pid'), 'utf8'));
+
+  /** Expects the shell's prompt, a terminal that echoes, and the exit code of the last job. */
+  async function expectShell(terminal: Terminal, code: number): Promise<string> {
+    const before = await terminal.until(PROMPT);
+    terminal.press('echo "code $?: $(stty -a)"\n');
+    const told = await terminal.until(/code \d+: [\s\S]*ready> $/);
+    expect(told).toContain(`code ${code}:`);
+    expect(told).toMatch(/(?<!-)\bicanon\b/);
+    expect(told).toMatch(/(?<!-)\becho\b/);
+    return before;
+  }
+
+  test('asks for the password again after Ctrl-Z and fg, and never shows it', () =>
+    inTerminal(login, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press('hunter');
+      for (const _ of [1, 2]) {
+        terminal.press(CTRL_Z);
+        await terminal.until(PROMPT);
+        terminal.press('fg\n');
+        await terminal.until(PASSWORD);
+      }
+      terminal.press('2 and more\r');
+      const rest = await terminal.until(ORGANIZATION);
+      expect(rest).toContain('logged in as operator@example.com');
+      expect(rest).not.toMatch(/hunter|2 and more/);
+      terminal.press('1\r');
+      await expectShell(terminal, 0);
+    }));
+
+  test('keeps the typed text of a visible answer over Ctrl-Z and fg', () =>
+    inTerminal(login, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press('x\r');
+      await terminal.until(ORGANIZATION);
+      terminal.press('nowhere');
+      terminal.press(CTRL_Z);
+      await terminal.until(PROMPT);
+      terminal.press('fg\n');
+      await terminal.until(/Organization \([^\n]*nowhere(?:\u001b\[\d+G)?$/);
+      terminal.press('\r');
+      await terminal.until(/give its number[\s\S]*Organization \([^\n]*$/);
+      terminal.press(CTRL_C);
+      await expectShell(terminal, 130);
+    }));
+
+  test('continues after kill -STOP and fg', () =>
+    inTerminal(asJob(login), async (terminal) => {
+      await terminal.until(PASSWORD);
+      process.kill(readPid(), 'SIGSTOP');
+      await terminal.until(PROMPT);
+      terminal.press('fg\n');
+      await terminal.until(PASSWORD);
+      terminal.press('secret words\r');
+      expect(await terminal.until(ORGANIZATION)).not.toContain('secret words');
+      terminal.press(CTRL_C);
+      await expectShell(terminal, 130);
+    }));
+
+  test('stops with the script that runs fleet', () =>
+    inTerminal(`sh -c '${login}; echo "script: $?"'`, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press(CTRL_Z);
+      await terminal.until(PROMPT);
+      terminal.press('fg\n');
+      await terminal.until(PASSWORD);
+      terminal.press('secret words\r');
+      await terminal.until(ORGANIZATION);
+      terminal.press(CTRL_C);
+      await terminal.until(/script: 130/);
+    }));
+
+  test('goes on without an echo where no shell can continue it after Ctrl-Z', () =>
+    inTerminal(`exec ${login}`, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press(CTRL_Z);
+      await terminal.until(PASSWORD);
+      terminal.press('secret words\r');
+      expect(await terminal.until(ORGANIZATION)).not.toContain('secret words');
+    }));
+
+  test.each<[string, number, (terminal: Terminal) => void]>([
+    ['Ctrl-C', 130, (terminal) => terminal.press(CTRL_C)],
+    ['Ctrl-\\', 131, (terminal) => terminal.press(CTRL_BACKSLASH)],
+    ['SIGQUIT', 131, () => process.kill(readPid(), 'SIGQUIT')],
+    ['SIGTERM', 143, () => process.kill(readPid(), 'SIGTERM')],
+    ['SIGHUP', 129, () => process.kill(readPid(), 'SIGHUP')],
+  ])('restores the terminal after %s', (_name, code, end) =>
+    inTerminal(asJob(login), async (terminal) => {
+      await terminal.until(PASSWORD);
+      end(terminal);
+      await expectShell(terminal, code);
+    }),
+  );
+});
