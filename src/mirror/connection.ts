@@ -2,11 +2,13 @@
 // environment, as libpq does. `pg` reads only few of them.
 
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { configError, messageOf, reasonOf } from '../errors.js';
+import { systemClock } from '../system/clock.js';
+import { openNamedFile } from '../system/named-file.js';
 import { homeOfUser, nameOfUser } from '../system/user.js';
+import { readAll } from '../terminal/stdin.js';
 import { isPort, postgresParameters } from './address.js';
 
 /** The settings in the form that `pg` takes, without password and TLS. */
@@ -22,6 +24,8 @@ type Tls = readonly (false | ConnectionOptions)[];
 
 const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
+/** More than any file of services or certificates. */
+const LIMIT_BYTES = 1_000_000;
 
 /**
  * Environment variables with names that are not `PG` and the parameter (PostgreSQL 17, section
@@ -29,15 +33,16 @@ const CONNECT_TIMEOUT_S = 10;
  */
 const VARIABLES: Named = { dbname: 'PGDATABASE', application_name: 'PGAPPNAME' };
 
-/**
- * Reads address, files and environment. Throws a FleetError of kind `config` for an unusable file
- * or value.
- */
-export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
+/** Reads address, files and environment. Throws a FleetError of kind `config` for a file or value that is no use. */
+export async function readConnection(
+  url: string,
+  env: NodeJS.ProcessEnv,
+  signal = new AbortController().signal,
+) {
   const address: Named = postgresParameters(url) ?? {};
   const variable: Find = (name) => env[VARIABLES[name] ?? `PG${name.toUpperCase()}`] || undefined;
   const service = address['service'] ?? variable('service');
-  const section = service === undefined ? {} : await readService(service, env);
+  const section = service === undefined ? {} : await readService(service, env, signal);
   const find: Find = (name) => address[name] ?? section[name] ?? variable(name);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
   const host = find('host') ?? 'localhost';
@@ -46,9 +51,9 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
     throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
   return {
     ...{ host, port: Number(port) },
-    // Connections over a Unix socket never use TLS.
-    tls: host.startsWith('/') ? [false as const] : await readTls(find, host),
-    /** Undefined selects the password in ~/.pgpass. */
+    // A socket's folder knows no TLS, whatever the mode.
+    tls: host.startsWith('/') ? [false as const] : await readTls(find, host, signal),
+    /** Undefined: the one in ~/.pgpass. */
     password: find('password'),
     database: find('dbname') ?? user,
     user,
@@ -58,21 +63,31 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** Reads the file that a parameter names. */
-async function readNamed(path: string, name: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error) => {
+/** The text of a file that a parameter names. */
+async function readNamed(path: string, name: string, signal: AbortSignal): Promise<string> {
+  try {
+    const { chunks } = await openNamedFile(path, {
+      clock: systemClock(),
+      signal,
+      silenceMs: CONNECT_TIMEOUT_S * 1000,
+    });
+    const bytes = await readAll(chunks, LIMIT_BYTES, 'it holds more than a megabyte');
+    return bytes.toString('utf8');
+  } catch (error) {
+    signal.throwIfAborted();
     throw configError(`${path} (${name}) cannot be read: ${reasonOf(error)}`, undefined, error);
-  });
+  }
 }
 
-/**
- * Reads the parameters of a service: `[name]`, followed by `key=value` lines (PostgreSQL 17,
- * section 32.17).
- */
-async function readService(name: string, env: NodeJS.ProcessEnv): Promise<Named> {
-  // Without a home directory no file is read, because the current directory is never used.
+/** The parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section 32.17). */
+async function readService(
+  name: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Named> {
+  // Where nobody has a home, nothing is read: never from the current directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
-  const found = parseService(await readNamed(path, 'PGSERVICEFILE'), name);
+  const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);
   if (found !== undefined) return found;
   throw configError(
     `there is no service "${name}" of PostgreSQL in ${path}`,
@@ -96,11 +111,8 @@ export function parseService(text: string, name: string): Named | undefined {
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/**
- * Returns the TLS settings of libpq's modes (PostgreSQL 17, section 32.19). `prefer` and `allow`
- * also try without TLS.
- */
-async function readTls(find: Find, host: string): Promise<Tls> {
+/** What the modes of libpq ask (PostgreSQL 17, section 32.19); `prefer` and `allow` try it without TLS as well. */
+async function readTls(find: Find, host: string, signal: AbortSignal): Promise<Tls> {
   const root = find('sslrootcert');
   const mode = find('sslmode') ?? (root === 'system' ? 'verify-full' : 'prefer');
   if (!MODES.includes(mode))
@@ -112,7 +124,7 @@ async function readTls(find: Find, host: string): Promise<Tls> {
       'sslmode=verify-full takes those of the system',
     );
   const read = async (name: string, path = find(name)) =>
-    path === undefined || path === 'system' ? undefined : readNamed(path, name);
+    path === undefined || path === 'system' ? undefined : readNamed(path, name, signal);
   const [ca, cert, key] = [await read('sslrootcert'), await read('sslcert'), await read('sslkey')];
   // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);

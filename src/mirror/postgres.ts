@@ -37,7 +37,7 @@ interface Server {
 
 /** Connects. Errors never contain the password. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
-  const connection = await readConnection(url, options.env);
+  const connection = await readConnection(url, options.env, options.signal);
   const server: Server = { connection, options, clients: new Set() };
   const client = await connect(server);
   const statements = new Map<string, { name: string; text: string }>();

@@ -1,32 +1,90 @@
-// Reads a file that the operator names, whatever it is: without blocking, bounded, ended by a signal or by silence.
+// Opens the files that an option or a variable names, whatever they are: without blocking, and ended by a signal or by silence.
 
-import { constants, createReadStream, fstatSync, open } from 'node:fs';
+import {
+  constants,
+  createReadStream,
+  createWriteStream,
+  promises as files,
+  fstatSync,
+  open,
+  type Stats,
+} from 'node:fs';
 import { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
-import { isatty, ReadStream } from 'node:tty';
+import type { Readable, Writable } from 'node:stream';
+import { isatty, ReadStream, WriteStream } from 'node:tty';
 import { promisify } from 'node:util';
-import type { Clock } from './clock.js';
+import { type Clock, sleep } from './clock.js';
+import { hasCode } from './folder.js';
 
-interface NamedFileOptions {
+export interface NamedFileOptions {
   signal: AbortSignal;
   clock: Clock;
   /** The longest silence; 0 for no limit. */
   silenceMs: number;
 }
 
+interface Opened {
+  fd: number;
+  stats: Stats;
+}
+
+/** How often fleet looks for a reader of a named pipe. */
+const LOOK_EVERY_MS = 50;
+
+const NONBLOCK = constants.O_NONBLOCK ?? 0;
+
 /**
- * Opens a file: whether it is a regular one, not a pipe or a device that can be read once, and its bytes as they come, of any length. Rejects
- * and throws with the error of the system, with one that says that it is silent, and with the signal's reason.
+ * Opens a path without blocking: a blocked thread could not be stopped, and would keep the program from
+ * ending. A named pipe that is opened for writing waits for its reader. Throws the error of the system,
+ * the signal's reason, and an Error after the longest silence.
+ */
+async function openWithoutBlocking(
+  path: string,
+  flags: number,
+  options: NamedFileOptions,
+): Promise<Opened> {
+  const { clock, signal, silenceMs } = options;
+  const startedAt = clock.monotonicMs();
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const fd = await promisify(open)(path, flags | NONBLOCK, 0o666);
+      return { fd, stats: fstatSync(fd) };
+    } catch (error) {
+      if (!(await isPipeWithoutReader(path, error))) throw error;
+    }
+    if (silenceMs > 0 && clock.monotonicMs() - startedAt >= silenceMs)
+      throw new Error(`nothing read from it for ${silenceMs / 1000} s (--timeout)`);
+    await sleep(clock, LOOK_EVERY_MS, signal);
+  }
+}
+
+/** Opening a named pipe for writing fails with ENXIO when it has no reader. */
+async function isPipeWithoutReader(path: string, error: unknown): Promise<boolean> {
+  if (!hasCode(error, 'ENXIO')) return false;
+  const stats = await files.stat(path).catch(() => undefined);
+  return stats?.isFIFO() === true;
+}
+
+/** Whether a file may have nothing to read, or no room to write, for a while. */
+function mustWait(stats: Stats): boolean {
+  return stats.isFIFO() || stats.isSocket();
+}
+
+/**
+ * Opens a file for reading. `isRegular` is false for a pipe or a device, which can be read once. `chunks`
+ * yields its bytes as they arrive. Both throw the error of the system, the signal's reason, and an Error
+ * after the longest silence.
  */
 export async function openNamedFile(path: string, options: NamedFileOptions) {
-  // A named pipe without a writer would block a thread that nothing can stop, and the end of the program with it.
-  const fd = await promisify(open)(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  const stats = fstatSync(fd);
-  // What may have nothing to read yet is waited for; anything else answers at once.
-  const isPipe = stats.isFIFO() || stats.isSocket();
+  const { fd, stats } = await openWithoutBlocking(path, constants.O_RDONLY, {
+    ...options,
+    // An abort while the file is being opened ends the reading, which closes it.
+    signal: new AbortController().signal,
+  });
   const stream = isatty(fd)
     ? new ReadStream(fd)
-    : isPipe
+    : mustWait(stats)
       ? new Socket({ fd, writable: false })
       : createReadStream(path, { fd });
   return { isRegular: stats.isFile(), chunks: chunksOf(stream, options) };
@@ -43,7 +101,7 @@ async function* chunksOf(
   let cancel = wait();
   signal.addEventListener('abort', onAbort);
   try {
-    // Also of what was aborted while the file was opened.
+    // The signal may have been aborted while the file was opened.
     signal.throwIfAborted();
     for await (const chunk of stream) {
       cancel();
@@ -56,3 +114,68 @@ async function* chunksOf(
     stream.destroy();
   }
 }
+
+/** A file that is written from its beginning to its end. */
+export interface NamedOutput {
+  /** Resolves when the file has taken the bytes. Rejects with the error of the system, the signal's reason, or after the longest silence. */
+  write(bytes: Buffer): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens an existing pipe or device for writing. Throws as `openNamedFile` does. */
+export async function openNamedOutput(
+  path: string,
+  options: NamedFileOptions,
+): Promise<NamedOutput> {
+  const { fd, stats } = await openWithoutBlocking(path, constants.O_WRONLY, options);
+  const stream = isatty(fd)
+    ? new WriteStream(fd)
+    : mustWait(stats)
+      ? new Socket({ fd, readable: false })
+      : createWriteStream(path, { fd });
+  return outputOf(stream, options);
+}
+
+function outputOf(stream: Writable, { signal, silenceMs, clock }: NamedFileOptions): NamedOutput {
+  let failure: Error | undefined;
+  stream.on('error', (error) => {
+    failure ??= error;
+  });
+  const settle = (start: (done: (error?: Error | null) => void) => void) =>
+    new Promise<void>((resolve, reject) => {
+      const stop = (error: Error) => {
+        failure ??= error;
+        stream.destroy();
+        end(error);
+      };
+      const onAbort = () => stop(signal.reason);
+      const onSilence = () =>
+        stop(new Error(`its reader took nothing for ${silenceMs / 1000} s (--timeout)`));
+      const cancel = silenceMs === 0 ? () => {} : clock.after(silenceMs, onSilence);
+      const end = (error?: Error | null) => {
+        cancel();
+        signal.removeEventListener('abort', onAbort);
+        const reason = failure ?? error;
+        if (reason === undefined || reason === null) resolve();
+        else reject(hasCode(reason, 'EPIPE') ? new Error('its reader closed it') : reason);
+      };
+      signal.addEventListener('abort', onAbort);
+      if (signal.aborted) onAbort();
+      else start(end);
+    });
+  return {
+    async write(bytes) {
+      for (let from = 0; from < bytes.length; from += CHUNK_BYTES) {
+        const part = bytes.subarray(from, from + CHUNK_BYTES);
+        await settle((done) => stream.write(part, done));
+      }
+    },
+    async close() {
+      if (stream.destroyed) return;
+      await settle((done) => stream.end(done));
+    },
+  };
+}
+
+/** So much is written at once, so that a slow reader is not a silent one. */
+const CHUNK_BYTES = 64 * 1024;

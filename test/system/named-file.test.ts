@@ -9,6 +9,7 @@ import { openNamedFile } from '../../src/system/named-file.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { startFleet, startProgram } from '../support/running.js';
+import { openServer, sendJson } from '../support/server.js';
 
 const folder = newFolder();
 const pipe = join(folder, 'pipe');
@@ -28,6 +29,82 @@ const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
   ['api --input', ['api', '/x/', '-X', 'POST', '--input', path], ENV],
   ['api -F', ['api', '/x/', '-X', 'POST', '-F', `a=@${path}`], ENV],
 ];
+
+describe('a named pipe for --file', () => {
+  const args = ['auth', 'token', '--file', pipe];
+
+  test('without a reader ends with --timeout', async () => {
+    expect(await runFleet([...args, '--timeout', '1'], { env: ENV })).toMatchObject({
+      code: 10,
+      stderr: expect.stringContaining(
+        'could not be written: nothing read from it for 1 s (--timeout)',
+      ),
+    });
+  });
+
+  test('without a reader ends with Ctrl-C', async () => {
+    const running = startFleet(args, { env: ENV });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await running.stop()).code).toBe(130);
+  });
+
+  test('is written to its end once a reader appears', async () => {
+    const running = runFleet(args, { env: ENV });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const reader = spawn('cat', [pipe]);
+    let text = '';
+    reader.stdout.on('data', (chunk) => (text += chunk));
+    expect((await running).code).toBe(0);
+    await new Promise((resolve) => reader.on('close', resolve));
+    expect(text).toBe('t\n');
+  });
+
+  test.each([
+    ['--timeout', 10, 'its reader took nothing for 1 s (--timeout)'],
+    ['Ctrl-C', 130, ''],
+  ])('ends with %s when its reader stops reading', async (end, code, message) => {
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
+    const { url } = await openServer((response) => sendJson(response, 200, large));
+    const env = { ...ENV, FLEET_BASE_URL: url };
+    const timeout = end === 'Ctrl-C' ? '30' : '1';
+    const running = startFleet(['api', '/x/', '--file', pipe, '--timeout', timeout], { env });
+    if (end === 'Ctrl-C') setTimeout(() => void running.stop(), 700);
+    expect(await running.ended).toMatchObject({ code, stderr: expect.stringContaining(message) });
+    closeSync(reader);
+  });
+
+  test('names a reader that closes it', async () => {
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    setTimeout(() => closeSync(reader), 300);
+    const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
+    const { url } = await openServer((response) => sendJson(response, 200, large));
+    const run = await runFleet(['api', '/x/', '--file', pipe], {
+      env: { ...ENV, FLEET_BASE_URL: url },
+    });
+    expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('its reader closed it')]);
+  });
+});
+
+test.each(['/dev/null', '/dev/full'])('writes to the device %s for --file', async (device) => {
+  const run = await runFleet(['auth', 'token', '--file', device], { env: ENV });
+  if (device === '/dev/null') expect(run).toEqual({ code: 0, stdout: '', stderr: '' });
+  else expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('no space left')]);
+});
+
+test.each(['sslrootcert', 'sslcert', 'PGSERVICEFILE'])(
+  'ends with Ctrl-C while %s of PostgreSQL names a pipe that nobody writes to',
+  async (name) => {
+    const isService = name === 'PGSERVICEFILE';
+    const query = isService ? 'service=x' : `sslmode=require&${name}=${pipe}`;
+    const env = { ...ENV, ...(isService ? { PGSERVICEFILE: pipe } : {}) };
+    const running = startFleet(['mirror', 'status', '--to', `postgres://127.0.0.1:1/x?${query}`], {
+      env,
+    });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect((await running.stop()).code).toBe(130);
+  },
+);
 
 describe('a named pipe that nobody writes to', () => {
   test.each(readers(pipe))('%s: ends with --timeout', async (_case, args, env) => {

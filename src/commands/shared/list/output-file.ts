@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import type { Context } from '../../../context.js';
 import { FleetError, reasonOf } from '../../../errors.js';
 import { moveFile } from '../../../system/folder.js';
+import type { NamedOutput } from '../../../system/named-file.js';
 
 /** Who may read the file stays as it was. */
 const PERMISSIONS = 0o777;
@@ -28,38 +29,54 @@ export async function openTarget(context: Context) {
 async function openFile(context: Context, file: string | undefined) {
   if (file === undefined)
     return { write: context.io.stdout.write, async end() {}, async discard() {} };
+  const { signal } = context;
   const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
+      signal.throwIfAborted();
       throw new FleetError('output', `${file} could not be written: ${reasonOf(error)}`, {
         cause: error,
       });
     }
   };
-  // What is no plain file, such as /dev/null or a pipe, is not to be replaced by one; a link leads to the file that is meant.
+  // A pipe or a device, such as /dev/null, is written to and not replaced. A link leads to its target.
   const path = await followLink(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
   // A rename asks whether the folder may be written, not the file.
   if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
-  const draft = isReplaced ? `${path}.${crypto.randomUUID()}.draft` : path;
-  const handle = await attempt(() => files.open(draft, isReplaced ? 'wx' : 'w'));
-  if (isReplaced && before !== undefined)
-    await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
+  if (!isReplaced) {
+    const output = await attempt(() => openPipe(context, path));
+    return {
+      write: (text: string | Buffer) => attempt(() => output.write(Buffer.from(text))),
+      end: () => attempt(output.close),
+      discard: async () => output.close().catch(() => {}),
+    };
+  }
+  const draft = `${path}.${crypto.randomUUID()}.draft`;
+  const handle = await attempt(() => files.open(draft, 'wx'));
+  if (before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
   const discard = async () => {
     await handle.close().catch(() => {});
-    if (isReplaced) await files.rm(draft, { force: true });
+    await files.rm(draft, { force: true });
   };
   return {
     write: (text: string | Buffer) => attempt(() => handle.appendFile(text)),
     end: () =>
       attempt(async () => {
         await handle.close();
-        if (isReplaced) moveFile(draft, path);
+        moveFile(draft, path);
       }),
     discard,
   };
+}
+
+/** Opens a pipe or a device, bounded by the signal and by `--timeout`. */
+async function openPipe({ clock, signal, settings }: Context, path: string): Promise<NamedOutput> {
+  const silenceMs = (await settings()).timeout.value;
+  const { openNamedOutput } = await import('../../../system/named-file.js');
+  return openNamedOutput(path, { clock, signal, silenceMs });
 }
 
 /** Whether a result is drawn on a terminal. */
