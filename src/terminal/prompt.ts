@@ -116,7 +116,7 @@ function obeyJobControl(reader: Interface, stdin: TerminalInput, redraw: () => v
     // The whole job, as a terminal in its usual mode does: a script around fleet must stop too.
     process.kill(0, 'SIGTSTP');
     // A job without a shell that controls it is not stopped, and gets no SIGCONT.
-    setTimeout(() => {
+    setImmediate(() => {
       if (isStopping) onContinue();
     });
   };
