@@ -1,26 +1,28 @@
-// Hides secrets in foreign text: as they are, percent-encoded, or in base64.
+// Hides secrets in foreign text, also when the text encodes them: base64, hex, escapes of URLs, JSON and HTML, and these in one another.
 
 /** What replaces a secret. */
 export const HIDDEN = '[hidden]';
 
-/** The secrets of one run: code that gets a token adds it, code that handles foreign text hides them in it. */
+/** The secrets of one run. Code that gets a token adds it, and code that handles foreign text hides the secrets in it. */
 export interface Secrets {
-  /** A secret of fewer than 8 characters is hidden where it is told that it is a password, and has 4 at least. */
+  /** A secret of fewer than 8 characters is hidden only when it is a password of at least 4 characters. */
   add(secret: string, isPassword?: boolean): void;
-  /** The text with each secret replaced by `[hidden]`. Call it before the text is cut, escaped or quoted. */
+  /** Returns the text with each secret replaced by `[hidden]`. Call it before the text is cut, escaped or quoted. */
   hide(text: string): string;
 }
 
-/** Hiding what is shorter would garble words that everybody uses. */
+/** Hiding shorter secrets would garble common words. */
 const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
-/** A watch of weeks renews its token a thousand times: the oldest are over and forgotten. */
+/** A watch of weeks renews its token a thousand times; the oldest tokens have expired and are forgotten. */
 const MOST_SECRETS = 20;
+/** How often a text may have been escaped: a URL in JSON in an HTML page. */
+const MOST_ROUNDS = 3;
 
 /** A JWT: three parts with dots, the first the base64 of an object. */
 const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
 
-/** The text without the words that look like a JWT, which may be a token that nobody has told us of. */
+/** Hides the words that look like a JWT, because a token may not have been added. */
 export function hideJwts(text: string): string {
   return text.includes('eyJ')
     ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? HIDDEN : word))
@@ -34,7 +36,7 @@ export function looksLikeToken(text: string): boolean {
 
 export function openSecrets(): Secrets {
   const known = new Set<string>();
-  /** The longest first, for a secret may be part of another. */
+  /** The longest first, because a secret may be part of another. */
   let spellings: readonly string[] = [];
 
   function add(secret: string, isPassword = false): void {
@@ -42,29 +44,191 @@ export function openSecrets(): Secrets {
     known.add(secret);
     const [oldest] = known;
     if (known.size > MOST_SECRETS && oldest !== undefined) known.delete(oldest);
-    spellings = [...known].flatMap(spellingsOf).sort((one, other) => other.length - one.length);
+    const all = new Set([...known].flatMap(spellingsOf));
+    spellings = [...all].sort((one, other) => other.length - one.length);
   }
 
   function hide(text: string): string {
-    return spellings.reduce((hidden, spelling) => hidden.replaceAll(spelling, HIDDEN), text);
+    if (spellings.length === 0) return text;
+    const hidden = spellings.reduce((rest, spelling) => rest.replaceAll(spelling, HIDDEN), text);
+    return hideEscaped(hidden, spellings);
   }
 
   return { add, hide };
 }
 
-/** How others write a secret. Base64 without its end, which depends on what follows. */
+/** Returns the ways to write a secret without escapes. */
 function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  const whole = Math.floor((bytes.length * 8) / 6);
-  const base64 = (['base64', 'base64url'] as const).map((encoding) =>
-    bytes.toString(encoding).slice(0, whole),
-  );
-  // Names of headers come in lower case.
-  const plain = [
+  const hex = bytes.toString('hex');
+  return [
     secret,
+    // Names of headers arrive in lower case.
     secret.toLowerCase(),
+    // Form data writes a space as a plus sign.
+    secret.replaceAll(' ', '+'),
     encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
+    ...base64Of(bytes),
+    hex,
+    hex.toUpperCase(),
   ];
-  return [...plain, ...base64];
+}
+
+const BYTES_A_GROUP = 3;
+const BITS_A_CHARACTER = 6;
+
+/**
+ * Returns the base64 of a secret at each place in a longer text, such as `JWT <token>`: the characters
+ * that depend on the text before or after it are left out.
+ */
+function base64Of(secret: Buffer): string[] {
+  // The base64 of a short secret inside a text is too short to be told from a word.
+  const offsets = secret.length < SHORTEST_TOKEN ? [0] : [0, 1, 2];
+  return offsets.flatMap((offset) => {
+    const bytes = Buffer.concat([Buffer.alloc(offset % BYTES_A_GROUP), secret]);
+    const from = Math.ceil((offset * 8) / BITS_A_CHARACTER);
+    const to = Math.floor((bytes.length * 8) / BITS_A_CHARACTER);
+    return (['base64', 'base64url'] as const).map((name) => bytes.toString(name).slice(from, to));
+  });
+}
+
+/** A decoded text, and for each of its characters the place in the original text where it begins. */
+interface Decoded {
+  text: string;
+  /** One more entry than characters: the last one is the end of the original text. */
+  starts: readonly number[];
+}
+
+/** Hides the secrets that appear when the text is decoded, once or several times. */
+function hideEscaped(text: string, spellings: readonly string[]): string {
+  let hidden = text;
+  let decoded = decodeOnce({ text, starts: startsOf(text) });
+  for (let round = 1; decoded !== undefined && round <= MOST_ROUNDS; round++) {
+    const ranges = findAll(decoded, spellings, hidden);
+    if (ranges.length > 0) {
+      // The places of the other characters have moved, so the decoding begins again.
+      hidden = replaceRanges(hidden, ranges);
+      decoded = { text: hidden, starts: startsOf(hidden) };
+      round = 0;
+    }
+    decoded = decodeOnce(decoded);
+  }
+  return hidden;
+}
+
+function startsOf(text: string): number[] {
+  return Array.from({ length: text.length + 1 }, (_, index) => index);
+}
+
+/** Percent-encoding in runs, escapes of JSON and JavaScript, and HTML entities. */
+const ESCAPE =
+  /(?:%[0-9a-f]{2})+|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\["\\/]|&#x0{0,6}[0-9a-f]{1,6};|&#0{0,6}\d{1,7};|&(?:amp|lt|gt|quot|apos|nbsp|plus|equals|period|sol|colon|lowbar|hyphen);/gi;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  plus: '+',
+  equals: '=',
+  period: '.',
+  sol: '/',
+  colon: ':',
+  lowbar: '_',
+  hyphen: '-',
+};
+
+/** Decodes each escape of a text once; undefined when it has none. */
+function decodeOnce({ text, starts }: Decoded): Decoded | undefined {
+  let decoded = '';
+  const places: number[] = [];
+  let end = 0;
+  const takePlain = (to: number) => {
+    for (let index = end; index < to; index++) places.push(starts[index] ?? 0);
+    decoded += text.slice(end, to);
+  };
+  for (const match of text.matchAll(ESCAPE)) {
+    takePlain(match.index);
+    for (const { character, offset } of decodeEscape(match[0])) {
+      for (let unit = 0; unit < character.length; unit++)
+        places.push(starts[match.index + offset] ?? 0);
+      decoded += character;
+    }
+    end = match.index + match[0].length;
+  }
+  if (end === 0) return undefined;
+  takePlain(text.length);
+  places.push(starts[text.length] ?? 0);
+  return { text: decoded, starts: places };
+}
+
+/** The characters of an escape, each with its place in the escape. */
+function decodeEscape(escaped: string): { character: string; offset: number }[] {
+  if (escaped.startsWith('%')) return decodePercent(escaped);
+  if (/^\\[ux]/i.test(escaped))
+    return [{ character: String.fromCharCode(Number.parseInt(escaped.slice(2), 16)), offset: 0 }];
+  if (escaped.startsWith('\\')) return [{ character: escaped.slice(1), offset: 0 }];
+  if (!escaped.startsWith('&#'))
+    return [{ character: ENTITIES[escaped.slice(1, -1).toLowerCase()] ?? escaped, offset: 0 }];
+  const isHex = /^&#x/i.test(escaped);
+  const code = Number.parseInt(escaped.slice(isHex ? 3 : 2), isHex ? 16 : 10);
+  return [
+    { character: code <= LAST_CODE_POINT ? String.fromCodePoint(code) : '\uFFFD', offset: 0 },
+  ];
+}
+
+const LAST_CODE_POINT = 0x10ffff;
+/** Characters of one percent-encoded byte. */
+const PERCENT_CHARACTERS = 3;
+
+/** A run that is not UTF-8 counts as Latin-1. */
+function decodePercent(run: string): { character: string; offset: number }[] {
+  let text: string;
+  let sizeOf = (character: string) => Buffer.byteLength(character);
+  try {
+    text = decodeURIComponent(run);
+  } catch {
+    text = Buffer.from(run.replaceAll('%', ''), 'hex').toString('latin1');
+    sizeOf = () => 1;
+  }
+  let offset = 0;
+  return [...text].map((character) => {
+    const place = offset;
+    offset += sizeOf(character) * PERCENT_CHARACTERS;
+    return { character, offset: place };
+  });
+}
+
+type Range = readonly [from: number, to: number];
+
+/** The ranges of the original text that spell a secret only when they are decoded. */
+function findAll(
+  { text, starts }: Decoded,
+  spellings: readonly string[],
+  original: string,
+): Range[] {
+  const ranges: Range[] = [];
+  for (const spelling of spellings)
+    for (let at = text.indexOf(spelling); at !== -1; at = text.indexOf(spelling, at + 1)) {
+      const from = starts[at] ?? 0;
+      const to = starts[at + spelling.length] ?? 0;
+      // The word of HIDDEN may be a password itself.
+      if (original.slice(from, to) !== spelling) ranges.push([from, to]);
+    }
+  return ranges.sort(([one], [other]) => one - other);
+}
+
+function replaceRanges(text: string, ranges: readonly Range[]): string {
+  let replaced = '';
+  let end = 0;
+  for (const [from, to] of ranges) {
+    if (to <= end) continue;
+    // Ranges that overlap are one secret in the output.
+    if (from >= end) replaced += text.slice(end, from) + HIDDEN;
+    end = to;
+  }
+  return replaced + text.slice(end);
 }

@@ -9,6 +9,31 @@ export const ENCODINGS: Record<string, (text: string) => string> = {
   'percent-encoded': (text) => encodeURIComponent(text),
 };
 
+const everyCharacter = (text: string, encode: (code: number) => string) =>
+  [...text].map((character) => encode(character.codePointAt(0) ?? 0)).join('');
+const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
+
+/** How a service may quote a token inside another text, or escape every character of it. */
+export const ESCAPES: Record<string, (text: string) => string> = {
+  'in base64 with its scheme': (text) => Buffer.from(`JWT ${text}`).toString('base64'),
+  'in base64 with its header': (text) =>
+    Buffer.from(`Authorization: JWT ${text}`).toString('base64'),
+  'in url-safe base64 of a sentence': (text) =>
+    Buffer.from(`the token ${text} is bad`).toString('base64url'),
+  'in hex': (text) => Buffer.from(text).toString('hex'),
+  'in upper-case hex': (text) => Buffer.from(text).toString('hex').toUpperCase(),
+  'with every character percent-encoded': (text) =>
+    everyCharacter(text, (code) => `%${hex(code, 2)}`),
+  'with every character percent-encoded twice': (text) =>
+    everyCharacter(text, (code) => `%25${hex(code, 2).toUpperCase()}`),
+  'as decimal HTML entities': (text) => everyCharacter(text, (code) => `&#${code};`),
+  'as hexadecimal HTML entities': (text) => everyCharacter(text, (code) => `&#x${hex(code, 4)};`),
+  'as escapes of JSON': (text) => everyCharacter(text, (code) => `\\u${hex(code, 4)}`),
+  'as escapes of JSON in JSON': (text) => everyCharacter(text, (code) => `\\\\u${hex(code, 4)}`),
+  'as HTML entities in a URL': (text) =>
+    encodeURIComponent(everyCharacter(text, (code) => `&#${code};`)),
+};
+
 /** The runs of eight characters of the token, in any of these spellings, that can still be read in the text. */
 export function windowsLeft(text: string, token: string): string[] {
   const spellings = Object.values(ENCODINGS).map((encode) => encode(token));

@@ -1,4 +1,4 @@
-// Shows that a token is hidden in foreign text as it is, percent-encoded and in base64.
+// Hides tokens and passwords in foreign text, whatever the encoding.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { errorJson, FleetError } from '../../src/errors.js';
 import { hideInHeaders } from '../../src/http/headers.js';
 import { HIDDEN, openSecrets } from '../../src/system/secrets.js';
 import { often } from '../support/often.js';
-import { ENCODINGS, windowsLeft } from '../support/quoting.js';
+import { ENCODINGS, ESCAPES, windowsLeft } from '../support/quoting.js';
 
 const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4iLCJyb2xlIjoiYWRtaW4ifQ.s1Gn+a/tu-re_0987654321';
 
@@ -22,6 +22,50 @@ describe('a secret in foreign text', () => {
     expect(windowsLeft(hidden, TOKEN)).toEqual([]);
     expect(hidden).toContain(HIDDEN);
     expect(hidden).toMatch(/^token .* is no good$/s);
+  });
+
+  it.each(Object.entries(ESCAPES))('is hidden %s', (_name, encode) => {
+    const encoded = encode(TOKEN);
+    const hidden = secretsOf(TOKEN).hide(`token ${encoded} is no good`);
+    expect(hidden).toContain(HIDDEN);
+    expect(hidden).toMatch(/^token .* is no good$/s);
+    // At most the letters around the token are left of the encoded text.
+    const left = hidden.replace('token ', '').replace(' is no good', '').replace(HIDDEN, '');
+    expect(left.length).toBeLessThan(32);
+    expect(encoded.length).toBeGreaterThan(100);
+  });
+
+  it.each([
+    ['form data', 'two+words%2B9'],
+    ['percent-encoded UTF-8', 'two%20words%2b9'],
+    ['HTML', 'two&#32;words&#43;9'],
+    ['JSON', 'two\\u0020words+9'],
+  ])('is hidden when it is a password in %s', (_name, text) => {
+    const secrets = openSecrets();
+    secrets.add('two words+9', true);
+    expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
+  });
+
+  it.each(['Gr\\u00fcn9', 'Gr%C3%BCn9', 'Gr%FCn9', 'Gr&#252;n9'])(
+    'is hidden when it is a password with an umlaut: %s',
+    (text) => {
+      const secrets = openSecrets();
+      secrets.add('Grün9', true);
+      expect(secrets.hide(text)).toBe(HIDDEN);
+    },
+  );
+
+  it('is hidden once when it is the word that replaces secrets', () => {
+    const secrets = openSecrets();
+    secrets.add('hidden', true);
+    expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
+  });
+
+  it('is hidden in linear time in a large text of escapes', () => {
+    const text = '%41&#66;\\u0043'.repeat(4_000);
+    const startedAt = performance.now();
+    expect(secretsOf(TOKEN).hide(text)).toBe(text);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   it('is hidden whole where it is part of another, and in lower case', () => {
