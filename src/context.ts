@@ -84,7 +84,9 @@ export interface TalkFlags {
 }
 
 /** What a command may replace in a client of its own; `settings` in the place of those of the run. */
-export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & {
+export type ClientOverrides = Partial<
+  Omit<ClientOptions, 'network' | 'secrets' | 'readOnlyFailure'>
+> & {
   settings?: Settings;
 };
 
@@ -248,7 +250,7 @@ function openConnections(
   };
   const clientWith = async (overrides: ClientOverrides) => {
     const { openClient } = await import('./http/client.js');
-    const { requireBaseUrl } = await import('./settings/resolve.js');
+    const { readOnlyFailure, requireBaseUrl } = await import('./settings/resolve.js');
     const found = overrides.settings ?? (await settings());
     return openClient({
       baseUrl: overrides.baseUrl ?? requireBaseUrl(found),
@@ -263,6 +265,7 @@ function openConnections(
       secrets: io.secrets,
       clock,
       signal,
+      readOnlyFailure: readOnlyFailure(found),
       ...overrides,
     });
   };

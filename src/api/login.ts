@@ -90,6 +90,7 @@ async function postForToken(
     path,
     body: JSON.stringify(body),
     isSecret: true,
+    changesNothing: true,
     subject,
     onRefusal: (answer) => onRefusal(answer.text),
   });

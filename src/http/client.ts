@@ -51,6 +51,8 @@ export interface ClientOptions extends ClientLimits {
   secrets: Secrets;
   clock: Clock;
   signal: AbortSignal;
+  /** The error for every request that changes something; undefined when changes are allowed. */
+  readOnlyFailure?: FleetError | undefined;
 }
 
 export interface Client {
@@ -101,6 +103,7 @@ export function openClient(options: ClientOptions): Client {
   const sizer = openPageSizer(options.pageSize);
 
   async function send(request: HttpRequest): Promise<HttpAnswer> {
+    refuseChange(options, request);
     const signal = request.signal ?? options.signal;
     const most = request.retries ?? options.retries;
     const startedAt = clock.monotonicMs();
@@ -136,6 +139,7 @@ export function openClient(options: ClientOptions): Client {
     baseUrl: options.baseUrl,
     send,
     async probe(request) {
+      refuseChange(options, request);
       const startedAt = clock.monotonicMs();
       const secret = await token.get();
       const tried = await tryOnce(options, request, { secret, signal: options.signal, startedAt });
@@ -155,6 +159,12 @@ export function openClient(options: ClientOptions): Client {
       return followPages<T>(sizer.size(request, reading), fetchPage, reading);
     },
   };
+}
+
+/** Throws for a request that changes something when the settings allow no change. */
+function refuseChange({ readOnlyFailure }: ClientOptions, request: HttpRequest): void {
+  const { method = 'GET', changesNothing = false } = request;
+  if (readOnlyFailure !== undefined && !isSafe(method) && !changesNothing) throw readOnlyFailure;
 }
 
 function urlOf({ baseUrl }: ClientOptions, { path, query, isFromOrigin }: HttpRequest): URL {

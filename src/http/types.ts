@@ -18,6 +18,8 @@ export interface HttpRequest extends RequestWords, RequestCourse {
   /** The body holds a secret: `--verbose` does not show it, and no error quotes the answer. */
   isSecret?: boolean;
   headers?: Readonly<Record<string, string>>;
+  /** A POST that changes nothing, such as a login. A read-only client sends it. */
+  changesNothing?: boolean;
 }
 
 /** What messages say of a request. */

@@ -118,6 +118,16 @@ const BOOLEAN: Kind<boolean, boolean> = {
   store: (value) => value,
 };
 
+/** FLEET_READ_ONLY is 1 or 0. */
+const READ_ONLY: Kind<boolean, boolean> = {
+  ...BOOLEAN,
+  parse: checked(
+    (text) => (/^[01]$/.test(text) ? text === '1' : parseBoolean(text)),
+    'is neither true nor false',
+    'write true or false, or 1 or 0',
+  ),
+};
+
 /** A name is looked up when it is used. What looks like an address or an option is none. */
 function parseOrganization(text: string): string | undefined {
   const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
@@ -211,6 +221,7 @@ export const KEYS = {
   ),
   allow_http: key(BOOLEAN, undefined, undefined, 'allow plain http beyond this machine'),
   protected: key(BOOLEAN, undefined, undefined, 'ask before every change, or require --yes'),
+  read_only: key(READ_ONLY, undefined, 'FLEET_READ_ONLY', 'refuse every change'),
   mirror: key(MIRROR, undefined, undefined, 'database of the mirror: sqlite:PATH or postgres://…'),
 };
 

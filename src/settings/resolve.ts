@@ -1,7 +1,7 @@
 // Resolves each setting from flag, environment, profile or default, and says where it came from.
 
 import { unknownWord } from '../cli/nearest.js';
-import { configError, type FleetError, usageError } from '../errors.js';
+import { configError, type FleetError, lastingError, usageError } from '../errors.js';
 import { isLoopback } from '../http/loopback.js';
 import {
   isTrue,
@@ -126,10 +126,18 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
   const profile = findProfile(sources).value;
   const key: SettingKey<unknown> = KEYS[name];
   const { flag, variable = '', fallback: value } = key;
+  const ofProfile: Source = {
+    origin: 'profile',
+    from: `profile "${profile}"`,
+    text: stored.profiles.get(profile)?.[name],
+  };
+  // FLEET_READ_ONLY=0 does not lift a read-only profile.
+  const isLocked = name === 'read_only' && String(ofProfile.text ?? false) !== 'false';
   const source = firstOf([
+    ...(isLocked ? [ofProfile] : []),
     { origin: 'flag', from: `--${name.replace('_', '-')}`, text: flag && flags[flag] },
     { origin: 'environment', from: variable, text: env[variable]?.trim() },
-    { origin: 'profile', from: `profile "${profile}"`, text: stored.profiles.get(profile)?.[name] },
+    ofProfile,
   ]);
   if (source === undefined) {
     const shown = value === undefined ? null : String(key.store(value));
@@ -190,6 +198,23 @@ export function refusePlainHttp(
 /** What a command to paste needs so that it reaches this profile. */
 export function profileFlag(profile: string): string {
   return profile === DEFAULT_PROFILE ? '' : ` --profile ${profile}`;
+}
+
+/** The error for a change where a setting forbids changes; undefined where changes are allowed. */
+export function readOnlyFailure({
+  readOnly: { value, origin, from },
+  profile,
+}: Pick<Settings, 'readOnly' | 'profile'>): FleetError | undefined {
+  if (!value) return undefined;
+  if (origin === 'environment')
+    return lastingError(
+      `nothing was sent: ${from} forbids every change`,
+      `unset ${from} to allow changes`,
+    );
+  return lastingError(
+    `nothing was sent: ${from} is read-only`,
+    `use another profile for changes: --profile NAME; this one is set by: fleet config get read_only${profileFlag(profile.value)}`,
+  );
 }
 
 /** The address of the service. Throws a FleetError of kind `config` when none is set. */

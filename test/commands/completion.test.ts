@@ -109,6 +109,7 @@ describe('what is offered', () => {
     ['fleet config get ', KEY_NAMES],
     ['fleet config set output cs', ['csv']],
     ['fleet config set protected ', ['true', 'false']],
+    ['fleet config set read_only ', ['true', 'false']],
     ['fleet completion ', ['bash', 'zsh', 'fish', 'powershell']],
     ['fleet help bicycles ', ['list', 'get', 'history', 'stats', 'edit', 'create', 'act']],
     ['fleet help exit', ['exit-codes']],

@@ -172,6 +172,7 @@ describe('config list', () => {
         'token_command  -                          default      default',
         'allow_http     false                      default      default',
         'protected      false                      default      default',
+        'read_only      false                      default      default',
         'mirror         -                          default      default',
         'token          (hidden)                   profile      stored by auth login',
         '',
@@ -183,7 +184,7 @@ describe('config list', () => {
   it('writes JSON, without tokens', async () => {
     const run = await fleet('config list --json', { FLEET_TOKEN: 'secret' });
     const rows = JSON.parse(run.stdout);
-    expect(rows).toHaveLength(13);
+    expect(rows).toHaveLength(14);
     expect(rows[1]).toEqual({ key: 'base_url', value: null, origin: 'default', from: 'default' });
     expect(rows.at(-1)).toEqual({
       key: 'token',

@@ -58,9 +58,9 @@ describe('profile list', () => {
     await makeTwo();
     expect((await fleet('profile list')).stdout).toBe(
       [
-        'NAME         ACTIVE  BASE_URL                   ORGANIZATION                          TOKEN  PROTECTED',
-        `berlin       true    https://b.example.com/api  ${ORGANIZATION}  true   false`,
-        'munich.east  false   -                          -                                     false  false',
+        'NAME         ACTIVE  BASE_URL                   ORGANIZATION                          TOKEN  PROTECTED  READ_ONLY',
+        `berlin       true    https://b.example.com/api  ${ORGANIZATION}  true   false      false`,
+        'munich.east  false   -                          -                                     false  false      false',
         '',
       ].join('\n'),
     );
@@ -75,6 +75,7 @@ describe('profile list', () => {
         organization: ORGANIZATION,
         token: true,
         protected: false,
+        read_only: false,
       },
       {
         name: 'munich.east',
@@ -83,6 +84,7 @@ describe('profile list', () => {
         organization: null,
         token: false,
         protected: false,
+        read_only: false,
       },
     ]);
   });
@@ -240,7 +242,7 @@ describe('a protected profile', () => {
   it('reads without a question, and is marked in the list', async () => {
     await makeProtected();
     expect((await fleet('bicycles list -q')).code).toBe(0);
-    expect((await fleet('profile list')).stdout).toMatch(/^main .* true +true$/m);
+    expect((await fleet('profile list')).stdout).toMatch(/^main .* true +true +false$/m);
     expect((await fleet('config list')).stdout).toMatch(
       /^protected +true +profile +profile "main"$/m,
     );

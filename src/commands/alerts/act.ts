@@ -5,6 +5,7 @@ import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
+import { refuseIfReadOnly } from '../shared/allow-change.js';
 import { type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
 import type { Task } from '../shared/bulk/plan.js';
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
@@ -40,6 +41,7 @@ export async function actOnAlerts(
     target: TARGETS.get(verb),
     explain: explainMissing(verb),
   };
+  await refuseIfReadOnly(context, options);
   await runAction(context, action, options);
 }
 

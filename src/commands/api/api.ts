@@ -18,11 +18,11 @@ import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
 import { pointOf } from '../../terminal/values.js';
+import { askIfProtected, refuseIfReadOnly } from '../shared/allow-change.js';
 import { sendChange } from '../shared/in-flight.js';
 import { printList } from '../shared/list/list.js';
 import { isScreen, writeResult } from '../shared/list/output-file.js';
 import { openResult, printRows } from '../shared/list/result.js';
-import { askIfProtected } from '../shared/protected-profile.js';
 import { readAddress } from './address.js';
 import {
   bodyOf,
@@ -79,6 +79,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const hasBody = options.input !== undefined || (options.field ?? options.rawField) !== undefined;
   const method = options.method ?? (hasBody ? 'POST' : 'GET');
   checkFlags(method, options);
+  if (!isSafe(method)) await refuseIfReadOnly(context);
   const headers = readHeaders(options.header ?? []);
   const { baseUrl } = await context.client();
   const { search, ...address } = readAddress(path, baseUrl);

@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { pointOf, textOf } from '../../terminal/values.js';
+import { refuseIfReadOnly } from '../shared/allow-change.js';
 import {
   type Action,
   type ActOptions,
@@ -52,6 +53,7 @@ export async function actOnBicycles(
     target: NAMED_TARGETS[transition],
     explain: (error, { key }) => explainUnknown(error, key, transition),
   };
+  await refuseIfReadOnly(context, options);
   await runAction(context, action, options);
 }
 

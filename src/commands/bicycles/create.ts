@@ -6,6 +6,7 @@ import { usageError } from '../../errors.js';
 import { type InputSource, nameOfInput } from '../../input/open.js';
 import { writeJson } from '../../json/exact.js';
 import { ACTION, CREATIONS } from '../../views/action.js';
+import { refuseIfReadOnly } from '../shared/allow-change.js';
 import { carryOut } from '../shared/bulk/carry-out.js';
 import { lookUpCreations } from '../shared/bulk/created.js';
 import type { BulkPlan, ChangeOptions, Creation, Task } from '../shared/bulk/plan.js';
@@ -21,6 +22,7 @@ export interface CreateOptions extends ChangeOptions, FieldFlags, InputFlags {}
 
 /** Creates a bicycle, or those of a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
+  await refuseIfReadOnly(context, options);
   const source = readInputSource(options);
   if (source !== undefined) return createFrom(context, source, options);
   refuseFlags(

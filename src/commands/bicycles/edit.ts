@@ -7,6 +7,7 @@ import type { HttpAnswer } from '../../http/types.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
+import { refuseIfReadOnly } from '../shared/allow-change.js';
 import { readInputSource } from '../shared/input/flags.js';
 import { describe } from '../shared/list/pick-one.js';
 import type { Edit, EditOptions } from './edit-change.js';
@@ -34,6 +35,7 @@ export async function editBicycles(
       'put all of them into the input',
     );
   const source = readInputSource(options, isDash);
+  await refuseIfReadOnly(context, options);
   if (source !== undefined) return editMany(context, source, options);
   if (texts.length === 0)
     throw usageError(

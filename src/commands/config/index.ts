@@ -72,6 +72,7 @@ function addChanges(config: Command, run: Run): void {
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
     ['a longer timeout, in another profile', 'fleet config set timeout 90 --profile slow'],
     ['ask before every change', 'fleet config set protected true'],
+    ['refuse every change, in a profile for a colleague', 'fleet config set read_only true'],
   )
     .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
     .argument('<value>', 'as "fleet config get" prints it', anyText(offerSetting))
@@ -108,7 +109,7 @@ const offerSetting: Complete = (place) => {
   const name = findKey(place.operands[0] ?? '');
   if (name === 'output') return { words: plain(FORMATS) };
   if (name === 'organization') return ORGANIZATIONS(place);
-  return name === 'allow_http' || name === 'protected'
+  return name === 'allow_http' || name === 'protected' || name === 'read_only'
     ? { words: plain(['true', 'false']) }
     : NOTHING;
 };

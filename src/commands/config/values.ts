@@ -55,7 +55,8 @@ export async function setSetting(
       'warning: over plain http anyone on the network path can read the token and use it',
     );
   const variable = KEYS[key].variable ?? '';
-  if ((io.env[variable] ?? '') !== '') await notice(`warning: ${variable} is set and overrides it`);
+  const isOverridden = (io.env[variable] ?? '') !== '' && !(key === 'read_only' && value === true);
+  if (isOverridden) await notice(`warning: ${variable} is set and overrides it`);
 }
 
 /** Removes a value from a profile. */

@@ -16,7 +16,8 @@ export function addProfile(program: Command, run: Run): void {
 The profile in use is the first of: --profile, FLEET_PROFILE, the one chosen with "fleet profile use", "default".
 Create one with "fleet auth login --profile NAME" or "fleet config set … --profile NAME".
 
-With a protected profile every change asks first, or needs --yes: fleet config set protected true.`,
+With a protected profile every change asks first, or needs --yes: fleet config set protected true.
+A read-only profile refuses every change: fleet config set read_only true.`,
     ],
     ['list profiles', 'fleet profile list'],
     ['one command with another profile', 'fleet bicycles list --profile sandbox'],

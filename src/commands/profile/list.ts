@@ -26,6 +26,7 @@ export async function listProfiles(context: Context): Promise<void> {
     // Stored, or given by a command.
     token: tokens.has(name) || Boolean(values['token_command']),
     protected: isTrue(values['protected']),
+    read_only: isTrue(values['read_only']),
   }));
   if (format === 'table' && rows.length === 0)
     return notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try');
@@ -39,6 +40,6 @@ export async function listProfiles(context: Context): Promise<void> {
 const PROFILES: Shape<object> = {
   noun: { one: 'profile', many: 'profiles' },
   isReport: true,
-  fields: ['name', 'active', 'base_url', 'organization', 'token', 'protected'],
+  fields: ['name', 'active', 'base_url', 'organization', 'token', 'protected', 'read_only'],
   columns: [],
 };

@@ -1,7 +1,20 @@
-// Asks before a change when the profile is protected.
+// Refuses a change when the profile is read-only, and asks before it when the profile is protected.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { readOnlyFailure } from '../../settings/resolve.js';
+
+/**
+ * Throws a FleetError of kind `config` when the settings allow no change. The client refuses each such
+ * request too; this check comes before anything is read, asked or written. `--dry-run` is allowed.
+ */
+export async function refuseIfReadOnly(
+  context: Context,
+  { dryRun }: { dryRun?: boolean } = {},
+): Promise<void> {
+  const failure = readOnlyFailure(await context.settings());
+  if (failure !== undefined && dryRun !== true) throw failure;
+}
 
 /**
  * Asks whether the change shall be made, where the profile in use is protected and `--yes` was not given. Throws a
