@@ -13,6 +13,8 @@ export async function ifOffered<T>(
   return asked.catch((error: unknown) => {
     if (
       error instanceof FleetError &&
+      // Without a status the service did not answer: the token could not be renewed, for instance.
+      error.status !== undefined &&
       isUnknown(error) &&
       (NOT_OFFERED.includes(error.kind) || error.status === 501)
     )

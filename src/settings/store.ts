@@ -12,7 +12,9 @@ import { checkProfileName } from './profile-name.js';
 import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
-export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
+export type ProfileValues = {
+  readonly [Name in KeyName | 'organization_name']?: string | number | boolean | undefined;
+};
 
 /** What a file of the settings, or a part of it, holds. */
 type Content = Readonly<Record<string, unknown>>;
@@ -137,9 +139,11 @@ export async function saveProfile(
     const profiles = partOf(config, 'profiles');
     // Checked under the lock: another process may have created a profile meanwhile.
     checkProfileName(name, Object.keys(profiles));
+    // The name belongs to the organization that it was looked up for.
+    const changed = 'organization' in values ? { organization_name: undefined, ...values } : values;
     return {
       ...config,
-      profiles: { ...profiles, [name]: { ...partOf(profiles, name), ...values } },
+      profiles: { ...profiles, [name]: { ...partOf(profiles, name), ...changed } },
     };
   });
 }

@@ -1,5 +1,7 @@
 // `fleet config get`, `set`, `unset` and `path`: one setting of a profile, and the file that holds them all.
 
+import { wholeUuid } from '../../api/links.js';
+import { NAMED } from '../../api/named.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { configError, usageError } from '../../errors.js';
@@ -13,6 +15,7 @@ import {
 } from '../../settings/resolve.js';
 import { loadStored, saveProfile } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
+import { uuidOfNamed } from '../named/find.js';
 import { writeResult } from '../shared/list/output-file.js';
 
 /** Prints the value in use. Throws a FleetError of kind `config` when the setting is not set anywhere, or when its value is refused. */
@@ -32,12 +35,9 @@ export async function getSetting(context: Context, written: string): Promise<voi
   await writeResult(context, `${shown}\n`);
 }
 
-/** Puts a checked value into a profile. */
-export async function setSetting(
-  { io, flags, notice }: Context,
-  written: string,
-  text: string,
-): Promise<void> {
+/** Puts a checked value into a profile. The name of an organization is looked up and stored with its UUID. */
+export async function setSetting(context: Context, written: string, text: string): Promise<void> {
+  const { io, flags, notice } = context;
   const key = readKey(written);
   const parsed = parseForStore(key, text);
   if ('reason' in parsed) throw usageError(`${key}: ${parsed.reason}`, parsed.hint);
@@ -47,6 +47,13 @@ export async function setSetting(
   const profile = findProfile({ flags, env: io.env, stored }).value;
   if (key === 'base_url' || key === 'sse_url')
     refusePlainHttp(new URL(String(value)), key, stored, profile);
+  const name = key === 'organization' && wholeUuid(text) === undefined ? text.trim() : undefined;
+  if (name !== undefined) {
+    const uuid = await uuidOfNamed(context, NAMED.organization, name);
+    await saveProfile(stored, profile, { organization: uuid, organization_name: name });
+    await notice(`✓ set organization to ${uuid} (${name}) in profile "${profile}"`);
+    return warnAboutVariable(context, key);
+  }
   await saveProfile(stored, profile, { [key]: value });
   if (!stored.profiles.has(profile)) await notice(`✓ created profile "${profile}"`);
   await notice(`✓ set ${key} to ${value} in profile "${profile}"`);
@@ -54,9 +61,12 @@ export async function setSetting(
     await notice(
       'warning: over plain http anyone on the network path can read the token and use it',
     );
+  if (key !== 'read_only' || value !== true) await warnAboutVariable(context, key);
+}
+
+async function warnAboutVariable({ io, notice }: Context, key: KeyName): Promise<void> {
   const variable = KEYS[key].variable ?? '';
-  const isOverridden = (io.env[variable] ?? '') !== '' && !(key === 'read_only' && value === true);
-  if (isOverridden) await notice(`warning: ${variable} is set and overrides it`);
+  if ((io.env[variable] ?? '') !== '') await notice(`warning: ${variable} is set and overrides it`);
 }
 
 /** Removes a value from a profile. */

@@ -6,6 +6,7 @@ import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { withHint } from '../../http/failure.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { ifOffered } from '../../http/optional.js';
 import { within } from '../../system/clock.js';
@@ -16,29 +17,44 @@ import { listSome, shorten } from '../shared/list/pick-one.js';
 /** The names of each by its UUID, the one that people know first. */
 export type Names = Map<string, string[]>;
 
-/** The names that the service lists, until they are enough; undefined where it lists none, or not to this token. */
-export async function readNames(
+/** Returns the names that the service lists, until they are enough; undefined when it lists none, or not to this token. */
+export function readNames(
+  client: Client,
+  kind: NamedKind,
+  isEnough: (names: Names) => boolean = () => false,
+): Promise<Names | undefined> {
+  // A token that is refused is refused everywhere.
+  return ifOffered(readAllNames(client, kind, isEnough), ({ status }) => status !== 401);
+}
+
+/** Returns the names as readNames does; throws when the service refuses them. */
+function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | undefined> {
+  return ifOffered(readAllNames(client, kind), ({ kind: failure }) => failure !== 'auth').catch(
+    (thrown: unknown) => {
+      if (!(thrown instanceof FleetError) || thrown.status !== 403) throw thrown;
+      throw withHint(thrown, `give the UUID of the ${kind.one}, or log in again: fleet auth login`);
+    },
+  );
+}
+
+async function readAllNames(
   client: Client,
   { path, many, nameFields }: NamedKind,
   isEnough: (names: Names) => boolean = () => false,
-): Promise<Names | undefined> {
+): Promise<Names> {
   const names: Names = new Map();
-  const read = async () => {
-    const request = { path, query: [LARGE_PAGE], subject: `the list of ${many}` };
-    for await (const { items } of client.pages<Named>(request, { ahead: 1 })) {
-      for (const { value } of items) {
-        const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
-        const own = nameFields
-          .map((field) => value[field])
-          .filter((name) => typeof name === 'string' && name !== '');
-        if (uuid !== undefined) names.set(uuid, own as string[]);
-      }
-      if (isEnough(names)) break;
+  const request = { path, query: [LARGE_PAGE], subject: `the list of ${many}` };
+  for await (const { items } of client.pages<Named>(request, { ahead: 1 })) {
+    for (const { value } of items) {
+      const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
+      const own = nameFields
+        .map((field) => value[field])
+        .filter((name) => typeof name === 'string' && name !== '');
+      if (uuid !== undefined) names.set(uuid, own as string[]);
     }
-    return names;
-  };
-  // A token that is refused is refused everywhere.
-  return ifOffered(read(), ({ status }) => status !== 401);
+    if (isEnough(names)) break;
+  }
+  return names;
 }
 
 /** How long a heading waits for a name. */
@@ -82,7 +98,8 @@ const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined
 function readOnce(context: Context, kind: NamedKind): Promise<Names | undefined> {
   const lists = NAMES_READ.get(context) ?? new Map<NamedKind, Promise<Names | undefined>>();
   NAMES_READ.set(context, lists);
-  const names = lists.get(kind) ?? context.client().then((client) => readNames(client, kind));
+  const names =
+    lists.get(kind) ?? context.client().then((client) => readNamesOrRefusal(client, kind));
   lists.set(kind, names);
   return names;
 }
