@@ -67,7 +67,7 @@ const PAUSE_MS = 60_000;
 /** A fetch that fails while the old token is good is reported once and tried again a minute later; no other failure is kept. */
 function keepFresh(
   { read, fetch }: TokenReader,
-  { clock, signal, notice }: TokenInput,
+  { clock, zone = MACHINE_ZONE, signal, notice }: TokenInput,
 ): Tokens & Pick<TokenSource, 'settle'> {
   let running: Promise<string> | undefined;
   let pausedUntilMs = 0;

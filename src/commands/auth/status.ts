@@ -127,18 +127,15 @@ function drawStatus(
   if (!hasToken) return places;
   return [
     ...places,
-    [
-      expired === true ? 'expired' : 'expires',
-      expires === null ? 'unknown' : `${age(expires, now)} (${expires})`,
-    ],
-    ...(status.renewable ? [['renewable', describeRenewal(status.renewable_until)]] : []),
+    [expired === true ? 'expired' : 'expires', showMoment(expires, zone, now)],
+    ...(status.renewable ? [['renewable', describeRenewal(status.renewable_until, zone)]] : []),
     ...(claims === null ? [['claims', 'none: the token is not a JWT']] : []),
     ...Object.entries(claims ?? {}).map(([claim, value]) => [`claim ${claim}`, showClaim(value)]),
   ];
 }
 
-function describeRenewal(until: string | null): string {
-  const end = until === null ? 'with the refresh token' : `until ${until}`;
+function describeRenewal(until: string | null, zone: TimeZone | undefined): string {
+  const end = until === null ? 'with the refresh token' : `until ${showTime(until, zone)}`;
   return `${end}: every command renews it in the second half of its life`;
 }
 
