@@ -45,7 +45,7 @@ function readFields(
   };
   for (const field of texts.filter(isGiven)) {
     const value = body[field];
-    if (typeof value === 'string') fields[field] = value;
+    if (typeof value === 'string') fields[field] = fleet.storedText(value);
     else complain(field, 'Not a valid string.', 'invalid');
   }
   if ([...(fields['name'] ?? '')].length > LONGEST_NAME) {
@@ -97,14 +97,14 @@ export function readNewBicycle(
   fleet: ServedFleet,
   body: Body,
   viewer: Viewer,
-): { organization: string; fields: { name: string; [field: string]: string } } {
+): { organization: string; fields: { [field: string]: string | null } } {
   const {
     organization = '',
     fields,
     detail,
   } = readFields(fleet, body, REQUIRED_FIELDS, TEXT_FIELDS);
   check(fleet, viewer, detail, { organization, name: fields['name'] });
-  return { organization, fields: fields as { name: string; [field: string]: string } };
+  return { organization, fields };
 }
 
 /**

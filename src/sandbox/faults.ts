@@ -20,7 +20,8 @@ export interface FaultScope {
  * `shrink`: a list of several pages loses its first bicycle once its first page was sent. `nocount`: no list says how many it has.
  * `nodate`: no answer has a `Date`.
  * `links`: lists have `links.next`, `data` and `meta.pagination`. `linkheader`: lists are bare arrays with a `Link` header.
- * `latin1`: answers are encoded in iso-8859-1, and say so.
+ * `latin1`: answers are encoded in iso-8859-1, and say so. `trim`: texts of creations and edits lose
+ * the white space at their ends.
  */
 const HABITS = [
   'noreplay',
@@ -32,6 +33,7 @@ const HABITS = [
   'links',
   'linkheader',
   'latin1',
+  'trim',
 ] as const;
 type Habit = (typeof HABITS)[number];
 
@@ -55,7 +57,7 @@ export type Fault =
   | { kind: 'expire'; milliseconds: number };
 
 const FORMS =
-  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, shrink, nocount, nodate, links, linkheader, latin1, lag=3s, throttle=5s or expire=60s (times in ms, s, m or h)';
+  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, shrink, nocount, nodate, links, linkheader, latin1, trim, lag=3s, throttle=5s or expire=60s (times in ms, s, m or h)';
 
 /** What takes a time. */
 const TIMED = ['latency', 'drop', 'stall', 'lag', 'throttle', 'expire'] as const;
@@ -64,7 +66,7 @@ const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_6
 
 /**
  * Reads a fault as the command line writes it: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next two),
- * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`, `nodate`, `links`, `linkheader`, `latin1`, `lag=3s`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
+ * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`, `nodate`, `links`, `linkheader`, `latin1`, `trim`, `lag=3s`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
  */
 export function parseFault(text: string): Fault {
   const [kind = '', value = ''] = text.split(/=(.*)/s);

@@ -118,6 +118,8 @@ export interface FleetService {
   /** Milliseconds since the epoch. */
   now: () => number;
   publish: (publication: Publication) => void;
+  /** Returns a text of a creation or an edit as the service stores it. */
+  storedText: (text: string) => string | null;
   /** Receives each alert that is raised or changed, for the webhook. */
   onAlert: (alert: ServedAlert) => void;
 }
@@ -284,7 +286,7 @@ export function createBicycle(
   fleet: ServedFleet,
   organization: string,
   uuid: string,
-  fields: { name: string; [field: string]: string },
+  fields: { [field: string]: string | null },
 ): BicycleRow {
   const moment = nextMoment(fleet);
   const created = timeText(fleet, moment);
@@ -298,7 +300,7 @@ export function createBicycle(
       state: 'in_maintenance',
       modified: created,
     },
-    ...fields,
+    ...(fields as { name: string }),
   };
   const row = makeRow(body, { index: nextIndex(fleet), organization, moment });
   addObservedFields(fleet, row);

@@ -43,6 +43,8 @@ export interface SandboxWorld {
 
 /** How it is reached, and how it answers. */
 export interface SandboxOptions extends SandboxWorld {
+  /** Returns a text of a creation or an edit as the service stores it; unchanged when absent. */
+  storedText?: (text: string) => string | null;
   /** `observed`: single bicycles, their history, edits, further filters and orderings, versions, whole seconds … */
   service?: ServiceKind;
   /** API port; 0, the default, is any free one. */
@@ -87,6 +89,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   });
   const { prefix = '' } = options;
   const baseUrl = `${api.url}${prefix}`;
+  const { storedText = (text) => text } = options;
   const { seed = 1, recorded, rate = recorded === undefined ? 2 : 0 } = options;
   /** The last requests in the order they came, and the last pushed events. */
   const logs = { requests: [] as RecordedRequest[], pushLog: [] as PushLine[] };
@@ -97,6 +100,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
       isObserved: options.service !== 'interface',
       now: options.now ?? Date.now,
       publish: (publication) => push.publish(publication),
+      storedText: (text) => storedText(faults.has('trim') ? text.trim() : text),
       onAlert: (alert) => webhook?.send(JSON.stringify(alert)),
     },
   );

@@ -271,7 +271,7 @@ describe('creations', () => {
       'untouched',
     ],
     ['one that another row made', START, [found], true, ['u'], 'untouched'],
-    ['another serial number', START, [{ ...found, serial_number: '8' }], true, [], 'untouched'],
+    ['another serial number', START, [{ ...found, serial_number: '8' }], true, [], 'unknown'],
     ['not all of the newer ones are known', START, [], false, [], 'unknown'],
     [
       'one like it within the second of the start',

@@ -28,6 +28,7 @@ test.each<[string, Fault]>([
   ['links', { kind: 'links' }],
   ['linkheader', { kind: 'linkheader' }],
   ['latin1', { kind: 'latin1' }],
+  ['trim', { kind: 'trim' }],
   ['lag=3s', { kind: 'lag', milliseconds: 3000 }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],

@@ -10,8 +10,10 @@ import { isFromGateway } from '../../../http/retry.js';
 import { describeHtml } from '../../../http/server-text.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../../json/parse.js';
+import { escapeJson } from '../../../terminal/clean.js';
 import type { ChangeResult, Outcome } from '../../../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
+import { compareStored, isSimilarName } from './stored-text.js';
 
 /** A result of which no more is known than this. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
@@ -83,9 +85,9 @@ function describeText(text: string): string {
   return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
 }
 
-/** Whether a bicycle in an answer is the new one that was asked for: it has its name, as far as it says. */
+/** Whether a bicycle in an answer is the requested one: the service may have changed its name. */
 function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
-  return typeof answer['name'] !== 'string' || answer['name'].trim() === name.trim();
+  return isSimilarName(name, answer['name']);
 }
 
 /** What a 2xx answer to a change means. */
@@ -117,7 +119,40 @@ export function judgeAnswer(
   const ignored = findIgnored?.(task, answer);
   if (ignored !== undefined) return endOf('refused', { answer, error: ignored, isWell: true });
   const { state, ...about } = reading;
-  return endOf('done', { answer, isWell: true, ...about }, state);
+  const stored = creation === undefined ? undefined : describeStoredName(creation.body, reading);
+  return endOf('done', { answer, isWell: true, ...about, ...stored }, state);
+}
+
+/** The notice about a name that the service changed; undefined when it stored the name as sent. */
+function describeStoredName(
+  { name }: NewBicycle,
+  { name: stored }: Reading,
+): Pick<TaskEnd, 'notice'> | undefined {
+  if (stored === null || compareStored(name, stored) === 'same') return undefined;
+  return { notice: `the service stored ${quote(name)} as ${quote(stored)}` };
+}
+
+/** Returns a text in quotes, with its hidden characters visible. */
+function quote(text: string): string {
+  return escapeJson(JSON.stringify(text.slice(0, LONGEST_QUOTE_CHARACTERS)));
+}
+
+const LONGEST_QUOTE_CHARACTERS = 100;
+
+/**
+ * The end of a creation that was sent again and refused. A refusal such as "already exists" can be
+ * the result of the earlier request, which then did create the bicycle.
+ */
+export function doubtRefusal(end: TaskEnd): TaskEnd {
+  const { error } = end;
+  if (end.result.outcome !== 'refused' || error === undefined) return end;
+  const words = `${error.message}; an earlier request without an answer may have created it`;
+  const hint = 'look for it before it is created again: fleet bicycles list --ordering -created';
+  return {
+    ...end,
+    result: { ...end.result, outcome: 'unknown', message: words },
+    error: withHint(error, hint, words),
+  };
 }
 
 /** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */

@@ -62,6 +62,7 @@ export async function carryOut(
     await send(run, turns);
     await settleDoubts(run, doubts, startedMs);
     await reporter.end().catch(run.stop);
+    await printNotes(context, run.notes);
     await conclude(run);
   } finally {
     run?.close();
@@ -91,6 +92,16 @@ async function findBefore(
   return found === undefined
     ? null
     : describeBefore(parseJson(found) as { [field: string]: unknown });
+}
+
+/** Notices of one kind that a run prints; further ones are counted. */
+const NOTES_SHOWN = 5;
+
+/** Prints what the service stored in place of the values that were sent. */
+async function printNotes({ notice }: Context, notes: readonly string[]): Promise<void> {
+  for (const note of notes.slice(0, NOTES_SHOWN)) await notice(note);
+  if (notes.length > NOTES_SHOWN)
+    await notice(`the service changed ${notes.length - NOTES_SHOWN} more values`);
 }
 
 /** Sums up, and throws what the exit code is to be. */

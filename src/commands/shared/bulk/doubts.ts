@@ -86,6 +86,12 @@ export function isCertainlyNotLater(moment: unknown, other: string | null): bool
   return span !== undefined && otherSpan !== undefined && span.toMs <= otherSpan.fromMs;
 }
 
+/** Whether a moment is certainly later than another. */
+export function isCertainlyLater(moment: unknown, other: string): boolean {
+  const [span, otherSpan] = [spanOf(moment), spanOf(other)];
+  return span !== undefined && otherSpan !== undefined && span.fromMs > otherSpan.toMs;
+}
+
 /**
  * What is certainly no later than this was there before the run began: the earlier of the newest change and the service's own date, since
  * a `modified` may lie in the future. Null when the service did not say both.

@@ -106,6 +106,8 @@ export interface TaskEnd {
   isRecorded?: boolean;
   /** Of a change that the service accepted. */
   answer?: HttpAnswer | undefined;
+  /** A line about what the service stored in place of the values that were sent. */
+  notice?: string;
   /** Whether the service is well: it answered, if only with a refusal. */
   isWell?: boolean;
   /** Whether the same will happen to the others, so that the run stops. */
@@ -115,6 +117,8 @@ export interface TaskEnd {
 /** A task whose turn comes in a run, with its end where that is known without a request. */
 export interface Turn extends Task {
   end?: TaskEnd;
+  /** Whether an earlier request for this task may have been carried out. */
+  wasSent?: boolean;
 }
 
 /** What the answers of this run and of earlier ones say of the change. */

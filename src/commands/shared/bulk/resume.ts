@@ -40,7 +40,7 @@ export async function settleDoubts(
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
-    if (choice === 'resend') left = unknown.map(({ task }) => task);
+    if (choice === 'resend') left = unknown.map(({ task }) => ({ ...task, wasSent: true }));
     if (choice === 'done')
       left = unknown.map((doubt) =>
         turnOf({ ...doubt, kind: 'done', how: 'operator', why: '--unknown done was given' }),
@@ -78,10 +78,10 @@ async function askForChoice(
   return (await askAgain(context, question, plan.isStdin)) ? 'resend' : 'leave';
 }
 
-/** What is certainly not carried out has no end yet, and is sent. */
+/** Returns the turn of a decided doubt. A change that was not carried out is sent. */
 function turnOf(doubt: DecidedDoubt): Turn {
   const { task, entry } = doubt;
-  if (doubt.kind === 'untouched') return task;
+  if (doubt.kind === 'untouched') return { ...task, wasSent: true };
   const { kind, state, why } = doubt;
   if (kind === 'done') {
     const { uuid = null, how } = doubt;

@@ -8,7 +8,7 @@ import { sleep } from '../../../system/clock.js';
 import { ReaderLeft } from '../../../terminal/delivery.js';
 import { isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
-import { endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './answer.js';
+import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './answer.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
 import type { Before } from './journal-records.js';
 import { openGate } from './pace.js';
@@ -75,6 +75,8 @@ export async function openRun(options: BulkOptions) {
       plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     /** The states that bicycles were in after the change, and the bicycles that tasks made. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
+    /** What the service stored in place of the values that were sent. */
+    notes: [] as string[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
     /** False when a stop left no time to report all that was not sent. */
@@ -96,7 +98,9 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
     error,
     isRecorded = false,
     answer,
+    notice,
   } = ending;
+  if (notice !== undefined) run.notes.push(notice);
   const { key, creation } = task;
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
@@ -159,7 +163,7 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
 }
 
 /** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
-async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
+async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const { context, gate, journal, stop, givenUp } = run;
   const { clock } = context;
   const { change } = run.plan;
@@ -189,6 +193,7 @@ async function attempt(run: BulkRun, task: Task): Promise<TaskEnd> {
     if (!hasLeave || sentAtMs === undefined) end = endOf('not-sent', { error, isFatal: hasLeave });
     else end = judgeFailure(change.explain?.(error, task) ?? error, givenUp.aborted);
   }
+  if (task.wasSent === true && task.creation !== undefined) end = doubtRefusal(end);
   const { error, isFatal, isWell = false, result } = end;
   if (hasLeave && sentAtMs !== undefined)
     result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
