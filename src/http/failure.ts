@@ -4,7 +4,7 @@ import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
 import { traceOf } from './headers.js';
-import { isFromGateway, isTlsCode } from './retry.js';
+import { isFromGateway, isTlsCode, isUnknownOutcome } from './retry.js';
 import { cutTo, describeHtml, foreignText, isHtml } from './server-text.js';
 
 /** The kind of failure an HTTP status stands for (cli.md section 3). */
@@ -137,9 +137,11 @@ export function answerFailure(
       : HINTS[status]) ??
     (status >= 500 ? `the service has a problem; try again later${quoted}` : undefined);
   const { detail } = read;
-  if (more.isChange === true && isFromGateway(status)) {
-    const message = `a gateway answered ${subject} with ${status} (${why}); whether it was carried out is unknown`;
-    return new FleetError('network', message, {
+  if (more.isChange === true && isUnknownOutcome(status)) {
+    const isGateway = isFromGateway(status);
+    const sender = isGateway ? 'a gateway' : 'the service';
+    const message = `${sender} answered ${subject} with ${status} (${why}); ${UNKNOWN_OUTCOME}`;
+    return new FleetError(isGateway ? 'network' : kind, message, {
       status,
       detail,
       trace: traceOf(headers),
@@ -173,11 +175,14 @@ const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   407: 'it asks for a user and a password',
 };
 
+/** What a message says of a change without a usable answer. */
+const UNKNOWN_OUTCOME = 'whether it was carried out is unknown';
+
 function redirectFailure(
   status: number,
   headers: Headers,
   subject: string,
-  { url, isSecret }: Partial<Asked>,
+  { url, isSecret, isChange, shownBy }: Partial<Asked>,
 ): FleetError {
   const location = isSecret === true ? undefined : headers['location'];
   const isSlashMissing =
@@ -186,18 +191,19 @@ function redirectFailure(
     URL.canParse(location, url) &&
     new URL(location, url).pathname === `${url.pathname}/`;
   const where = location === undefined ? '' : ` to ${foreignText(location)}`;
-  return new FleetError(
-    'service',
-    `the service redirects ${subject}${where}, and it is not followed`,
-    {
-      status,
-      detail: null,
-      trace: traceOf(headers),
-      hint: isSlashMissing
-        ? `the final slash is missing: ${url.pathname}/`
-        : 'the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"',
-    },
-  );
+  const outcome = isChange === true ? `; ${UNKNOWN_OUTCOME}` : '';
+  const message = `the service redirects ${subject}${where}, and it is not followed${outcome}`;
+  const check =
+    isChange === true && shownBy !== undefined ? `check before you retry: ${shownBy}; ` : '';
+  const hint = isSlashMissing
+    ? `the final slash is missing: ${url.pathname}/`
+    : `${check}the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"`;
+  return new FleetError('service', message, {
+    status,
+    detail: null,
+    trace: traceOf(headers),
+    hint,
+  });
 }
 
 /** The hint for a change whose outcome is unknown. */
@@ -297,7 +303,7 @@ export function networkFailure(error: ExchangeError, asked: Asked): FleetError {
   if (isChange && error.sent) {
     return new FleetError(
       'network',
-      `no answer from ${url.origin} after the request was sent: ${words}; whether it was carried out is unknown`,
+      `no answer from ${url.origin} after the request was sent: ${words}; ${UNKNOWN_OUTCOME}`,
       { ...details, hint: unknownHint({ shownBy }) },
     );
   }

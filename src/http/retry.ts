@@ -42,6 +42,14 @@ export function isFromGateway(status: number): boolean {
   return (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 }
 
+/**
+ * Whether a change with this answer may have been carried out: 500, 501 and higher statuses can
+ * arrive afterwards, and 303 usually means success.
+ */
+export function isUnknownOutcome(status: number): boolean {
+  return status < 400 || status >= 500;
+}
+
 /** The first pause; each further one is twice as long, up to the longest. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;

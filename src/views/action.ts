@@ -11,8 +11,8 @@ import { showState } from './bicycle.js';
  * - `done`: the service accepted it.
  * - `unchanged`: the bicycle already has these values, so nothing was sent.
  * - `refused`: the service rejected it.
- * - `failed`: it was not carried out, and a later attempt may succeed.
- * - `unknown`: it was sent, and no answer shows its outcome.
+ * - `failed`: it was certainly not carried out, and a later attempt may succeed.
+ * - `unknown`: it was sent, and no answer proves its outcome.
  * - `skipped`: an earlier run did it, according to the journal.
  * - `not-sent`: the run ended before its turn.
  */

@@ -252,7 +252,7 @@ describe('what stops a run', () => {
       stdin: uuids.join('\n'),
     });
     expect(code).toBe(7);
-    expect(countOutcomes(results)['failed']).toBeGreaterThanOrEqual(20);
+    expect(countOutcomes(results)['unknown']).toBeGreaterThanOrEqual(20);
     expect(results).toHaveLength(40);
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });

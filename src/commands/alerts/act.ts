@@ -50,7 +50,7 @@ const explainMissing =
   (verb: string) =>
   (error: FleetError, { key: uuid }: Task) => {
     const { status = 0, message } = error;
-    if (![404, 405, 410, 501].includes(status)) return error;
+    if (![404, 405, 410].includes(status)) return error;
     const explain = (what: string, hint: string) =>
       withHint(error, hint, `${what}: ${/: (.*)$/s.exec(message)?.[1] ?? ''}`);
     if (/No Alert matches/i.test(message))

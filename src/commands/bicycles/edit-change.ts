@@ -51,8 +51,8 @@ export interface Edit {
 /** What messages call the request. */
 export const SUBJECT = 'the edit';
 
-/** Statuses of a service that has the address and not the method. */
-export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
+/** The status of a service that knows the address and not the method. */
+export const METHOD_NOT_SERVED = 405;
 
 /**
  * Reads a bicycle and prepares the edit that gives it the wanted fields. `asked` is the row of a
@@ -102,7 +102,7 @@ export async function carryOutEdits(
     isUnchanged: (task) => editOf(task).changed.length === 0,
     requestOf: (task) => requestFor(method, editOf(task)),
     mayTryOtherwise({ status }, request) {
-      if (asked !== undefined || request.method !== 'PUT' || !METHOD_NOT_SERVED.includes(status))
+      if (asked !== undefined || request.method !== 'PUT' || status !== METHOD_NOT_SERVED)
         return false;
       method = 'PATCH';
       return true;

@@ -115,7 +115,7 @@ function explainFailure(
   method: EditMethod | undefined,
 ): FleetError {
   const { status, detail, trace, message } = error;
-  if (METHOD_NOT_SERVED.includes(status)) {
+  if (status === METHOD_NOT_SERVED) {
     const words = `this service does not edit bicycles by ${method ?? EDIT_METHODS.join(' or ')}; nothing was changed`;
     const hint =
       'section 4.4 of the interface only announces the operation; edit the bicycle in the fleet management system';

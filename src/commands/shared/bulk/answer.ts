@@ -6,7 +6,7 @@ import type { FleetError } from '../../../errors.js';
 import { ExchangeError } from '../../../http/exchange.js';
 import { withHint } from '../../../http/failure.js';
 import { unexpected } from '../../../http/json.js';
-import { isFromGateway } from '../../../http/retry.js';
+import { isUnknownOutcome } from '../../../http/retry.js';
 import { describeHtml } from '../../../http/server-text.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../../json/parse.js';
@@ -177,9 +177,7 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
     return endOf('refused', { error, isWell: true, isFatal: true });
   // Still asked to slow down after much patience.
   if (status === 429) return endOf('failed', { error, isFatal: true });
-  // A gateway does not know what the service did.
-  if (isFromGateway(status)) return endOf('unknown', { error });
-  if (status < 400 || status >= 500) return endOf('failed', { error });
+  if (isUnknownOutcome(status)) return endOf('unknown', { error });
   // It was not carried out, and may be another time.
   const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
   return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
