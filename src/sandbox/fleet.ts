@@ -80,7 +80,7 @@ export interface ServedHistoryEntry {
   timestamp: string;
   /** The state that the transition led to. */
   state: string;
-  transition: ServedTransition | null;
+  transition: string | null;
   /** A link to the user, or null when the service did it by itself. */
   by: string | null;
 }
@@ -179,10 +179,16 @@ export function runTransition(
   };
   changeBicycle(fleet, row, { state: to, ...(fleet.isObserved ? sessions : {}) }, transition);
   const user = by === 'client' && rider !== undefined ? linkTo(fleet, 'users', rider) : null;
-  known.push({ timestamp: row.body.modified, state: to, transition, by: user });
+  const name = nameInHistory(fleet, transition);
+  known.push({ timestamp: row.body.modified, state: to, transition: name, by: user });
   row.history = known.slice(-HISTORY_ENTRIES);
   if (by === 'client') row.actions = (row.actions ?? 0) + 1;
   return true;
+}
+
+/** Observed: the history calls a return `return_`. */
+function nameInHistory({ isObserved }: FleetService, transition: ServedTransition): string {
+  return isObserved && transition === 'return' ? 'return_' : transition;
 }
 
 /** The transitions of a bicycle, the oldest first; one that led to its first state is made up. */

@@ -57,6 +57,9 @@ const BEFORE = { state: 'available', version: '7' };
 
 const SHOWN = "done: the service's history shows it";
 const NOT_SHOWN = "unknown: the service's history does not show it";
+const NOT_MINE = "unknown: the service's history does not show that this user did it";
+const IN_FIRST_SECOND =
+  "unknown: the service's history shows it in the second in which the run began, and its state before is not known";
 
 const CASES: readonly Case[] = [
   {
@@ -126,24 +129,32 @@ const CASES: readonly Case[] = [
   ...(
     [
       ['shows it, in the very second of the sending', [step('2026-01-01T12:00:01Z')], SHOWN],
-      [
-        'shows the same transition by somebody else',
-        [step(LATER, 'take_over', 'other')],
-        NOT_SHOWN,
-      ],
+      ['shows the same transition by somebody else', [step(LATER, 'take_over', 'other')], NOT_MINE],
       ['shows it by both', [step(LATER, 'take_over', 'other'), step(LATER)], SHOWN],
-      ['shows it and does not say by whom', [step(LATER, 'take_over', null)], NOT_SHOWN],
+      ['shows it and does not say by whom', [step(LATER, 'take_over', null)], NOT_MINE],
       [
-        'shows an earlier one alone',
+        'shows it in the second in which the run began, and the state was another one before',
         [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')],
-        NOT_SHOWN,
+        'done: it was available before and is in_maintenance now',
       ],
+      [
+        'shows it in that second, beside a transition of another user',
+        [step('2026-01-01T12:00:00Z'), step('2026-01-01T12:00:00Z', 'take_over', 'other')],
+        NOT_MINE,
+      ],
+      ['shows an earlier one alone', [step('2026-01-01T11:59:59Z')], NOT_SHOWN],
+      ['is empty', [], 'done: it was available before and is in_maintenance now'],
       [
         'shows another transition: the state says nothing then',
         [step(LATER, 'force_put_in_maintenance')],
-        NOT_SHOWN,
+        'unknown: the service\'s history shows "force_put_in_maintenance" since the run began',
       ],
-      ['has no times', [step(null)], NOT_SHOWN],
+      [
+        'has no times',
+        [step(null)],
+        "unknown: the service's history does not say when it was changed",
+      ],
+      ['writes the name in another way', [step(LATER, 'Take-Over_')], SHOWN],
     ] as const
   ).map(([what, history, decision]) => ({
     name: `the history ${what}`,
@@ -157,7 +168,7 @@ const CASES: readonly Case[] = [
     now: bicycle('in_maintenance', LATER),
     history: [step('2026-01-01T12:00:00Z')],
     afterMs: 0,
-    decision: NOT_SHOWN,
+    decision: IN_FIRST_SECOND,
   },
   ...(
     [
@@ -177,7 +188,7 @@ const CASES: readonly Case[] = [
     now: bicycle('in_maintenance', LATER),
     history: [step(LATER, 'take_over', by)],
     start: { ...START, user },
-    decision: NOT_SHOWN,
+    decision: NOT_MINE,
   })),
   ...(
     [

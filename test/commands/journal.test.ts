@@ -220,6 +220,38 @@ describe.concurrent('a rerun', () => {
     });
   });
 
+  test.each(['reserve', 'return'])(
+    'a %s that arrived in the second in which the run began is done when the state was another one before',
+    async (transition) => {
+      await withRun({ bicycles: 100 }, async (sandbox, path) => {
+        const state = transition === 'return' ? 'rented' : 'available';
+        const [uuid = '', fresh = ''] = inState(sandbox, 'available', 2);
+        if (transition === 'return') {
+          await arrive(sandbox, uuid, 'rent');
+          await arrive(sandbox, fresh, 'rent');
+        }
+        // The second begins, so that all of this happens within it.
+        await new Promise((resolve) => setTimeout(resolve, 1005 - (Date.now() % 1000)));
+        const date = new Date().toISOString().replace(/\.\d+Z/, 'Z');
+        const user = [personOfToken(await sandbox.token())];
+        await leaveJournal(path, {
+          binding: { base_url: sandbox.baseUrl, transition },
+          start: { newest: newestOf(sandbox), date, user },
+          sending: [{ key: uuid, before: { state, version: null } }],
+        });
+        await arrive(sandbox, uuid, transition);
+        const args = [uuid, fresh, transition, '--yes', '--journal', path];
+        const { code, outcomes, stderr } = await act(sandbox, args);
+        expect({ code, outcomes, stderr: code === 0 || stderr }).toEqual({
+          code: 0,
+          outcomes: { [uuid]: 'done', [fresh]: 'done' },
+          stderr: true,
+        });
+        expect(sandbox.actionCount(uuid)).toBe(transition === 'return' ? 2 : 1);
+      });
+    },
+  );
+
   test('a request that never arrived is not done, although the bicycle moved and is where the transition leads', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [lost = '', fresh = ''] = inState(sandbox, 'in_maintenance', 2);

@@ -3,6 +3,7 @@
 import { wholeUuid } from '../../../api/links.js';
 import { isObject } from '../../../json/parse.js';
 import { readClaims } from '../../../settings/token.js';
+import { clean } from '../../../terminal/clean.js';
 import { readTime } from '../../../terminal/time.js';
 import type { Person, Sending, Start } from './journal-records.js';
 import type { TaskDecision } from './plan.js';
@@ -23,47 +24,100 @@ export interface Evidence {
   history: readonly HistoryEntry[] | undefined;
 }
 
+/** The transition that was sent, and the states that it is known to lead to. */
+export interface SentTransition {
+  name: string;
+  targets: ReadonlySet<string>;
+}
+
 /**
- * Decides what became of an action. Done: the history shows the transition since it was sent, by the one who sent it, or, where there is no history, the
- * state before differs from the state now, which is a target. Untouched: the bicycle was not saved since the run began. A `modified` that
- * moved proves nothing, and neither does a history that does not show it. Everything else is unknown.
- * @param transition what was sent, and the states it is known to lead to
+ * Decides an action without an answer. `done`: the history shows the transition by this user after
+ * the start of the run, or the state before differs from the state now, which is a target, and the
+ * history does not contradict this. `untouched`: the bicycle was not saved since the run began.
+ * A newer `modified` proves nothing. Everything else is unknown.
  */
 export function decideAction(
   sending: Sending,
   evidence: Evidence | undefined,
-  transition: { name: string; targets: ReadonlySet<string> },
+  transition: SentTransition,
 ): TaskDecision {
   const { now, history } = evidence ?? {};
   const state = now?.state ?? null;
   const unknown = (why: string): TaskDecision => ({ kind: 'unknown', state, why });
-  if (history?.some((entry) => showsAction(entry, sending, transition.name))) {
+  if (history?.some((entry) => provesAction(entry, sending, transition.name)))
     return { kind: 'done', state, how: 'history', why: "the service's history shows it" };
-  }
   if (now === undefined) return unknown('the service does not show the bicycle');
   if (isUntouched(now, sending)) return { kind: 'untouched' };
-  if (history !== undefined) return unknown("the service's history does not show it");
+  const contradiction = findContradiction(history, sending, transition.name);
+  if (contradiction !== undefined) return unknown(contradiction);
   const before = sending.before?.state ?? null;
-  if (before === null || state === null) return unknown('it was changed since');
+  if (before === null || state === null) return unknown(whyUnknownBefore(history));
   if (before === state) return unknown(`it was ${before} before`);
   if (!transition.targets.has(state)) return unknown(`it was ${before} before, and changed since`);
   return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
-function showsAction(
+/** The reason for an unknown action of a bicycle whose state before was not recorded. */
+function whyUnknownBefore(history: Evidence['history']): string {
+  if (history === undefined || history.length === 0) return 'it was changed since';
+  return "the service's history shows it in the second in which the run began, and its state before is not known";
+}
+
+/** Whether two names are the same transition. Observed: the history calls a return `return_`. */
+function isSameTransition(one: string | null, other: string): boolean {
+  return one !== null && lettersOf(one) === lettersOf(other);
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}]/gu, '');
+}
+
+/** Whether an entry is this user's transition in a second that is certainly after the start. */
+function provesAction(
   { transition, timestamp, by }: HistoryEntry,
   { start, afterMs }: Sending,
   name: string,
 ): boolean {
   const moment = spanOf(timestamp);
   const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
-  if (transition !== name || !isOneOf(by, start.user) || moment === undefined || began.length === 0)
-    return false;
-  // By the later of the newest change and the service's own date.
+  if (moment === undefined || began.length === 0) return false;
+  if (!isSameTransition(transition, name) || !isOneOf(by, start.user)) return false;
+  // The later of the newest change and the service's own date.
   const beganMs = Math.max(...began);
-  // Another one of ours may have come within the second in which the run began, before it.
-  const isOfLaterSecond = Math.floor(moment.fromMs / 1000) > Math.floor(beganMs / 1000);
-  return isOfLaterSecond && moment.toMs >= Math.floor(beganMs + afterMs);
+  // In the second of the start, this user may have done the same before the run.
+  return isLaterSecond(moment.fromMs, beganMs) && moment.toMs >= Math.floor(beganMs + afterMs);
+}
+
+function isLaterSecond(milliseconds: number, otherMilliseconds: number): boolean {
+  return Math.floor(milliseconds / 1000) > Math.floor(otherMilliseconds / 1000);
+}
+
+/**
+ * Returns why the history does not allow to conclude the action from the states before and now:
+ * a different author or transition since the second of the start, or no transition since then.
+ * Undefined when there is no history, or when it shows only this user's transition.
+ */
+function findContradiction(
+  history: Evidence['history'],
+  { start }: Sending,
+  name: string,
+): string | undefined {
+  if (history === undefined || history.length === 0) return undefined;
+  const beganMs = readTime(start.date) ?? readTime(start.newest);
+  if (beganMs === undefined)
+    return "the service's history cannot be compared: the service says no time";
+  const recent: HistoryEntry[] = [];
+  for (const entry of history) {
+    const moment = spanOf(entry.timestamp);
+    if (moment === undefined) return "the service's history does not say when it was changed";
+    if (!isLaterSecond(beganMs, moment.toMs)) recent.push(entry);
+  }
+  if (recent.length === 0) return "the service's history does not show it";
+  const other = recent.find((entry) => !isSameTransition(entry.transition, name));
+  if (other !== undefined)
+    return `the service's history shows "${clean(other.transition ?? 'none')}" since the run began`;
+  if (recent.every(({ by }) => isOneOf(by, start.user))) return undefined;
+  return "the service's history does not show that this user did it";
 }
 
 function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sending): boolean {
