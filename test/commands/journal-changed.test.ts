@@ -1,8 +1,8 @@
 // Journals that somebody changed, runs that were stopped, and what `journal show` says.
 
 import { appendFileSync, readFileSync } from 'node:fs';
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { appendFile, type FileHandle, open, readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { lineOf } from '../../src/commands/shared/bulk/journal-records.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openQuickClock } from '../support/fast-clock.js';
@@ -50,15 +50,20 @@ const outcomesOf = (stdout: string) =>
   );
 
 describe('a process that was stopped between the journal and the bytes', () => {
-  /** A clock that jumps when a request was announced; `meanwhile` happens then. */
+  /**
+   * A clock that jumps after a request was announced and the journal was checked, before the bytes
+   * leave; `meanwhile` happens then. The check itself reads the clock once.
+   */
   function openSleeper(path: string, meanwhile: (journal: string) => void) {
     const clock = systemClock();
     let sleptMs = 0;
+    let readings = 0;
     return {
       ...clock,
       wallMs: () => {
         const journal = readFileSync(path, { encoding: 'utf8', flag: 'a+' });
-        if (sleptMs === 0 && journal.includes('"sending"')) {
+        if (journal.includes('"sending"')) readings += 1;
+        if (readings === 2) {
           sleptMs = 60_000;
           meanwhile(journal);
         }
@@ -83,7 +88,8 @@ describe('a process that was stopped between the journal and the bytes', () => {
       };
       appendFileSync(path, `\n${lineOf(claim)}`);
     });
-    const { code, stdout, stderr } = await act([A, B, '--journal', path, '--json'], { clock });
+    const args = [A, B, '--journal', path, '--json', '--concurrency', '1'];
+    const { code, stdout, stderr } = await act(args, { clock });
     expect(posts()).toEqual([]);
     expect(stderr).toContain('was taken over by another run');
     expect(stdout.match(/"outcome":"not-sent"/g)).toHaveLength(2);
@@ -93,7 +99,7 @@ describe('a process that was stopped between the journal and the bytes', () => {
   test('and still holds its journal says so, and sends each once', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
-    const { code, stderr } = await act([A, B, '--journal', path], {
+    const { code, stderr } = await act([A, B, '--journal', path, '--concurrency', '1'], {
       clock: openSleeper(path, () => {}),
     });
     expect(stderr).toMatch(
@@ -101,6 +107,52 @@ describe('a process that was stopped between the journal and the bytes', () => {
     );
     expect(posts().sort()).toEqual([A, B]);
     expect(code).toBe(0);
+  });
+});
+
+describe('a slow disk', () => {
+  /** Makes each flush of a file take longer by so many milliseconds, until the test has finished. */
+  async function slowDown(milliseconds: number): Promise<void> {
+    const handle = await open(newJournal(), 'w');
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const { datasync } = prototype;
+    prototype.datasync = async function (this: FileHandle) {
+      await new Promise((resolve) => setTimeout(resolve, milliseconds));
+      return datasync.call(this);
+    };
+    onTestFinished(() => {
+      prototype.datasync = datasync;
+    });
+  }
+
+  test.each([150, 250, 600])(
+    'slows a run and is reported once, when a flush takes %d ms of a clock that is ten times faster',
+    async (milliseconds) => {
+      await slowDown(milliseconds);
+      const { act, posts } = await openService();
+      const clock = openQuickClock();
+      const path = newJournal();
+      const args = [A, B, C, '--journal', path, '--concurrency', '2'];
+      const { code, stderr } = await act(args, { clock });
+      expect(stderr.match(/the disk of the journal .* is slow/g)).toHaveLength(1);
+      expect(stderr).not.toContain('this process was stopped');
+      expect(posts().sort()).toEqual([A, B, C]);
+      expect(code).toBe(0);
+    },
+  );
+
+  test('that a second run uses to take over the journal: nothing is sent twice', async () => {
+    await slowDown(400);
+    const { act, posts } = await openService();
+    const path = newJournal();
+    const args = [A, B, C, '--journal', path, '--concurrency', '1', '--unknown', 'leave'];
+    const first = act(args, { clock: openQuickClock() });
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    const second = act(args, { clock: openQuickClock() });
+    const codes = [(await first).code, (await second).code];
+    for (const code of codes) expect([0, 2, 9, 10]).toContain(code);
+    expect(new Set(posts()).size).toBe(posts().length);
   });
 });
 

@@ -6,16 +6,20 @@ import { fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../../../errors.js';
-import { type Clock, every, momentOf } from '../../../system/clock.js';
+import { type Clock, every } from '../../../system/clock.js';
 import { hasCode, isDeviceName } from '../../../system/folder.js';
 import type { ChangeResult } from '../../../views/action.js';
 import * as records from './journal-records.js';
 import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
+import { type Suspension, watchSuspension } from './suspension.js';
 
 export type OpenJournal = ReturnType<typeof openRecords>;
 
-/** A run whose journal was silent for longer sends nothing before it has looked again: another may take it over after two beats. */
-export const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
+/** When the last check is older, the file is looked at again before a request leaves: another run can take over a journal after two silent beats. */
+const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
+
+/** A flush that takes longer is reported once. */
+const SLOW_FLUSH_MS = 1000;
 
 export interface JournalOptions extends LockOptions {
   /** Whether a journal that somebody changed is used all the same. */
@@ -136,12 +140,20 @@ export async function openJournal(
     records.checkBinding(journal, binding, path);
     return journal.holder;
   };
+  const over = new AbortController();
+  const suspension = watchSuspension(options.clock, over.signal);
+  const flush = openFlush(handle, path, suspension, options);
+  const check: LastCheck = { atMs: options.clock.monotonicMs(), suspendedMs: 0, writing: 0 };
   const append = openAppender(async (written) => {
-    await appendTo(handle, written, path);
-    const { size, dev, ino } = fstatSync(handle.fd);
-    const named = statSync(path, { throwIfNoEntry: false });
-    if (named?.dev !== dev || named.ino !== ino)
+    check.writing = written.length;
+    await flush(written);
+    // Whatever happens after this moment is not covered by the check that follows.
+    check.atMs = options.clock.monotonicMs();
+    check.suspendedMs = suspension.totalMs();
+    check.writing = 0;
+    if (!isSameFile(handle, path))
       throw lost(path, 'was deleted or replaced while the run used it');
+    const { size } = fstatSync(handle.fd);
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
     // What this run wrote it knows; what others wrote may be a claim.
@@ -167,11 +179,60 @@ export async function openJournal(
     };
     await takeLock({ path, refresh, claim }, id, options);
     if (isNew) await keepName(path);
-    return openRecords(id, journal, options.clock, append, handle);
+    const whyUncertain = () => {
+      const suspendedMs = suspension.totalMs() - check.suspendedMs;
+      if (suspendedMs > 0)
+        return `this process was stopped for ${(suspendedMs / 1000).toFixed(1)} s`;
+      if (options.clock.monotonicMs() - check.atMs <= LONGEST_SILENCE_MS) return undefined;
+      const addedBytes = fstatSync(handle.fd).size - journal.bytes;
+      const isOwn = addedBytes === 0 || addedBytes === check.writing;
+      return isOwn && isSameFile(handle, path) ? undefined : 'the journal was changed';
+    };
+    return openRecords(id, journal, { ...options, append, handle, whyUncertain, over });
   } catch (error) {
+    over.abort();
     await handle.close();
     throw error;
   }
+}
+
+/** When a run last found that it holds its journal. */
+interface LastCheck {
+  /** On the monotonic clock. */
+  atMs: number;
+  /** The time that the process had been suspended until then. */
+  suspendedMs: number;
+  /** The bytes that are being appended now. */
+  writing: number;
+}
+
+/** Whether the path still names the open file. */
+function isSameFile(handle: FileHandle, path: string): boolean {
+  const { dev, ino } = fstatSync(handle.fd);
+  const named = statSync(path, { throwIfNoEntry: false });
+  return named?.dev === dev && named.ino === ino;
+}
+
+/** Returns a function that appends and flushes. It reports a slow disk once. */
+function openFlush(
+  handle: FileHandle,
+  path: string,
+  suspension: Suspension,
+  { clock, say }: LockOptions,
+) {
+  let isReported = false;
+  return async (bytes: Buffer): Promise<void> => {
+    const startedAtMs = clock.monotonicMs();
+    const suspendedMs = suspension.totalMs();
+    await appendTo(handle, bytes, path);
+    const tookMs = clock.monotonicMs() - startedAtMs;
+    if (isReported || tookMs <= SLOW_FLUSH_MS || suspension.totalMs() > suspendedMs) return;
+    isReported = true;
+    const seconds = (tookMs / 1000).toFixed(1);
+    say(
+      `the disk of the journal ${path} is slow: it took ${seconds} s to store a record; the run waits for it`,
+    );
+  };
 }
 
 /** Flushes the folder, so that a new file's name outlives a loss of power. Some systems do not let folders be opened. */
@@ -182,25 +243,29 @@ async function keepName(path: string): Promise<void> {
   } catch {}
 }
 
+/** What a run writes its records with. */
+interface RecordsOptions {
+  clock: Clock;
+  append(text: string): Promise<void>;
+  handle: FileHandle;
+  whyUncertain(): string | undefined;
+  /** Aborted when the journal is closed. */
+  over: AbortController;
+}
+
 function openRecords(
   id: string,
   journal: records.Journal,
-  clock: Clock,
-  append: (text: string) => Promise<void>,
-  handle: FileHandle,
+  { clock, append, handle, whyUncertain, over }: RecordsOptions,
 ) {
   const gone = new AbortController();
   let begunAt = clock.monotonicMs();
   let written = 1;
-  let confirmed = momentOf(clock);
 
   const write = async (record: object): Promise<void> => {
-    // The moment before: what comes later is not confirmed by this.
-    const at = momentOf(clock);
     written += 1;
     try {
       await append(records.lineOf({ ...record, n: written }));
-      confirmed = at;
     } catch (error) {
       gone.abort(error);
       throw error;
@@ -232,14 +297,10 @@ function openRecords(
       });
     },
     /**
-     * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
-     * sleeping machine does not feel, by both clocks: one stands still while the machine sleeps, the other may be set.
+     * Returns why another run may hold the journal by now, so that a record must be written and
+     * checked before a request leaves. Undefined when this run certainly holds it.
      */
-    silentMs: () =>
-      Math.max(
-        clock.monotonicMs() - confirmed.monotonicMs,
-        Math.abs(clock.wallMs() - confirmed.wallMs),
-      ),
+    whyUncertain,
     /** Resolves when the record is on the disk. */
     record(
       key: string,
@@ -258,6 +319,7 @@ function openRecords(
       // One that is lost is not this run's to let go of.
       if (!gone.signal.aborted) await write({ released: id }).catch(() => {});
       gone.abort();
+      over.abort();
       await handle.close();
     },
   };

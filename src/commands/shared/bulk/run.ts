@@ -9,7 +9,7 @@ import { ReaderLeft } from '../../../terminal/delivery.js';
 import { isBad } from '../../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../in-flight.js';
 import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './answer.js';
-import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
+import type { OpenJournal } from './journal.js';
 import type { Before } from './journal-records.js';
 import { openGate } from './pace.js';
 import type { BulkPlan, ChangeOptions, Task, TaskEnd, Turn } from './plan.js';
@@ -207,10 +207,10 @@ const NOT_SENT = endOf('not-sent', {});
 
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
 
-/** What an exchange throws whose request was held back because nobody knows whether the journal is still this run's. */
+/** The failure of a request that was held back, because another run may hold the journal by now. */
 const HELD_BACK = new FleetError(
   'output',
-  'the journal could not be written in time, and nothing was sent',
+  'another run may have taken over the journal, and nothing was sent',
 );
 
 /**
@@ -225,7 +225,11 @@ async function exchange(
   pause: (milliseconds: number, failure: FleetError) => Promise<void>,
 ): Promise<HttpAnswer> {
   const { context, client, plan, patience, journal, over } = run;
-  const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
+  let why: string | undefined;
+  const holdBack = () => {
+    why = journal?.whyUncertain();
+    return why === undefined ? undefined : HELD_BACK;
+  };
   const { change } = plan;
   // An edit names the version that it read, which stays an old one.
   for (let mayRepeat = change.command !== 'edit'; ; ) {
@@ -235,8 +239,6 @@ async function exchange(
     } catch (error) {
       if (!(error instanceof FleetError) || over.aborted) throw error;
       if (error === HELD_BACK) {
-        const seconds = ((journal?.silentMs() ?? 0) / 1000).toFixed(1);
-        const why = `this process was stopped for ${seconds} s`;
         void context.notice(`${why}; checking that no other run took over the journal`);
       } else if (mayRepeat && isConcurrentEdit(error)) {
         mayRepeat = false;
