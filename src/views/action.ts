@@ -11,6 +11,7 @@ import { showState } from './bicycle.js';
  * - `done`: the service accepted it.
  * - `unchanged`: the bicycle already has these values, so nothing was sent.
  * - `refused`: the service rejected it.
+ * - `changed`: another user changed the bicycle since it was read, so nothing was sent.
  * - `failed`: it was certainly not carried out, and a later attempt may succeed.
  * - `unknown`: it was sent, and no answer proves its outcome.
  * - `skipped`: an earlier run did it, according to the journal.
@@ -20,6 +21,7 @@ export const OUTCOMES = [
   'done',
   'unchanged',
   'refused',
+  'changed',
   'failed',
   'unknown',
   'skipped',
@@ -62,6 +64,7 @@ export interface Ended extends ChangeResult {
 export const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } = {
   done: 'green',
   refused: 'red',
+  changed: 'yellow',
   failed: 'red',
   unknown: 'yellow',
   unchanged: 'gray',

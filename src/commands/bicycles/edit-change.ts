@@ -2,7 +2,7 @@
 // edit without an answer.
 
 import { createHash } from 'node:crypto';
-import { BICYCLE } from '../../api/bicycle.js';
+import { BICYCLE, NEW_BICYCLE_FIELDS, OPERATOR_FIELDS } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -19,11 +19,13 @@ import type {
   ChangeOptions,
   DecidedDoubt,
   Doubt,
+  StoredCheck,
   Task,
 } from '../shared/bulk/plan.js';
+import { quoteText } from '../shared/bulk/stored-text.js';
 import type { InputFlags } from '../shared/input/flags.js';
 import { describe } from '../shared/list/pick-one.js';
-import { isSameValue, showDifference } from './field-values.js';
+import { compareValue, isSameValue, showDifference } from './field-values.js';
 import { type FieldFlags, isField } from './fields.js';
 import { fetchBicycle } from './get.js';
 import type { EditMethod, EmptyCellChoice } from './methods-and-groups.js';
@@ -46,6 +48,8 @@ export interface Edit {
   wanted: BicycleFields;
   before: BicycleFields;
   changed: readonly (readonly [string, unknown])[];
+  /** The `concurrency_version` of the row; undefined when the row has none. */
+  version?: unknown;
 }
 
 /** What messages call the request. */
@@ -107,7 +111,13 @@ export async function carryOutEdits(
       method = 'PATCH';
       return true;
     },
-    findIgnored: (task, answer) => findIgnored(editOf(task), answer),
+    checkStored: (task, answer) => checkStored(editOf(task), answer),
+    async checkBefore(client, task) {
+      const edit = editOf(task);
+      const isChecked = (edit.before[VERSION_FIELD] ?? null) !== null;
+      if (method !== 'PUT' || isChecked) return undefined;
+      return findOtherChanges(context, client, edit);
+    },
     lookUp: (client, doubts) => lookUpEdits(context, client, doubts, editOf),
   };
   await carryOut(context, { ...plan, change, tasks: edits.map(({ task }) => task) }, options);
@@ -138,15 +148,20 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
   if (same > 0) await notice(`${same} of ${edits.length} already have these values: unchanged`);
 }
 
-/** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
-function requestFor(method: EditMethod, { task, before, changed }: Edit): HttpRequest {
-  // Assumed: an edit may write what a creation takes (section 4.2).
+/**
+ * Returns the request of an edit. `PUT` sends the writable fields as read with the changes applied,
+ * `PATCH` only the changes. Both send the version of the row, or else the one that was read.
+ */
+function requestFor(method: EditMethod, { task, before, changed, version }: Edit): HttpRequest {
+  // Assumed: an edit can write the fields that a creation takes (section 4.2).
   const kept = method === 'PUT' ? Object.entries(before).filter(([field]) => isField(field)) : [];
-  // Observed: an edit without its version is not checked against edits of others.
-  const version = Object.entries(before).filter(
-    ([field, value]) => field === 'concurrency_version' && value !== null,
-  );
-  const body = Object.fromEntries([...kept, ...version, ...changed]);
+  // Observed: the service does not check an edit without a version.
+  const sentVersion = version ?? before[VERSION_FIELD] ?? null;
+  const body = {
+    ...Object.fromEntries(kept),
+    ...(sentVersion === null ? {} : { [VERSION_FIELD]: sentVersion }),
+    ...Object.fromEntries(changed),
+  };
   const uuid = String(task.uuid);
   return {
     method,
@@ -157,29 +172,80 @@ function requestFor(method: EditMethod, { task, before, changed }: Edit): HttpRe
   };
 }
 
-/** The fields that an answer shows as they were, or not at all: what it does not have, the service does not have. Observed: it ignores some in some states. */
-function findIgnored(
-  { before, changed }: Edit,
-  { text, status, trace }: HttpAnswer,
-): FleetError | undefined {
-  if (text.trim() === '') return undefined;
+/** The field by which the service detects concurrent edits. */
+export const VERSION_FIELD = 'concurrency_version';
+
+/** The fields that an edit can write. */
+const WRITABLE_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS];
+
+/**
+ * Reads a bicycle again right before its PUT, which would overwrite the changes of other users at a
+ * service without versions. Returns an error that names the changes since the preview.
+ */
+async function findOtherChanges(
+  context: Context,
+  client: Client,
+  { task, before, changed }: Edit,
+): Promise<FleetError | undefined> {
+  const { json } = await fetchBicycle(context, client, String(task.uuid));
+  const now = readExact(json) as BicycleFields;
+  const wanted = new Map(changed);
+  const isOverwritten = (field: string) =>
+    !isSameValue(field, before[field], now[field]) &&
+    !(wanted.has(field) && isSameValue(field, wanted.get(field), now[field]));
+  const fields = new Set([...WRITABLE_FIELDS, ...wanted.keys()]);
+  const differences = [...fields]
+    .filter((field) => field !== 'state' && isOverwritten(field))
+    .map((field) => `${clean(field)} ${showDifference(before[field], now[field])}`);
+  if (differences.length === 0) return undefined;
+  const label = describe(task.uuid ?? '', task.name);
+  return new FleetError(
+    'partial',
+    `${label} was changed by another user since it was read: ${differences.join(', ')}; nothing was sent`,
+    { hint: 'look at it, and run the command again' },
+  );
+}
+
+/**
+ * Compares the fields of an answer with those that were sent. A field that the answer lacks did not
+ * change. Observed: the service ignores some fields in some states.
+ */
+function checkStored({ before, changed }: Edit, { text, status, trace }: HttpAnswer): StoredCheck {
+  if (text.trim() === '') return {};
   const after = readExact(text) as BicycleFields;
-  const hasField = (field: string) => Object.hasOwn(after, field);
-  const left = changed
-    .filter(([field]) => !hasField(field) || writeJson(after[field]) === writeJson(before[field]))
-    .map(
-      ([field]) =>
-        `${clean(field)} (${hasField(field) ? showValue(after[field]) : 'not in its answer'})`,
-    );
-  if (left.length === 0) return undefined;
-  const rest =
-    left.length < changed.length ? 'the other fields were changed' : 'nothing was changed';
-  const hint = `${rest}; some fields can be edited in some states only`;
-  return new FleetError('partial', `the service ignored the change of: ${left.join(', ')}`, {
-    status,
-    trace,
-    hint,
-  });
+  const ignored: string[] = [];
+  const altered: string[] = [];
+  const normalised: string[] = [];
+  for (const [field, sent] of changed) {
+    const stored = after[field];
+    const form = compareValue(field, sent, stored);
+    const name = clean(field);
+    if (!Object.hasOwn(after, field)) ignored.push(`${name} (not in its answer)`);
+    else if (form === 'normalised')
+      normalised.push(`${name} ${showSent(sent)} as ${showSent(stored)}`);
+    else if (form === 'same') continue;
+    else if (isSameValue(field, stored, before[field]))
+      ignored.push(`${name} (${showValue(stored)})`);
+    else if (form === 'cut') altered.push(`${name} (cut to ${showSent(stored)})`);
+    else altered.push(`${name} (stored as ${showSent(stored)})`);
+  }
+  const notice = `the service stored ${normalised.join(', ')}`;
+  const notes = normalised.length === 0 ? {} : { notice };
+  const left = [...ignored, ...altered];
+  if (left.length === 0) return notes;
+  const isPartial = left.length < changed.length;
+  const nothing = altered.length === 0 ? 'nothing was changed; ' : '';
+  const rest = isPartial ? 'the other fields were changed; ' : nothing;
+  const hint = `${rest}some fields can be edited in some states only, and some texts have a limit`;
+  const message =
+    altered.length === 0
+      ? `the service ignored the change of: ${left.join(', ')}`
+      : `the service did not store the values that were sent: ${left.join(', ')}`;
+  return { ...notes, error: new FleetError('partial', message, { status, trace, hint }) };
+}
+
+function showSent(value: unknown): string {
+  return typeof value === 'string' ? quoteText(value) : showValue(value);
 }
 
 function showValue(value: unknown): string {

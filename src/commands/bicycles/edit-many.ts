@@ -7,14 +7,24 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { type InputSource, nameOfInput } from '../../input/open.js';
 import { describePlace, type RowFields } from '../../input/row.js';
+import { readExact } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
+import { isExportOf } from '../../terminal/formats/cell-text.js';
 import { ACTIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
+import { TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
 import { badRow, readTargets, type TargetRow } from '../shared/input/targets.js';
 import type { BicycleFields } from './edit-change.js';
-import { carryOutEdits, type Edit, type EditOptions, prepareEdit } from './edit-change.js';
+import {
+  carryOutEdits,
+  type Edit,
+  type EditOptions,
+  prepareEdit,
+  VERSION_FIELD,
+} from './edit-change.js';
 import {
   clearedValue,
+  isSameValue,
   readCellValue,
   readObjectValue,
   refuseControlCharacters,
@@ -95,7 +105,9 @@ async function readEdits(
         return readWanted(context, source, row, fields, before, isClearing);
       };
       const asked = Object.fromEntries(fields);
-      edits[index] = await prepareEdit(context, client, row.uuid, wantedFor, asked);
+      const edit = await prepareEdit(context, client, row.uuid, wantedFor, asked);
+      const version = readVersion(source, row, edit.before[VERSION_FIELD]);
+      edits[index] = version === undefined ? edit : { ...edit, version };
     }
   };
   const left = rows.entries();
@@ -103,6 +115,29 @@ async function readEdits(
   refuseUnknownColumns(rows, fieldsOfService, source);
   await reportReadOnlyColumns(context, rows);
   return edits;
+}
+
+/**
+ * Returns the version of a row, so that the service refuses the edit when another user saved the
+ * bicycle since the export. Undefined when the row has none, or the present one. Throws a FleetError
+ * of kind `usage` for a version that is not a whole number although the service's is.
+ */
+function readVersion(
+  source: string,
+  { fields, isCells, place }: TargetRow,
+  present: unknown,
+): unknown {
+  const value = fields[VERSION_FIELD] ?? null;
+  if (value === null || value === '') return undefined;
+  if (!isCells) return isSameValue(VERSION_FIELD, value, present) ? undefined : value;
+  const cell = String(value).trim();
+  if (isExportOf(cell, present)) return undefined;
+  if (/^\d+$/.test(cell)) return typeof present === 'string' ? cell : readExact(cell);
+  if (typeof present === 'string') return cell;
+  throw usageError(
+    `${describePlace(place)} of ${source}: ${VERSION_FIELD} "${clean(cell)}" is not a whole number; nothing was sent`,
+    TEXT_FORMAT_HINT,
+  );
 }
 
 /** The values that a row asks for. Throws a FleetError of kind `usage` that names the row. */
@@ -170,6 +205,8 @@ async function reportReadOnlyColumns(context: Context, rows: readonly TargetRow[
     for (const field of Object.keys(fields))
       if (field !== namedBy && READ_ONLY_COLUMNS.includes(field)) columns.add(field);
   columns.delete('uuid');
+  // It is sent with the edit.
+  columns.delete(VERSION_FIELD);
   columns.delete('id');
   if (columns.size === 0) return;
   const hint = columns.has('state')

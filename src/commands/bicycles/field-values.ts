@@ -11,6 +11,7 @@ import { clean, escapeJson, isClean } from '../../terminal/clean.js';
 import { isExportOf, isSameNumber } from '../../terminal/formats/cell-text.js';
 import { textOf } from '../../terminal/values.js';
 import { typedField } from '../api/fields.js';
+import { compareStored, type StoredForm } from '../shared/bulk/stored-text.js';
 import { isScientificNumber, TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
 import { readLink } from './fields.js';
 
@@ -33,6 +34,38 @@ export function isSameValue(field: string, one: unknown, other: unknown): boolea
     if (uuid !== undefined && uuid === wholeUuid(other)) return true;
   }
   return isEqual(one, other);
+}
+
+/** Compares a value that was sent with the value that the service stored. */
+export function compareValue(field: string, sent: unknown, stored: unknown): StoredForm {
+  if (isSameValue(field, sent, stored)) return 'same';
+  if (isEmpty(sent) && isEmpty(stored)) return 'normalised';
+  if (Array.isArray(sent) && Array.isArray(stored)) return compareLists(field, sent, stored);
+  if (typeof sent !== 'string') return 'other';
+  if (typeof stored !== 'string') return sent === textOf(stored) ? 'normalised' : 'other';
+  if (!isLinkField(field)) return compareStored(sent, stored);
+  return pathEnd(sent) !== undefined && pathEnd(sent) === pathEnd(stored) ? 'same' : 'other';
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === null || value === undefined || (typeof value === 'string' && value.trim() === '')
+  );
+}
+
+/** Compares lists such as tags, whose order the service may change. */
+function compareLists(field: string, sent: unknown[], stored: unknown[]): StoredForm {
+  const isIn = (value: unknown, list: unknown[]) =>
+    list.some((other) => ['same', 'normalised'].includes(compareValue(field, value, other)));
+  const isNormalised =
+    sent.every((value) => isIn(value, stored)) &&
+    stored.every((value) => sent.some((other) => isIn(other, [value])));
+  return isNormalised ? 'normalised' : 'other';
+}
+
+/** The collection and the identifier at the end of a link: a proxy can change what comes before. */
+function pathEnd(link: string): string | undefined {
+  return /\/([^/?#]+\/[^/?#]+)\/?$/.exec(link)?.[1];
 }
 
 function isEqual(one: unknown, other: unknown): boolean {

@@ -10,10 +10,9 @@ import { isUnknownOutcome } from '../../../http/retry.js';
 import { describeHtml } from '../../../http/server-text.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../../json/parse.js';
-import { escapeJson } from '../../../terminal/clean.js';
 import type { ChangeResult, Outcome } from '../../../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
-import { compareStored, isSimilarName } from './stored-text.js';
+import { compareStored, isSimilarName, quoteText } from './stored-text.js';
 
 /** A result of which no more is known than this. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
@@ -94,7 +93,7 @@ function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
 export function judgeAnswer(
   answer: HttpAnswer,
   task: Task,
-  { resource, verb, findIgnored }: BulkChange,
+  { resource, verb, checkStored }: BulkChange,
 ): TaskEnd {
   const { uuid, creation } = task;
   const { one } = resource;
@@ -116,10 +115,10 @@ export function judgeAnswer(
     );
     return endOf('unknown', { error });
   }
-  const ignored = findIgnored?.(task, answer);
-  if (ignored !== undefined) return endOf('refused', { answer, error: ignored, isWell: true });
+  const { error, ...notes } = checkStored?.(task, answer) ?? {};
+  if (error !== undefined) return endOf('refused', { answer, error, isWell: true, ...notes });
   const { state, ...about } = reading;
-  const stored = creation === undefined ? undefined : describeStoredName(creation.body, reading);
+  const stored = creation === undefined ? notes : describeStoredName(creation.body, reading);
   return endOf('done', { answer, isWell: true, ...about, ...stored }, state);
 }
 
@@ -129,15 +128,8 @@ function describeStoredName(
   { name: stored }: Reading,
 ): Pick<TaskEnd, 'notice'> | undefined {
   if (stored === null || compareStored(name, stored) === 'same') return undefined;
-  return { notice: `the service stored ${quote(name)} as ${quote(stored)}` };
+  return { notice: `the service stored ${quoteText(name)} as ${quoteText(stored)}` };
 }
-
-/** Returns a text in quotes, with its hidden characters visible. */
-function quote(text: string): string {
-  return escapeJson(JSON.stringify(text.slice(0, LONGEST_QUOTE_CHARACTERS)));
-}
-
-const LONGEST_QUOTE_CHARACTERS = 100;
 
 /**
  * The end of a creation that was sent again and refused. A refusal such as "already exists" can be

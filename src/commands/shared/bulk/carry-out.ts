@@ -126,7 +126,8 @@ async function conclude({
   }
   const summary = `${reporter.summary()}${isWhole ? '' : '; the rest was not listed'}`;
   if (stoppedBy === undefined && badCount === 0) return context.notice(summary);
-  const wasSent = reporter.count('done') + badCount - reporter.count('not-sent') > 0;
+  const notSent = reporter.count('not-sent') + reporter.count('changed');
+  const wasSent = reporter.count('done') + badCount - notSent > 0;
   const isRefusedOnly = badCount === reporter.count('refused');
   const hint = isRefusedOnly
     ? undefined
@@ -147,7 +148,7 @@ async function conclude({
       cause: stoppedBy,
     });
   }
-  if (wasSent || reporter.count('not-sent') > 0)
+  if (wasSent || notSent > 0)
     await context.notice(hint === undefined ? summary : `${summary}; ${hint}`);
   throw stoppedBy;
 }

@@ -277,6 +277,7 @@ export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | '
   const { outcome, status } = entry.result;
   if (
     outcome === 'not-sent' ||
+    outcome === 'changed' ||
     (outcome !== 'done' && outcome !== 'unknown' && NOT_NOW.includes(status))
   )
     return 'open';

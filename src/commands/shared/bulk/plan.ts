@@ -55,6 +55,14 @@ interface ChangeKind {
   isAlwaysAsked?: boolean;
 }
 
+/** How the values in an answer differ from those that were sent. */
+export interface StoredCheck {
+  /** The service ignored or cut values. */
+  error?: FleetError;
+  /** The service normalised values. */
+  notice?: string;
+}
+
 /** What is done to each of them. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
@@ -62,8 +70,10 @@ export interface BulkChange extends ChangeKind {
   isUnchanged?(task: Task): boolean;
   /** Whether a refusal of the request means that it may be sent in another form, which `requestOf` gives from now on. */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
-  /** What a success did not carry out, as its answer shows. */
-  findIgnored?(task: Task, answer: HttpAnswer): FleetError | undefined;
+  /** Compares the values that were sent with those that the answer to a success shows. */
+  checkStored?(task: Task, answer: HttpAnswer): StoredCheck;
+  /** Reads the target again right before its request. Returns the reason when the request must not be sent, because the target changed. */
+  checkBefore?(client: Client, task: Task): Promise<FleetError | undefined>;
   /** A failure of the request in better words. */
   explain?(error: FleetError, task: Task): FleetError;
   /** Asks the service about those in doubt, and decides each by evidence and by what answers have shown. Throws when it is out of reach. */

@@ -170,8 +170,11 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   let hasLeave = await gate.enter();
   if (!hasLeave) return NOT_SENT;
   let sentAtMs: number | undefined;
-  /** Writes into the journal that the task is about to be sent, and finds out whether this run still holds it. */
+  let changed: FleetError | undefined;
+  /** Checks the target and this run's hold on the journal, and records that the task is about to be sent. */
   const announce = async () => {
+    changed = await change.checkBefore?.(run.client, task);
+    if (changed !== undefined) throw changed;
     await journal?.announce(task.key, { name: task.name, before: await run.beforeOf(task) });
     sentAtMs = clock.monotonicMs();
   };
@@ -190,7 +193,11 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
     end = judgeAnswer(await exchange(run, task, announce, pause), task, change);
   } catch (thrown) {
     const error = asFleetError(thrown);
-    if (!hasLeave || sentAtMs === undefined) end = endOf('not-sent', { error, isFatal: hasLeave });
+    if (error === changed) end = endOf('changed', { error, isWell: true });
+    else if (sentAtMs === undefined && isGone(error))
+      end = endOf('refused', { error, isWell: true });
+    else if (!hasLeave || sentAtMs === undefined)
+      end = endOf('not-sent', { error, isFatal: hasLeave });
     else end = judgeFailure(change.explain?.(error, task) ?? error, givenUp.aborted);
   }
   if (task.wasSent === true && task.creation !== undefined) end = doubtRefusal(end);
@@ -201,6 +208,11 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   if (hasLeave && gate.leave(isWell) >= OUTAGE_FAILURES) stop(error);
   if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
   return { ...end, isRecorded: sentAtMs !== undefined };
+}
+
+/** Whether the service does not show the target of a change any more. */
+function isGone({ status }: FleetError): boolean {
+  return status === 404 || status === 410;
 }
 
 const NOT_SENT = endOf('not-sent', {});

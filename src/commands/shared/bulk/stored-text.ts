@@ -1,6 +1,8 @@
 // Compares a text that was sent with the text that a service stored. Services trim, cut, normalise
 // and change the case of texts.
 
+import { escapeJson } from '../../../terminal/clean.js';
+
 /** White space, control characters and invisible characters, which services remove or replace. */
 const REMOVED = /[\s\p{Cc}\p{Cf}]+/gu;
 
@@ -20,6 +22,14 @@ function fold(text: string): string {
 
 function withoutCutMark(text: string): string {
   return text.trimEnd().replace(CUT_MARK, '');
+}
+
+/** Longer texts are cut in a notice. */
+const LONGEST_QUOTE_CHARACTERS = 100;
+
+/** Returns a text in quotes, with its hidden characters visible. */
+export function quoteText(text: string): string {
+  return escapeJson(JSON.stringify(text.slice(0, LONGEST_QUOTE_CHARACTERS)));
 }
 
 /** How a stored text differs from the text that was sent. */

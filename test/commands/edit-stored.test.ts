@@ -1,0 +1,229 @@
+// Edits at services that normalise values, that have no versions, and rows that carry a version.
+
+import { expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { newJournal } from '../support/journal.js';
+import { jsonLines, type RunResult, runFleet } from '../support/run.js';
+import { openSandbox } from '../support/sandbox.js';
+import { openServer, sendJson } from '../support/server.js';
+
+const A = 'd238dc92-4ed5-4cec-a476-fe5f869ff26e';
+const B = '3cbf2500-27cf-4651-a3e0-130b9c9b2b9d';
+const MODEL = 'aaaaaaaa-0000-4000-8000-00000000000b';
+
+type Fields = { [field: string]: unknown };
+
+interface ServiceOptions {
+  /** What a bicycle has beside its UUID. */
+  fields?: Fields;
+  /** Returns a value as the service stores it. */
+  store?: (value: unknown) => unknown;
+  /** Called after each reading of a bicycle. */
+  afterRead?: (bicycle: Fields, readings: number) => void;
+}
+
+/** Starts a service with two bicycles, no versions, and PUT and PATCH. */
+async function openBicycles({ fields = {}, store = (value) => value, afterRead }: ServiceOptions) {
+  const bicycles = new Map<string, Fields>(
+    [A, B].map((uuid) => [uuid, { uuid, name: 'old', description: '', ...fields }]),
+  );
+  const sent: Fields[] = [];
+  let readings = 0;
+  const { env } = await openServer((response, { method, path, body }) => {
+    const bicycle = bicycles.get(path.split('/')[2] ?? '');
+    if (bicycle === undefined) return sendJson(response, 404, { detail: 'No Bicycle matches' });
+    if (method === 'GET') {
+      sendJson(response, 200, bicycle);
+      readings += 1;
+      return afterRead?.(bicycle, readings);
+    }
+    const values = JSON.parse(body) as Fields;
+    sent.push(values);
+    for (const [field, value] of Object.entries(values)) bicycle[field] = store(value);
+    sendJson(response, 200, bicycle);
+  });
+  return { env, bicycles, sent };
+}
+
+interface Result {
+  outcome: string;
+  status: number | null;
+  message: string | null;
+}
+
+function resultsOf({ code, stdout, stderr }: RunResult) {
+  const results = jsonLines<Result>(stdout);
+  const notices = jsonLines<{ notice?: string }>(stderr).map(({ notice = '' }) => notice);
+  return { code, results, outcomes: results.map(({ outcome }) => outcome), notices };
+}
+
+async function edit(env: NodeJS.ProcessEnv, rows: readonly Fields[], ...flags: string[]) {
+  const args = ['bicycles', 'edit', '-', '--yes', '--json', '--concurrency', '1', ...flags];
+  const stdin = rows.map((row) => JSON.stringify(row)).join('\n');
+  return resultsOf(await runFleet(args, { env, stdin }));
+}
+
+test.each<[what: string, sent: string, store: (text: string) => unknown, notice: string]>([
+  ['trims', 'Ada ', (text) => text.trim(), 'name "Ada " as "Ada"'],
+  ['stores upper case', 'Ada', (text) => text.toUpperCase(), 'name "Ada" as "ADA"'],
+  ['normalises', 'Jose\u0301', (text) => text.normalize('NFC'), 'as "José"'],
+  ['stores CRLF', 'a\nb', (text) => text.replaceAll('\n', '\r\n'), 'name "a\\nb" as "a\\r\\nb"'],
+])('an edit at a service that %s is done, with a notice', async (_what, sent, store, notice) => {
+  const { env } = await openBicycles({ store: (value) => store(String(value)) });
+  const { code, outcomes, notices } = await edit(env, [{ uuid: A, name: sent }]);
+  expect([code, outcomes]).toEqual([0, ['done']]);
+  expect(notices.join()).toContain(`the service stored ${notice.startsWith('as') ? '' : notice}`);
+  expect(notices.join()).toContain(notice);
+});
+
+test('an edit that only adds white space, at a service that trims, is done', async () => {
+  const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
+  const [bicycle] = sandbox.bicycles();
+  const rows = [{ uuid: bicycle?.uuid, name: `${bicycle?.name} ` }];
+  const { code, outcomes } = await edit(await environmentOf(sandbox), rows);
+  expect([code, outcomes]).toEqual([0, ['done']]);
+});
+
+test('an empty text that the service stores as null is done', async () => {
+  const { env } = await openBicycles({
+    fields: { note: 'old' },
+    store: (value) => (value === '' ? null : value),
+  });
+  const { code, outcomes } = await edit(env, [{ uuid: A, note: '' }]);
+  expect([code, outcomes]).toEqual([0, ['done']]);
+});
+
+test.each<[what: string, store: (text: string) => unknown, message: string]>([
+  ['cuts', (text) => text.slice(0, 4), 'note (cut to "A lo")'],
+  ['replaces', () => 'something else', 'note (stored as "something else")'],
+  ['ignores', () => 'old', 'the service ignored the change of: note (old)'],
+])('an edit at a service that %s the value exits with 9', async (_what, store, message) => {
+  const { env } = await openBicycles({
+    fields: { note: 'old' },
+    store: (value) => (value === 'A long note' ? store(value) : value),
+  });
+  const run = await edit(env, [{ uuid: A, note: 'A long note', name: 'new' }]);
+  expect([run.code, run.outcomes]).toEqual([9, ['refused']]);
+  expect(run.results[0]?.message).toContain(message);
+});
+
+test('the model that the bicycle already has, under another host, is unchanged', async () => {
+  const { env, sent } = await openBicycles({
+    fields: { model: `https://other.example/api/bicycle_models/${MODEL}/` },
+  });
+  const flags = ['bicycles', 'edit', A, '--model', MODEL, '--yes'];
+  const { code, stderr } = await runFleet(flags, { env });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('already has these values'),
+  });
+  expect(sent).toEqual([]);
+});
+
+test('a link that comes back with another host is done', async () => {
+  const { env } = await openBicycles({
+    fields: { lock: null },
+    store: (value) => (String(value).endsWith('/locks/7/') ? 'http://proxy/v2/locks/7/' : value),
+  });
+  const { code, outcomes } = await edit(env, [{ uuid: A, lock: 'https://x.example/locks/7/' }]);
+  expect([code, outcomes]).toEqual([0, ['done']]);
+});
+
+test.each([
+  ['another field', { note: 'by another user' }, 'note (none) -> by another user'],
+  ['the same field', { description: 'by another user' }, 'description (empty) -> by another user'],
+  ['the tags', { tags: ['x'] }, 'tags (none) -> ["x"]'],
+])(
+  'a PUT is stopped when another user changed %s after the preview',
+  async (_what, change, words) => {
+    const { env, sent, bicycles } = await openBicycles({
+      afterRead(bicycle, readings) {
+        if (readings === 2) Object.assign(bicycles.get(A) ?? {}, change);
+        if (readings > 2) bicycle['latitude'] = readings;
+      },
+    });
+    const journal = newJournal();
+    const rows = [A, B].map((uuid) => ({ uuid, description: 'mine' }));
+    const run = await edit(env, rows, '--journal', journal);
+    expect([run.code, run.outcomes]).toEqual([9, ['changed', 'done']]);
+    expect(run.results[0]?.message).toContain(
+      `was changed by another user since it was read: ${words}`,
+    );
+    expect(sent).toHaveLength(1);
+    expect(bicycles.get(A)).toMatchObject(change);
+    // The same command reads the bicycle again, and edits it on top of the other change.
+    const again = await edit(env, rows, '--journal', journal);
+    expect([again.code, again.outcomes]).toEqual([0, ['done', 'skipped']]);
+  },
+);
+
+test('one edit is stopped in the same way', async () => {
+  const { env, sent } = await openBicycles({
+    afterRead: (bicycle) => Object.assign(bicycle, { note: 'by another user' }),
+  });
+  const args = ['bicycles', 'edit', A, '--description', 'mine', '--yes'];
+  const { code, stderr } = await runFleet(args, { env });
+  expect([code, sent]).toEqual([9, []]);
+  expect(stderr).toContain('was changed by another user since it was read');
+});
+
+test('a bicycle that only moved is still edited, and a PATCH overwrites nothing', async () => {
+  const moving = await openBicycles({
+    afterRead: (bicycle, readings) => Object.assign(bicycle, { latitude: readings, state: 'lost' }),
+  });
+  expect((await edit(moving.env, [{ uuid: A, description: 'mine' }])).outcomes).toEqual(['done']);
+  const patched = await openBicycles({
+    afterRead: (bicycle) => Object.assign(bicycle, { note: 'by another user' }),
+  });
+  const rows = [{ uuid: A, description: 'mine' }];
+  expect((await edit(patched.env, rows, '--method', 'PATCH')).outcomes).toEqual(['done']);
+  expect(patched.sent).toEqual([{ description: 'mine' }]);
+});
+
+test('a bicycle that was deleted after the preview is refused, and the others are edited', async () => {
+  const { env, bicycles } = await openBicycles({
+    afterRead(_bicycle, readings) {
+      if (readings === 2) bicycles.delete(A);
+    },
+  });
+  const { outcomes } = await edit(
+    env,
+    [A, B].map((uuid) => ({ uuid, description: 'mine' })),
+  );
+  expect(outcomes).toEqual(['refused', 'done']);
+});
+
+test.each(['jsonl', 'csv', 'json', 'xlsx'])(
+  'a row of %s with the version of an older export does not overwrite another edit',
+  async (format) => {
+    const sandbox = await openSandbox({ bicycles: 3 });
+    const env = await environmentOf(sandbox);
+    const file = `${newJournal()}.${format}`;
+    for (const { uuid } of sandbox.bicycles())
+      sandbox.changeBicycle(uuid, { description: 'exported' });
+    // The other formats hold every field.
+    const isTable = format === 'csv' || format === 'xlsx';
+    const columns = isTable ? ['--columns', 'uuid,description,concurrency_version'] : [];
+    const list = ['bicycles', 'list', '--all', '-o', format, '--file', file, ...columns];
+    await runFleet(list, { env });
+    const [one] = sandbox.bicycles();
+    sandbox.changeBicycle(one?.uuid ?? '', { description: 'by another user' });
+    const from = ['bicycles', 'edit', '--from', file, '--yes', '--json'];
+    const run = resultsOf(await runFleet(from, { env }));
+    expect([run.code, run.outcomes.sort()]).toEqual([9, ['failed', 'unchanged', 'unchanged']]);
+    const found = run.results.find(({ status }) => status === 409);
+    expect(found?.message).toMatch(/concurren/i);
+    expect(sandbox.bicycle(one?.uuid ?? '')?.description).toBe('by another user');
+  },
+);
+
+test('a version that Excel shortened is refused, and nothing is sent', async () => {
+  const sandbox = await openSandbox({ bicycles: 3 });
+  const uuid = sandbox.bicycles()[0]?.uuid;
+  const { code, stderr } = await runFleet(['bicycles', 'edit', '-', '--yes'], {
+    env: await environmentOf(sandbox),
+    stdin: `uuid,description,concurrency_version\n${uuid},x,1.7E+15\n`,
+  });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('is not a whole number')]);
+  expect(sandbox.requests.filter(({ method }) => method === 'PUT')).toEqual([]);
+});
