@@ -1,12 +1,12 @@
-// Splits a long list into parts that are handled at once.
+// Splits a long list into batches.
 
-/** The most that a part holds; a longer item is a part by itself. */
+/** The limits of a batch. A longer item is a batch of one. */
 export interface BatchLimits {
   characters: number;
   items?: number;
 }
 
-/** The items in parts, in their order. */
+/** Yields the items in batches, in order. */
 export function* inBatches<T>(
   items: readonly T[],
   lengthOf: (item: T) => number,

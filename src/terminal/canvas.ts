@@ -1,9 +1,9 @@
-// A grid of terminal cells: text put at columns and rows, with colours.
+// A grid of terminal cells with text and colours.
 
 import { graphemesOf, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';
 
-/** Colour and style of a cell, such as `red` or `bold inverse`; '' is neither. */
+/** The colour and style of a cell, such as `red` or `bold inverse`; empty for neither. */
 export type Ink =
   | ''
   | Color
@@ -15,7 +15,7 @@ export type Ink =
 export interface Canvas {
   readonly width: number;
   readonly height: number;
-  /** The character of each cell, row by row; '' behind a character that is two columns wide. */
+  /** The character of each cell, row by row; empty after a character that is two columns wide. */
   readonly texts: string[];
   readonly inks: Ink[];
 }
@@ -30,7 +30,7 @@ export function openCanvas(width: number, height: number): Canvas {
   };
 }
 
-/** Puts text at a cell; what lies outside of the canvas is left out. The text has been cleaned and is short. */
+/** Writes text at a cell. Text outside the canvas is dropped. The text must be clean and short. */
 export function put(
   canvas: Canvas,
   column: number,
@@ -48,7 +48,7 @@ export function put(
         if (at > 0) canvas.texts[cell - 1] += cluster;
         continue;
       }
-      // Of a character of two columns that is covered by half, the other half goes, too.
+      // If half of a wide character is covered, remove the other half.
       if (canvas.texts[cell] === '') canvas.texts[cell - 1] = ' ';
       if (at + width < canvas.width && canvas.texts[cell + width] === '')
         canvas.texts[cell + width] = ' ';
@@ -60,7 +60,7 @@ export function put(
   }
 }
 
-/** The canvas as lines, without spaces at their ends. */
+/** Returns the canvas as lines without trailing spaces. */
 export function canvasLines(canvas: Canvas, paint: Paint): string[] {
   return Array.from({ length: canvas.height }, (_, row) => {
     let end = canvas.width;
@@ -71,7 +71,7 @@ export function canvasLines(canvas: Canvas, paint: Paint): string[] {
   });
 }
 
-/** Cells in a row; those with the same ink are painted together. */
+/** Paints cells of a row. Neighbouring cells with the same ink are painted together. */
 function paintCells({ texts, inks }: Canvas, from: number, to: number, paint: Paint): string {
   let line = '';
   for (let start = from; start < to; ) {

@@ -5,8 +5,9 @@ import { wrapWords } from '../cli/wrap.js';
 import { lazyPattern } from './lazy-pattern.js';
 
 /**
- * One column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters, punctuation such as the ellipsis, control pictures, lines,
- * blocks and Braille. No combining marks, no zero-width characters. Nearly every cell is of this kind and needs no segmenter.
+ * Characters that take one column per UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters,
+ * punctuation, control pictures, lines, blocks and Braille. No combining marks and no zero-width
+ * characters. Nearly every cell consists of them and needs no segmenter.
  */
 const NARROW =
   /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426\u2500-\u259F\u2800-\u28FF]*$/;
@@ -14,27 +15,30 @@ const NARROW =
 const NO_COLUMN = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}`;
 const VISIBLE = lazyPattern(`[^${NO_COLUMN}]`);
 const SPACING_MARK = lazyPattern(String.raw`[\p{Mc}\uFF00-\uFFEF]`);
-/** What makes a cluster an emoji two columns wide although its first character alone is narrow. */
+/** Matches a cluster that is an emoji of two columns although its first character is narrow. */
 const EMOJI_MAKER = lazyPattern(
   String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
   'su',
 );
-/** Clusters longer than this are no emoji but marks heaped on a letter. */
+/** Longer clusters are letters with many combining marks, not emoji. */
 const LONGEST_EMOJI_UNITS = 50;
 
-/** Made on first use: it costs 7 ms, and most screens do without. */
+/** Created on first use, because it takes 7 ms and most screens do not need it. */
 let segmenter: Intl.Segmenter | undefined;
 
-/** So much of a text is looked at, more than any terminal shows: the segmenter takes the square of the time on flags in a row. */
+/**
+ * Only this part of a text is examined, which exceeds any terminal. The segmenter takes quadratic
+ * time for a row of flags.
+ */
 const SEEN_UNITS = 4096;
 
-/** The grapheme clusters of the beginning of a text. */
+/** Returns the grapheme clusters of the beginning of a text. */
 function clustersOf(text: string): Iterable<Intl.SegmentData> {
   segmenter ??= new Intl.Segmenter();
   return segmenter.segment(text.slice(0, SEEN_UNITS).replace(/[\uD800-\uDBFF]$/, ''));
 }
 
-/** The grapheme clusters of a text that has been cleaned. */
+/** Returns the grapheme clusters of a clean text. */
 export function graphemesOf(text: string): Iterable<string> {
   return NARROW.test(text) ? text : Array.from(clustersOf(text), ({ segment }) => segment);
 }
@@ -46,7 +50,7 @@ function clusterWidth(cluster: string): number {
     return 2;
   let width = 0;
   for (const character of cluster.slice(start)) {
-    // The first visible character has its own width; of what follows in the cluster only spacing marks take room.
+    // The first visible character has its own width. After it only spacing marks take columns.
     const code = character.codePointAt(0) ?? 0;
     if (width === 0 || SPACING_MARK().test(character)) width += eastAsianWidth(code);
   }
@@ -54,8 +58,8 @@ function clusterWidth(cluster: string): number {
 }
 
 /**
- * The columns a text takes on a terminal. The text has been cleaned: controls count for nothing here. Of a text longer than 4,096
- * UTF-16 units each further one counts as a column.
+ * Returns the columns that a clean text takes on a terminal. Control characters have no width. In a
+ * text of more than 4,096 UTF-16 units each further unit counts as one column.
  */
 export function widthOf(text: string): number {
   if (NARROW.test(text)) return text.length;
@@ -64,7 +68,9 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The longest beginning of the text that takes at most `width` columns; a grapheme is in it whole or not at all. */
+/**
+ * Returns the longest beginning of the text with at most `width` columns. A grapheme is not split.
+ */
 function beginning(text: string, width: number): string {
   if (NARROW.test(text)) return text.slice(0, width);
   let used = 0;
@@ -77,20 +83,26 @@ function beginning(text: string, width: number): string {
   return text.slice(0, units);
 }
 
-/** The text in at most `width` columns: as it is where it fits, else cut between two graphemes and ended with `…`. */
+/**
+ * Cuts a text to `width` columns between two graphemes, and ends it with `…`. A text that fits is
+ * unchanged.
+ */
 export function cut(text: string, width: number): string {
   if (width <= 0) return '';
   return beginning(text, width).length === text.length ? text : `${beginning(text, width - 1)}…`;
 }
 
-/** The text in lines of at most `width` columns; `indent` stands before every line but the first. A wider word stays whole, to be pasted. */
+/**
+ * Wraps a text into lines of at most `width` columns. Every line after the first starts with
+ * `indent`. Wider words are not split, so that they can be pasted.
+ */
 export function wrap(text: string, width: number | undefined, indent = ''): string[] {
   return width === undefined || widthOf(text) <= width
     ? [text]
     : wrapWords(text, width, indent, widthOf);
 }
 
-/** The text filled with spaces to `width` columns; wider text is returned as it is. */
+/** Pads a text with spaces to `width` columns. A wider text is unchanged. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const spaces = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'left' ? text + spaces : spaces + text;

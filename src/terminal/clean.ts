@@ -1,15 +1,20 @@
-// Makes control characters and other hidden text of the service visible before it reaches the terminal.
+// Makes control characters and other hidden text of the service visible before it reaches the
+// terminal.
 
 import { lazyPattern } from './lazy-pattern.js';
 
 /**
- * What a reader cannot see or a terminal obeys: C0, DEL and C1 controls, line and paragraph separators, lone surrogates, what
- * Unicode keeps free of characters (XML cannot write it), and all that it calls default ignorable (zero-width and bidi controls, soft
- * hyphen, fillers, tags, variation selectors).
+ * Matches characters that are invisible or that terminals obey: C0, DEL and C1 controls, line and
+ * paragraph separators, lone surrogates, noncharacters (which XML cannot contain), and default
+ * ignorable characters (zero-width and bidi controls, soft hyphen, fillers, tags, variation
+ * selectors).
  */
 const HIDDEN_CLASS = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB]`;
 
-/** What of these belongs to the spelling: joiners in scripts whose letters change shape by them, joiners and the selector of emoji. */
+/**
+ * Hidden characters that belong to the spelling: joiners in scripts with connected letters, and
+ * joiners and selectors of emoji.
+ */
 const SPELLING = [
   String.raw`[[\p{L}\p{M}]--[\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Zyyy}\p{sc=Zinh}]][\u200C\u200D]`,
   String.raw`[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]\u200D(?=\p{Extended_Pictographic})`,
@@ -19,10 +24,13 @@ const SPELLING = [
 
 const HIDDEN = lazyPattern(`${HIDDEN_CLASS}(?<!${SPELLING})`, 'gv');
 
-/** Text of this kind needs no closer look, and nearly all text is of this kind. */
+/** Matches nearly all texts, which need no closer look. */
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
 
-/** The symbol for one hidden character: a control picture, U+FFFD for half a pair, else `<U+202E>` as `less` writes it. */
+/**
+ * Returns the symbol of a hidden character: a control picture, U+FFFD for a lone surrogate,
+ * otherwise `<U+202E>` as in `less`.
+ */
 function symbolOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
@@ -32,20 +40,20 @@ function symbolOf(character: string): string {
 }
 
 /**
- * The text as it may reach a terminal: on one line, without a control, bidi or invisible character. ESC becomes `␛`, a newline
- * `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Emoji sequences and scripts that need joiners keep them. Text without any of
- * these is returned as it is.
+ * Returns a text that is safe for a terminal: one line without control, bidi or invisible
+ * characters. ESC becomes `␛`, a newline `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Emoji sequences
+ * and scripts that need joiners keep them. A clean text is unchanged.
  */
 export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
-/** Text of this kind needs no closer look in a cell. */
+/** Matches texts that need no closer look in a cell. */
 const PRINTABLE_LINES = /^[\x20-\x7E\t\n\r]*$/;
 
 /**
- * Cleans a text for a cell of a file: as `clean` does, but tabs and line breaks stay. The format of the file must quote or escape
- * them.
+ * Cleans a text for a cell of a file: like `clean`, but tabs and line breaks stay. The format of
+ * the file must quote or escape them.
  */
 export function cleanCell(text: string): string {
   if (PRINTABLE_LINES.test(text)) return text;
@@ -56,24 +64,24 @@ export function cleanCell(text: string): string {
   );
 }
 
-/** Whether the text may reach a terminal as it is. */
+/** Whether a text is safe for a terminal without changes. */
 export function isClean(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || text.search(HIDDEN()) === -1;
 }
 
-/** Text of ours that has lines of its own, such as an error with its hint: each line cleaned, the newlines kept. */
+/** Cleans a text of several lines, such as an error with its hint. The newlines stay. */
 export function cleanMultiline(text: string): string {
   return text.split('\n').map(clean).join('\n');
 }
 
-/** As many bytes as characters are ASCII; it is looked at many bytes at once, which a regular expression does not. */
+/** Whether a text is ASCII without DEL. Comparing lengths is faster than a regular expression. */
 function isAsciiWithoutDelete(text: string): boolean {
   return Buffer.byteLength(text) === text.length && !text.includes('\x7F');
 }
 
 /**
- * The text with each hidden character, white space of C0 aside, replaced by what `replacement` makes of it; those that are part of a
- * spelling stay. For notations that have escapes of their own.
+ * Replaces each hidden character except C0 white space and characters of the spelling. For formats
+ * with escapes.
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
   if (isAsciiWithoutDelete(text)) return text;
@@ -82,7 +90,7 @@ export function escapeHidden(text: string, replacement: (character: string) => s
   );
 }
 
-/** The escapes of a character in JSON: one for each UTF-16 unit, so that a tag character becomes a surrogate pair. */
+/** Returns the JSON escapes of a character, one per UTF-16 unit. */
 function jsonEscapes(character: string): string {
   return character.replace(
     /[\s\S]/g,
@@ -91,8 +99,8 @@ function jsonEscapes(character: string): string {
 }
 
 /**
- * Valid JSON text, equal in value, in which no control, bidi or invisible character stands raw: they become `\u` escapes. (C0
- * controls cannot stand raw in a JSON string; between tokens they are white space and stay.)
+ * Escapes control, bidi and invisible characters in valid JSON text as `\u`. The value stays the
+ * same. C0 controls can only occur between tokens, where they are white space, and stay.
  */
 export function escapeJson(json: string): string {
   return escapeHidden(json, jsonEscapes);

@@ -1,4 +1,5 @@
-// Whether there is colour, and the sixteen-colour words the screens are painted with, each readable on dark and on light (plain blue is not on dark); chalk is loaded only where there is colour.
+// Decides about colour, and loads chalk only if there is colour. The sixteen colours are readable
+// on dark and light backgrounds; plain blue is not used, because it is not readable on dark ones.
 
 export const COLORS = ['red', 'green', 'yellow', 'blueBright', 'magenta', 'cyan', 'gray'] as const;
 export const STYLES = ['bold', 'dim', 'inverse', 'underline'] as const;
@@ -6,15 +7,15 @@ export const STYLES = ['bold', 'dim', 'inverse', 'underline'] as const;
 export type Color = (typeof COLORS)[number];
 export type Style = (typeof STYLES)[number];
 
-/** One function a colour or style: text in, text with escape sequences around it out. Empty text stays empty. */
+/** Functions that add the escape sequences of a colour or style. An empty text stays empty. */
 export type Paint = Readonly<Record<Color | Style, (text: string) => string>>;
 
-/** Paint that leaves every text as it is. */
+/** Functions that leave every text unchanged. */
 export const NO_PAINT = Object.fromEntries(
   [...COLORS, ...STYLES].map((name) => [name, (text: string) => text]),
 ) as unknown as Paint;
 
-/** The text in a colour, where there is one. */
+/** Paints a text if there is a colour. */
 export function paintIn(paint: Paint, color: Color | undefined, text: string): string {
   return color === undefined ? text : paint[color](text);
 }
@@ -23,8 +24,9 @@ export function paintIn(paint: Paint, color: Color | undefined, text: string): s
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**
- * Decides colour once, for one output: `--no-color` and NO_COLOR (any value but the empty one) turn it off, FORCE_COLOR turns it
- * on (0 or false: off), else a terminal that is not `TERM=dumb` has it. Sources: no-color.org, force-color.org.
+ * Decides about the colour of an output. `--no-color` and a non-empty NO_COLOR turn it off.
+ * FORCE_COLOR turns it on (0 or false: off). Otherwise a terminal has colour unless `TERM=dumb`.
+ * Sources: no-color.org, force-color.org.
  */
 export function colorLevel(
   isTerminal: boolean,
@@ -41,7 +43,7 @@ export function colorLevel(
   return /-256(color)?$/.test(env['TERM'] ?? '') ? 2 : 1;
 }
 
-/** The paint for a colour level. */
+/** Returns the paint for a colour level. */
 export async function loadPaint(level: ColorLevel): Promise<Paint> {
   if (level === 0) return NO_PAINT;
   const { Chalk } = await import('chalk');

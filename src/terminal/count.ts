@@ -1,6 +1,6 @@
-// A number with its noun.
+// Formats a number with its noun.
 
-/** `1 gap`, `3 gaps`. */
+/** Returns `1 gap` or `3 gaps`. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }

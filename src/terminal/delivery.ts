@@ -1,18 +1,20 @@
-// Writes text to an output, waits until it is taken, and counts what was not.
+// Writes text to an output, waits until the reader has taken it, and counts undelivered bytes.
 
 import { FleetError, reasonOf } from '../errors.js';
 import type { Clock } from '../system/clock.js';
 
-/** The reader of stdout closed the pipe (`| head -1`): a quiet end, no error (cli.md section 2). */
+/**
+ * The reader of stdout closed the pipe (`| head -1`). The program ends quietly (cli.md section 2).
+ */
 export class ReaderLeft extends Error {}
 
-/** The program ends and the reader of an output takes nothing more; `undeliveredBytes` says how much it missed. */
+/** The program ends and the reader takes nothing more. `undeliveredBytes` counts the rest. */
 export class ReaderStopped extends Error {}
 
-/** How long a reader may take nothing once the program ends. */
+/** How long a reader may take nothing while the program ends. */
 const END_LIMIT_MS = 500;
 
-/** Takes texts: a stream, or its stand-in. */
+/** A stream, or an object with the same methods. */
 export interface OutputTarget {
   write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
   on?(event: 'error' | 'close', listener: (error: NodeJS.ErrnoException) => void): unknown;
@@ -20,21 +22,22 @@ export interface OutputTarget {
 
 export interface Delivery {
   /**
-   * Resolves when the text has been taken. Rejects with ReaderLeft when the reader closed the pipe, with a FleetError
-   * of kind `output` when it cannot be written (disk full), with ReaderStopped when the program ends and the reader takes nothing more.
+   * Resolves when the reader has taken the text. Rejects with ReaderLeft when the reader closed the
+   * pipe, with a FleetError of kind `output` when writing fails (disk full), and with ReaderStopped
+   * when the program ends and the reader takes nothing more.
    */
   write(text: string | Uint8Array): Promise<void>;
-  /** Bytes of the writes that were given up because the reader took nothing more; of the first of them it may have taken a part. */
+  /** Returns the bytes of abandoned writes. The reader may have taken a part of the first one. */
   undeliveredBytes(): number;
-  /** Resolves when no write waits any more: each was taken, has failed, or was given up. */
+  /** Resolves when every write was taken, failed or was abandoned. */
   settled(): Promise<void>;
-  /** From now on the reader has half a second for each write. */
+  /** Gives the reader half a second for each write from now on. */
   beginEnd(): void;
 }
 
-/** Hands texts to a stream, and keeps count of what was not taken. */
+/** Opens the delivery of texts to a stream. */
 export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
-  /** How each write that waits is settled, with its length. */
+  /** The waiting writes: their settle functions with their lengths. */
   const waiting = new Map<() => void, number>();
   let last: Promise<void> = Promise.resolve();
   let failure: Error | undefined;
@@ -89,7 +92,7 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
   };
 }
 
-/** What a failed write to stdout means. */
+/** Returns the error for a failed write to stdout. */
 function toOutputError(error: NodeJS.ErrnoException): Error {
   if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new ReaderLeft();
   return new FleetError('output', `stdout could not be written: ${reasonOf(error)}`, {

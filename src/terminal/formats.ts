@@ -1,4 +1,4 @@
-// The formats a result can have, one small renderer each behind one interface (cli.md section 2).
+// The output formats. Each has a small renderer behind one interface (cli.md section 2).
 
 import { usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
@@ -19,18 +19,19 @@ export const FORMATS = [
 ] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** What `-o` of a command that draws can be besides. */
+/** Further values of `-o` for commands that draw. */
 export const PICTURES = ['svg', 'html'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
 
 type OpenFormat = <T>(shape: Shape<T>, tools: RendererTools) => Renderer<T> | Promise<Renderer<T>>;
 
-/** The formats that have columns to choose from. */
+/** The formats with columns to choose from. */
 const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv', 'xlsx'];
 
 /**
- * Makes the renderer of a format. Refuses, as a usage error, columns for a format that has none and GeoJSON for what has no
- * position; a column that does not exist is refused at the first batch, when it is known what the service sends.
+ * Creates the renderer of a format. Throws a usage error for columns with a format that has none,
+ * and for GeoJSON of a resource without a position. A column that does not exist is refused with
+ * the first batch, when the service's fields are known.
  */
 export async function openRenderer<T>(
   format: Format,

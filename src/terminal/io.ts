@@ -27,26 +27,32 @@ export interface Streams {
   env: NodeJS.ProcessEnv;
 }
 
-/** An output. `write` waits until the reader has room, so that a slow reader slows the program and not its memory. */
+/**
+ * An output. `write` waits until the reader has room, so that a slow reader slows the program down
+ * instead of filling its memory.
+ */
 export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly isTerminal: boolean;
-  /** Columns to draw in, 80 when the terminal does not say or says 0; undefined for a pipe, whose width nothing limits. */
+  /** Returns the width of the terminal; 80 when it reports none or 0. Undefined for a pipe. */
   width(): number | undefined;
-  /** Rows of the terminal, 24 when it does not say or says 0. */
+  /** Returns the height of the terminal; 24 when it reports none or 0. */
   height(): number;
-  /** Whether signs beyond ASCII can be drawn: not on a terminal whose locale or kind says no. */
+  /** Whether the output can show Unicode. A terminal may not, by its locale or kind. */
   readonly hasUnicode: boolean;
-  /** Whether the cursor can be moved and lines redrawn: not on a pipe, and not on a terminal with `TERM=dumb`. */
+  /** Whether lines can be redrawn: not in a pipe, and not with `TERM=dumb`. */
   readonly canRedraw: boolean;
   /** 0 no colour, 1 sixteen colours, 2 256 colours, 3 true colour. */
   readonly colorLevel: ColorLevel;
 }
 
-/** An output on whose terminal one line can say how far something is. */
+/** An output with a status line on a terminal. */
 export interface StatusOutput extends Output {
-  /** Draws the line, which stays until something else is written to the terminal; '' removes it. */
+  /** Draws the status line, which stays until other text is written. An empty line removes it. */
   drawStatus(line: string): void;
-  /** Takes the line away, and draws none until the function that it returns is called: for a prompt, which writes to the raw stream. */
+  /**
+   * Removes the status line until the returned function is called. For prompts, which write to the
+   * raw stream.
+   */
   holdStatus(): () => void;
 }
 
@@ -55,39 +61,49 @@ export interface Io {
   readonly stdin: Streams['stdin'];
   readonly stdout: Output;
   readonly stderr: StatusOutput;
-  /** The raw streams, for what needs them whole: prompts and the live board. */
+  /** The raw streams, for prompts and the live board. */
   readonly streams: Streams;
-  /** The secrets of this run. What goes to stderr is searched for them once more, as the last net. */
+  /** The secrets of this run. All text for stderr is searched for them once more. */
   readonly secrets: Secrets;
-  /** Whether each line on stderr is a JSON object, for `--json` and the like (cli.md section 3). */
+  /**
+   * Whether each line on stderr is a JSON object, for `--json` and similar flags (cli.md section
+   * 3).
+   */
   readonly isJson: boolean;
   /**
-   * The program ends: from now on a write that its reader does not take within half a second is given up, and every later one with it,
-   * so that no reader can keep the program from ending.
+   * Begins the end of the program: a write that its reader does not take within half a second is
+   * abandoned, and so are later ones. No reader can keep the program from ending.
    */
   beginEnd(): void;
   /**
-   * From its first write on stdout goes through the operator's pager, where it is a terminal and one is named; what stderr is given
-   * waits for the pager's end. `say` is called with the reason when one could not be started.
+   * Sends stdout through the user's pager from the first write on, if stdout is a terminal and a
+   * pager is set. Text for stderr waits for the end of the pager. `say` is called with the reason
+   * when the pager could not be started.
    */
   startPager(say: (line: string) => Promise<void>): Promise<void>;
-  /** Everything was written: waits until the operator closes the pager. */
+  /** Waits until the user closes the pager, after everything was written. */
   closePager(): Promise<void>;
 }
 
-/** Widths beyond these are a mistake of the terminal or of COLUMNS. */
+/** Widths outside this range are errors of the terminal or of COLUMNS. */
 const MINIMUM_WIDTH_COLUMNS = 20;
 const MAXIMUM_WIDTH_COLUMNS = 1000;
 
 const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
-/** The size that a terminal reports. Containers and CI have terminals of 0 columns and 0 rows: then the usual size. */
+/**
+ * Returns the reported size, or the usual one. Containers and CI have terminals of 0 columns and
+ * rows.
+ */
 function sizeOr(reported: number | undefined, usual: number): number {
   return reported === undefined || reported <= 0 ? usual : reported;
 }
 
-/** Whether a terminal shows more than ASCII. Without a locale it does: containers set none, and the terminals before them are of today. */
+/**
+ * Whether a terminal shows Unicode. Without a locale it does, because containers set none and
+ * today's terminals can.
+ */
 function showsUnicode(env: NodeJS.ProcessEnv): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   return env['TERM'] !== 'dumb' && (locale === '' || /utf-?8/i.test(locale));
@@ -119,13 +135,14 @@ function openOutput(
   };
 }
 
-/** How soon a full non-blocking pipe is retried. */
+/** The pause before a full non-blocking pipe is tried again. */
 const FULL_PIPE_MS = 10;
 
 /**
- * While Node or Bun writes to a terminal, the whole process waits, deaf to signals when somebody has stopped the terminal by Ctrl-S. Node
- * has no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes. Bun, too, calls
- * bytes written that wait in the process still; its streams are not even made, which takes it 1 to 2 ms.
+ * Finds the target of an output. While Node or Bun writes to a terminal that the user stopped with
+ * Ctrl-S, the whole process waits and ignores signals. Node has no public way around this. If this
+ * private one disappears, only that protection is lost. Bun also reports bytes as written that
+ * still wait in the process. Its streams are not created, which saves 1 to 2 ms.
  */
 function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   if (BUN_VERSION !== undefined) {
@@ -139,7 +156,7 @@ function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   return { isTerminal, target };
 }
 
-/** Writes wait in another thread, one after the other; after one that failed each fails. */
+/** Writes in another thread, one text after the other. After a failure every write fails. */
 function writeInBackground(fd: number, clock: Clock): OutputTarget {
   let last: Promise<Error | null> = Promise.resolve(null);
   const writeAll = (bytes: Uint8Array, done: (error: Error | null) => void) =>
@@ -158,18 +175,18 @@ function writeInBackground(fd: number, clock: Clock): OutputTarget {
 }
 
 export interface IoOptions {
-  /** The flag `--no-color`. */
+  /** Whether `--no-color` was given. */
   noColor: boolean;
-  /** Whether each line on stderr is to be JSON. */
+  /** Whether each line on stderr is JSON. */
   isJson: boolean;
   clock: Clock;
 }
 
-/** Back to the first column, and erase to the end of the line (ECMA-48 EL). */
+/** Returns to the first column and erases the line (ECMA-48 EL). */
 const ERASE = '\r\u001b[K';
 const LINE_FEED = 0x0a;
 
-/** A status line on a terminal, removed before anything else is written there. */
+/** Manages the status line of a terminal. It is removed before other text is written. */
 function openStatus() {
   let drawnBy: Output['write'] | undefined;
   let isWithinLine = false;
@@ -180,7 +197,7 @@ function openStatus() {
   };
   return {
     draw(line: string, write: Output['write']): void {
-      // Over the beginning of a line that is not finished nothing is drawn.
+      // Draw nothing over the beginning of an unfinished line.
       if (line === '' || isWithinLine || isHeld) takeAway();
       else {
         drawnBy = write;
@@ -194,7 +211,7 @@ function openStatus() {
         isHeld = false;
       };
     },
-    /** The writer of an output on the same terminal. */
+    /** Wraps the writer of an output on the same terminal. */
     under(write: Output['write'], isStdout: boolean): Output['write'] {
       return (text) => {
         const last = text.at(-1);
@@ -206,7 +223,7 @@ function openStatus() {
   };
 }
 
-/** Makes the two outputs of the program. */
+/** Creates the outputs of the program. */
 export function openIo(streams: Streams, options: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
@@ -221,7 +238,7 @@ export function openIo(streams: Streams, options: IoOptions): Io {
     const write: Output['write'] = async (text) => {
       const hidden = typeof text === 'string' ? secrets.hide(text) : text;
       if (opened.isTerminal && paging.held !== undefined) paging.held.push(hidden);
-      // When stderr itself is closed nobody can be told: its text is lost, the work goes on.
+      // If stderr is closed, its text is lost and the work continues.
       else await opened.write(hidden).catch(() => {});
     };
     const drawStatus = (line: string) => status.draw(line, write);
@@ -253,7 +270,7 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   };
 }
 
-/** The way of stdout through the operator's pager. */
+/** Manages the pager of stdout. */
 function openPaging(
   stdout: EndableOutput,
   env: NodeJS.ProcessEnv,
@@ -262,7 +279,7 @@ function openPaging(
 ) {
   let opening: Promise<Pager | undefined> | undefined;
   const paging = {
-    /** What stderr was given while the terminal is the pager's. */
+    /** Text for stderr while the pager uses the terminal. */
     held: undefined as (string | Uint8Array)[] | undefined,
     async start(say: (line: string) => Promise<void>): Promise<void> {
       if (!stdout.isTerminal) return;
@@ -284,7 +301,7 @@ function openPaging(
         await pager.write(text);
       };
     },
-    /** Waits for the end of the pager; what stderr was given meanwhile. */
+    /** Waits for the end of the pager. Returns the text for stderr from that time. */
     async end(): Promise<(string | Uint8Array)[]> {
       await (await opening)?.close();
       const texts = paging.held ?? [];

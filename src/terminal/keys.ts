@@ -23,17 +23,19 @@ const SEQUENCES: ReadonlyMap<string, Key> = new Map([
   ['\b', 'backspace'],
 ]);
 
-/** The keys that a terminal in raw mode turns into signals no more. */
+/** Keys that do not send signals in raw mode. */
 export const SIGNAL_KEYS: ReadonlyMap<Key, NodeJS.Signals> = new Map([
   ['\x03', 'SIGINT'],
   ['\x1a', 'SIGTSTP'],
   ['\x1c', 'SIGQUIT'],
 ]);
 
-/** One key, an escape sequence or a character; sequences that are not known are left out. */
+/** Matches one key: an escape sequence or a character. Unknown sequences are ignored. */
 const KEY = /\x1b(?:\[[\d;]{0,16}[A-Za-z~]|O[A-Za-z])|[\s\S]/gu;
 
-/** What a piece of input holds; more than a hundred keys at once is a paste, and its rest is left out. */
+/**
+ * Parses a piece of input. More than a hundred keys at once are a paste, and the rest is ignored.
+ */
 export function readKeys(input: string): Key[] {
   const keys: Key[] = [];
   for (const [text] of input.slice(0, 1_000).matchAll(KEY)) {

@@ -1,4 +1,4 @@
-// Prints a few names with their values (a status, the fields of one bicycle).
+// Formats a few names with values, such as a status or the fields of one bicycle.
 
 import { usageError } from '../errors.js';
 import { pad, widthOf, wrap } from './cells.js';
@@ -7,7 +7,10 @@ import { clean } from './clean.js';
 /** The gap between two columns. */
 const GAP = '  ';
 
-/** Rows of cells as aligned lines, each ended by a newline; cells are cleaned, the last one is not padded, and wrapped between words to the width where there is one. */
+/**
+ * Formats rows of cells as aligned lines, each with a newline. Cells are cleaned. The last cell is
+ * wrapped to the width, if there is one.
+ */
 export function drawList(rows: readonly (readonly string[])[], width?: number): string {
   const cleaned = rows.map((row) => row.map(clean));
   const widths: number[] = [];
@@ -18,7 +21,7 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
     const cells = row.slice(0, -1).map((cell, column) => pad(cell, widths[column] ?? 0) + GAP);
     const head = cells.join('');
     const value = row.at(-1) ?? '';
-    // A word that has no room beside its name stands below it, whole where it can.
+    // A word that does not fit next to its name goes below it.
     const isLong = value
       .split(' ')
       .some((word) => widthOf(head + word) > (width ?? Number.POSITIVE_INFINITY));
@@ -28,8 +31,9 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
 }
 
 /**
- * The format for such facts, which have no use for the others. One asked for by flag is refused (kind `usage`); one
- * that stands in a profile or variable was meant for bicycles and alerts and becomes a table.
+ * Returns the format for facts, which supports only few formats. An unsupported format from a flag
+ * is refused (kind `usage`). A format from the profile or environment is ignored, because it was
+ * meant for lists.
  */
 export function chooseListFormat({
   value,

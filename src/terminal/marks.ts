@@ -1,4 +1,4 @@
-// The marks before a line: `✓` done, `!` look here; left out where a terminal or a pipe has no use for them.
+// The marks of lines: `✓` for done, `!` for attention. They are omitted where they are not useful.
 
 import type { Color, Paint } from './colour.js';
 import type { Output } from './io.js';
@@ -11,7 +11,7 @@ const SIGNS: { readonly [mark in StateMark]: { sign: string; ascii: string; colo
   failure: { sign: '✗', ascii: 'x', color: 'red' },
 };
 
-/** The mark in its colour, for a terminal. */
+/** Returns a mark in its colour, for a terminal. */
 export function drawMark(
   mark: StateMark,
   { hasUnicode }: Pick<Output, 'hasUnicode'>,
@@ -24,7 +24,7 @@ export function drawMark(
 const DONE = '✓ ';
 const WARNINGS = ['! ', 'warning: '] as const;
 
-/** The mark that a line begins with, and the rest of it; a line may be written `✓ done`, `! look here` or `warning: look here`. */
+/** Splits a line such as `✓ done`, `! look here` or `warning: look here` into its mark and text. */
 export function splitMark(line: string): { mark: StateMark | undefined; text: string } {
   if (line.startsWith(DONE)) return { mark: 'done', text: line.slice(DONE.length) };
   const warning = WARNINGS.find((start) => line.startsWith(start));
@@ -33,12 +33,12 @@ export function splitMark(line: string): { mark: StateMark | undefined; text: st
     : { mark: 'warning', text: line.slice(warning.length) };
 }
 
-/** Signs of our own screens, and their ASCII replacements of the same width. */
+/** Signs of fleet's screens, and their ASCII replacements of the same width. */
 const UNICODE = '█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊';
 const ASCII = '########-------.~+x.> ';
 const UNICODE_SIGN = new RegExp(`[${UNICODE}]`, 'g');
 
-/** A screen as the output can show it: without the signs of ours that are no ASCII, where it has no Unicode. */
+/** Replaces the signs of a screen by ASCII where the output has no Unicode. */
 export function forScreen(text: string, { hasUnicode }: Pick<Output, 'hasUnicode'>): string {
   return hasUnicode
     ? text

@@ -1,4 +1,5 @@
-// The operator's pager (FLEET_PAGER, PAGER), which stdout goes through as gh's does: started at the first write, waited for at the end.
+// Runs the user's pager (FLEET_PAGER, PAGER) for stdout, like gh: it starts at the first write, and
+// fleet waits for its end.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,24 +7,24 @@ import type { Clock } from '../system/clock.js';
 import { type Delivery, openDelivery } from './delivery.js';
 
 export interface Pager extends Delivery {
-  /** Nothing more comes: resolves when the operator has closed it. */
+  /** Ends the input and resolves when the user has closed the pager. */
   close(): Promise<void>;
 }
 
-/** What less and lv need to show colours; and less ends by itself where everything fits on the screen. */
+/** Options that let less and lv show colours. less exits if everything fits on the screen. */
 const DEFAULTS = { LESS: 'FRX', LV: '-c' };
 
-/** How long it may take to end when fleet is asked to. */
+/** How long the pager may take to end after a signal. */
 const KILL_AFTER_MS = 1_000;
 
-/** The command of the pager as words, quotes taken off; undefined where none is wanted: nothing is named, or `cat`. */
+/** Returns the words of the pager's command, or undefined when none is set or it is `cat`. */
 export function pagerCommand({ FLEET_PAGER, PAGER }: NodeJS.ProcessEnv): string[] | undefined {
   const words = (FLEET_PAGER ?? PAGER ?? '').match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
   if (words.length === 0 || words.join(' ') === 'cat') return undefined;
   return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'));
 }
 
-/** Starts it on the terminal of this process. Rejects when it cannot be started. */
+/** Starts the pager on the terminal. Rejects when it cannot be started. */
 export async function openPager(
   [name = '', ...options]: string[],
   env: NodeJS.ProcessEnv,
@@ -34,7 +35,8 @@ export async function openPager(
     env: { ...DEFAULTS, ...env },
   });
   await once(child, 'spawn');
-  // The terminal is the pager's until it ends, and Ctrl-C goes to both: what fleet does then is main's affair, but it must not end first.
+  // The pager owns the terminal, and Ctrl-C reaches both processes. fleet must not end before the
+  // pager.
   const stay = () => {};
   let cancelKill = stay;
   const end = (signal: NodeJS.Signals) => {

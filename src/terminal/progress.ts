@@ -1,17 +1,17 @@
-// Shows progress on stderr: one line that redraws itself on a terminal, a line now and then elsewhere.
+// Shows progress on stderr: one redrawn line on a terminal, occasional lines elsewhere.
 
 import { cut } from './cells.js';
 import { clean } from './clean.js';
 import type { Io } from './io.js';
 import { forScreen } from './marks.js';
 
-/** What is over sooner, in half a second, needs no progress. */
+/** Work that ends within half a second shows no progress. */
 const FIRST_DRAWN_TICK = 5;
 
-/** Ten times a second looks smooth, and costs nothing. */
+/** Ten times a second looks smooth and is cheap. */
 const DRAWN_EVERY_MS = 100;
 
-/** What a progress line needs of the context. */
+/** The parts of the context that a progress line needs. */
 export interface Showing {
   readonly io: Pick<Io, 'stderr' | 'isJson'>;
   readonly flags: {
@@ -22,24 +22,26 @@ export interface Showing {
 }
 
 export interface ProgressOptions {
-  /** The line as it is now, for a terminal of that many columns. Asked when it is drawn; cleaned and cut here. */
+  /**
+   * Returns the line for a width. It is called for each drawing, and the line is cleaned and cut.
+   */
   draw(width: number): string;
-  /** Where stderr is no terminal: a line of `draw` every so many milliseconds. Nothing there when absent. */
+  /** The interval of lines when stderr is not a terminal; without it none are written. */
   lineEveryMs?: number;
 }
 
 export interface Progress {
-  /** Ends it and leaves nothing on the screen. */
+  /** Removes the line. */
   end(): void;
 }
 
-/** The columns that a line for a file or a log may have. */
+/** The maximum width of a line in a file or log. */
 const PLAIN_WIDTH_COLUMNS = 120;
 
 /**
- * Opens the progress of something under way: on a terminal one line, drawn half a second after the start and then ten times a second;
- * elsewhere nothing, or a line every `lineEveryMs`. Nothing at all with `--quiet`, and on a terminal nothing with `--verbose` and
- * `--trace`, whose lines would run through it.
+ * Opens a progress line. A terminal shows it after half a second and redraws it ten times a second.
+ * Elsewhere a line appears every `lineEveryMs`, if set. `--quiet` turns it off. On a terminal
+ * `--verbose` and `--trace` turn it off, because their lines would interrupt it.
  */
 export function openProgress(
   { io, flags }: Showing,
@@ -51,7 +53,7 @@ export function openProgress(
   const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.canRedraw ? undefined : lineEveryMs;
   if (flags.quiet === true || everyMs === undefined) return { end() {} };
 
-  // The last column stays free: some terminals wrap when it is written.
+  // Leave the last column free, because some terminals wrap after it.
   const room = (width ?? PLAIN_WIDTH_COLUMNS) - 1;
   let ticks = 0;
   const timer = setInterval(() => {
@@ -71,7 +73,7 @@ export function openProgress(
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/** A bar that fills the part, from 0 to 1, of so many columns. */
+/** Draws a bar for a share from 0 to 1. */
 export function drawBar(part: number, columns: number): string {
   const eighths = Math.round(part * columns * 8);
   return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');

@@ -6,7 +6,7 @@ import { FleetError, usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
 import type { Io } from './io.js';
 
-/** What a question needs of the context. */
+/** The parts of the context that a question needs. */
 export interface Asking {
   readonly io: Io;
   readonly flags: { readonly input?: boolean };
@@ -19,11 +19,14 @@ export function canAsk({ io, flags }: Asking): boolean {
 }
 
 export interface Question {
-  /** Cleaned already when it names something that the service sent. */
+  /** The question, cleaned if it contains text of the service. */
   message: string;
-  /** What to do instead without a terminal: a flag or a command. */
+  /** The alternative without a terminal: a flag or a command. */
   instead: string;
-  /** Why the answer will not do, and is asked for again; undefined when it will. */
+  /**
+   * Returns why an answer is invalid, so that the question is repeated; undefined for a valid
+   * answer.
+   */
   refuse?(answer: string): string | undefined;
 }
 

@@ -1,20 +1,24 @@
-// A table of a few rows whose cells may have several lines (the changes of an edit), drawn by cli-table3, which takes about 0.3 ms a row.
+// Draws a table of a few rows with multi-line cells (the changes of an edit). cli-table3 takes
+// about 0.3 ms per row.
 
 import CliTable from 'cli-table3';
 
-/** No boxes: two spaces between columns, nothing else. */
+/** No boxes, only two spaces between columns. */
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
 const CHARS = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };
 
-/** Rows of cells as aligned lines, each ended by a newline. A cell may have several lines, painted or not, and has been cleaned. */
+/**
+ * Formats rows as aligned lines, each with a newline. Cells must be clean and can have colours and
+ * several lines.
+ */
 export function drawRows(rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const table = new CliTable({
     chars: CHARS,
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
   });
-  // An empty cell has no line of its own otherwise, and the row would vanish.
+  // Without a space an empty cell has no line, and the row would disappear.
   table.push(...rows.map((row) => row.map((cell) => (cell === '' ? ' ' : cell))));
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');

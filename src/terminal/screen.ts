@@ -1,27 +1,30 @@
-// The alternate screen and its keys; restores the terminal at the end.
+// The alternate screen and its keys. Restores the terminal at the end.
 
 import type { Streams } from './io.js';
 import { type Key, readKeys, SIGNAL_KEYS } from './keys.js';
 
 const ESCAPE = '\x1b';
-/** The alternate screen without a cursor; leaving brings back the shell's screen and its cursor. */
+/** Enters the alternate screen and hides the cursor. */
 const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l`;
 const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
-/** Synchronized output: terminals that know these two draw what is between them at once; others ignore them. */
+/**
+ * Synchronized output: terminals that support it show the text in between at once. Others ignore
+ * it.
+ */
 const BEGIN_FRAME = `${ESCAPE}[?2026h`;
 const END_FRAME = `${ESCAPE}[?2026l`;
 
 export interface Screen {
-  /** The text that draws these lines from the top, those that differ from the last frame; '' while the terminal is the shell's. */
+  /** Returns the text that updates the changed lines; empty while the shell owns the terminal. */
   frame(lines: readonly string[]): string;
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   close(): void;
 }
 
 export interface ScreenOptions {
   stdout: Streams['stdout'];
   stdin: Streams['stdin'] & { setRawMode?: (isRaw: boolean) => void };
-  /** The terminal has another size, or came back from Ctrl-Z, and wants to be drawn anew. */
+  /** Called when the terminal was resized or continued after Ctrl-Z. */
   onChange(): void;
   onKey(key: Key): void;
 }
@@ -29,9 +32,9 @@ export interface ScreenOptions {
 /** Takes over the terminal. */
 export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): Screen {
   let isOurs = false;
-  /** What the terminal shows. */
+  /** The lines on the terminal. */
   let shown: readonly string[] = [];
-  // On a terminal Node writes at once, so that this works in the last moment of a crash, too.
+  // Node writes to a terminal synchronously, so that this also works during a crash.
   const leave = () => {
     if (!isOurs) return;
     isOurs = false;
@@ -49,7 +52,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     stdout.write(ENTER);
     onChange();
   };
-  // Who was stopped without warning (kill -STOP) still holds the screen, but the shell has set the terminal's mode meanwhile.
+  // After `kill -STOP` the screen is still active, but the shell has changed the terminal's mode.
   const resume = () => {
     setRaw(stdin, false);
     enter();
@@ -78,7 +81,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   enter();
   return {
     frame(lines) {
-      // Between Ctrl-Z and `fg` nothing may be drawn: it would stay on the shell's own screen.
+      // Between Ctrl-Z and `fg` the shell owns the screen, so draw nothing.
       if (!isOurs) return '';
       const before = lines.length === shown.length ? shown : [];
       shown = lines;
@@ -89,7 +92,8 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
 }
 
 function drawChanges(lines: readonly string[], before: readonly string[]): string {
-  // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
+  // Each line is erased before it is written. Erasing afterwards would remove the last character at
+  // the right edge.
   const changed = lines.map((line, row) =>
     line === before[row] ? '' : `${ESCAPE}[${row + 1};1H${ESCAPE}[2K${line}`,
   );
@@ -97,7 +101,7 @@ function drawChanges(lines: readonly string[], before: readonly string[]): strin
   return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
 }
 
-/** Hands on the keys; those that are signals are raised. */
+/** Passes keys on. Signal keys raise their signals. */
 function handKeys(text: string, onKey: (key: Key) => void): void {
   for (const key of readKeys(text)) {
     const signal = SIGNAL_KEYS.get(key);
@@ -110,11 +114,14 @@ function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
   try {
     if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
   } catch {
-    // A terminal that has gone has no mode to set.
+    // Ignore the error: a terminal that is gone has no mode.
   }
 }
 
-/** Does what the key does outside raw mode. On Windows `process.kill` ends the program at once whoever listens, and Ctrl-Z stops none. */
+/**
+ * Does what a signal key does outside raw mode. On Windows `process.kill` would end the program at
+ * once, and Ctrl-Z does nothing.
+ */
 function raise(signal: NodeJS.Signals): void {
   if (signal === 'SIGTSTP' && process.platform === 'win32') return;
   if (!process.emit(signal, signal)) process.kill(process.pid, signal);

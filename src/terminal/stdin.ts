@@ -5,24 +5,24 @@ import { reasonOf, usageError } from '../errors.js';
 import type { Clock } from '../system/clock.js';
 import type { Io } from './io.js';
 
-/** The most that is read as a whole. */
+/** The limit of an input that is kept whole. */
 const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** What the reading of stdin needs. */
+/** The parts of the context for reading stdin. */
 export interface StdinOptions {
   readonly io: Pick<Io, 'stdin'>;
   readonly signal: AbortSignal;
 }
 
-/** What the reading of an input needs. */
+/** The parts of the context for reading an input. */
 export interface InputOptions extends StdinOptions {
   readonly clock: Clock;
   settings(): Promise<{ readonly timeout: { readonly value: number } }>;
 }
 
 /**
- * Reads stdin to its end. Throws a FleetError of kind `usage` where stdin is a directory, unreadable or too big, and the
- * signal's reason as soon as it is aborted. `tooMuch` says what is wrong with more than the limit.
+ * Reads stdin to its end. Throws a FleetError of kind `usage` when stdin is a directory, unreadable
+ * or too large (`tooMuch` is the message), and the signal's reason when it is aborted.
  */
 export function readStdin(
   options: StdinOptions,
@@ -32,13 +32,18 @@ export function readStdin(
   return readAll(stdinChunks(options), limitBytes, tooMuch);
 }
 
-/** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read. */
+/**
+ * Reads an input file, or stdin for `-`. Throws a FleetError of kind `usage` with the reason when
+ * it cannot be read.
+ */
 export function readInput(context: InputOptions, path: string): Promise<Buffer> {
   const source = path === '-' ? 'stdin' : path;
   return readAll(inputChunks(context, path), STDIN_LIMIT_BYTES, `${source} holds more than 64 MB`);
 }
 
-/** All of it. Throws a FleetError of kind `usage` in those words for more than the limit. */
+/**
+ * Reads all chunks. Throws a FleetError of kind `usage` with the message `tooMuch` above the limit.
+ */
 export async function readAll(
   chunks: AsyncIterable<Uint8Array>,
   limitBytes: number,

@@ -1,76 +1,82 @@
-// The columns of a table: their cells, and which of them fit a terminal.
+// The columns of a table: their cells, and the choice of columns that fit a terminal.
 
 import { widthOf } from './cells.js';
 import { clean } from './clean.js';
 import type { Color } from './colour.js';
 import { MISSING, readPath, textOf } from './values.js';
 
-/** One cell; its text has been cleaned or is of our own making. */
+/** A cell. Its text is clean. */
 export interface Cell {
   text: string;
   color?: Color | undefined;
 }
 
-/** Where a cell is shown: the time in milliseconds since the epoch, and whether a person or a program reads it. */
+/** The time in milliseconds since the epoch, and whether a person or a program reads the cell. */
 export interface CellContext {
   now: number;
   terminal: boolean;
-  /** Nothing is shortened, for people neither: `-o wide` and `--no-truncate`. */
+  /** Whether nothing is shortened: `-o wide` and `--no-truncate`. */
   isWhole?: boolean;
 }
 
-/** How much room a column takes. */
+/** The room of a column. */
 interface ColumnFit {
-  /** Columns with lower numbers shrink first, and are left out first, where the width is short. */
+  /** Columns with lower numbers are shrunk and dropped first. */
   keep: number;
-  /** The columns of the terminal below which the cell is of no use: rather left out than cut further. */
+  /** Below this width the column is dropped instead of cut. */
   minimum?: number;
-  /** The most that the column takes, however long its cells. */
+  /** The maximum width. */
   maximum?: number;
-  /** What is set aside where there is space, because rows of later batches may need it. */
+  /** Room that is reserved if there is space, because later rows may need it. */
   room?: number;
-  /** It was asked for by name, and is never left out. */
+  /** Whether the user named the column. Such a column is never dropped. */
   isAsked?: boolean;
 }
 
 export interface Column<T> extends ColumnFit {
   header: string;
-  /** The header for programs, where a person reads something else in the column: an age instead of a time. */
+  /** The header for programs, if it differs: a time instead of an age. */
   programHeader?: string;
-  /** The service's field the column shows, as a dotted path; a name of ours when it is made from several. */
+  /** The field of the service as a dotted path, or fleet's name for a column of several fields. */
   field: string;
-  /** How a value looks in it; the text of the field when absent. */
+  /** Returns the cell of a value; by default the text of the field. */
   cell?(value: T, at: CellContext): Cell;
   align?: 'left' | 'right';
 }
 
-/** How a value looks in a column. */
+/** Returns the cell of a value in a column. */
 export function cellOf<T>(column: Column<T>, value: T, at: CellContext): Cell {
   if (column.cell !== undefined) return column.cell(value, at);
   const text = textOf(readPath(value, column.field));
   return { text: text === undefined ? MISSING : clean(text) };
 }
 
-/** Nothing is padded further: one long cell would make every line as long. Where nothing is cut, a longer one pushes its line aside. */
+/**
+ * The maximum padding, so that one long cell does not lengthen every line. Longer cells shift their
+ * line.
+ */
 const WIDEST_COLUMNS = 1000;
 
-/** Two spaces between columns: one is easily part of a cell. */
+/** Two spaces, because one can be part of a cell. */
 export const GAP_COLUMNS = 2;
 
-/** A column and the room it has. */
+/** A column with its width. */
 export interface Laid<T> {
   column: Column<T>;
   width: number;
 }
 
-/** The least a column can be cut to: what it asks for, else its header and a few letters, and never more than it needs. */
+/**
+ * Returns the minimum width of a column: its own minimum or its header and a few letters, but at
+ * most its content.
+ */
 function floorOf<T>({ column, width }: Laid<T>): number {
   return Math.min(width, column.minimum ?? Math.max(widthOf(column.header), 8));
 }
 
 /**
- * The columns that have room, each with its width: at least that of its header, and of what it asks for. `cells` are those of the first
- * rows. Without a width nothing is left out; where cells are whole, the columns are those that would fit if they were cut.
+ * Chooses the columns that fit and their widths, based on the cells of the first rows. Without a
+ * width all columns stay. With uncut cells the columns are those that would fit if they were cut.
  */
 export function layOut<T>(
   columns: readonly Column<T>[],
@@ -95,7 +101,7 @@ export function layOut<T>(
   });
   if (width === undefined) return laid;
   const byUse = laid.toSorted((a, b) => b.column.keep - a.column.keep);
-  // By how much a line with these columns and the gaps between is too long.
+  // The excess of a line with these columns and gaps.
   const excess = (roomOf: (one: Laid<T>) => number) =>
     Math.max(0, byUse.reduce((sum, one) => sum + roomOf(one) + gap, -gap) - width);
   while (byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true && excess(floorOf) > 0)
@@ -106,7 +112,7 @@ export function layOut<T>(
   return laid.filter((one) => byUse.includes(one));
 }
 
-/** The header of a column. */
+/** Returns the header of a column. */
 export function headerOf<T>({ header, programHeader }: Column<T>, isTerminal: boolean): string {
   return isTerminal ? header : (programHeader ?? header);
 }

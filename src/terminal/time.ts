@@ -1,4 +1,4 @@
-// Formats times, ages and durations; parses durations.
+// Formats times, ages and durations, and parses durations.
 
 import { usageError } from '../errors.js';
 import { showElapsed } from '../system/age.js';
@@ -10,8 +10,9 @@ const SECOND_MS = 1000;
 const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * Milliseconds since the epoch of a time that the service sent in ISO 8601, undefined for anything else. Without an offset it is UTC, as
- * the interface says of its times (section 2.1). Times that people type are read by `parseTypedTime`.
+ * Returns a time of the service (ISO 8601) in milliseconds since the epoch, or undefined for other
+ * values. Without an offset it is UTC, as in the interface (section 2.1). `parseTypedTime` reads
+ * times that people type.
  */
 export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
@@ -23,13 +24,19 @@ export function readTime(value: unknown): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
-/** How long ago an ISO 8601 time was at `now` (milliseconds since the epoch): "just now", "42 s ago", "in 3 min"; `-` for no time. */
+/**
+ * Formats an age at `now` (milliseconds since the epoch): "just now", "42 s ago", "in 3 min"; `-`
+ * without a time.
+ */
 export function age(iso: unknown, now: number): string {
   const time = readTime(iso);
   return time === undefined ? MISSING : showElapsed(now - time);
 }
 
-/** A time for programs: exactly what the service sent, cleaned when it is no ISO 8601 time; `-` for null and nothing. */
+/**
+ * Formats a time for programs: unchanged, cleaned when it is not ISO 8601, and `-` for null or
+ * missing.
+ */
 export function toIso(value: unknown): string {
   const text = textOf(value);
   return text === undefined ? MISSING : clean(text);
@@ -44,7 +51,10 @@ const UNITS_MS = {
   w: 7 * 86_400_000,
 } as const;
 
-/** Milliseconds of a duration as it is typed: `200ms`, `90s`, `5m`, `1.5h`, `1d`, `1w`. `what` names the flag in the error (exit 2). */
+/**
+ * Parses a duration such as `200ms`, `90s`, `5m`, `1.5h`, `1d`, `1w` into milliseconds. `what`
+ * names the flag in the error (exit 2).
+ */
 export function parseDuration(text: string, what = 'a duration'): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|w)$/.exec(text.trim());
   const unit = match?.[2] as keyof typeof UNITS_MS | undefined;
@@ -56,7 +66,10 @@ export function parseDuration(text: string, what = 'a duration'): number {
   );
 }
 
-/** Milliseconds as people say them, two units at most: `200 ms`, `42 s`, `3 min 5 s`, `2 h 5 min`, `1 d 3 h`. */
+/**
+ * Formats milliseconds with at most two units: `200 ms`, `42 s`, `3 min 5 s`, `2 h 5 min`, `1 d 3
+ * h`.
+ */
 export function showDuration(milliseconds: number): string {
   if (Math.round(milliseconds) < SECOND_MS) return `${Math.max(0, Math.round(milliseconds))} ms`;
   const seconds = Math.round(milliseconds / SECOND_MS);

@@ -1,23 +1,29 @@
-// Reads fields of the service with tolerance: missing, null, of another type, or a number in a string.
+// Reads fields of the service that may be missing, null, of another type, or numbers in strings.
 
 import { writeJson, writtenNumber } from '../json/exact.js';
 
-/** What is shown where the service sent nothing. */
+/** Shown for a missing value. */
 export const MISSING = '-';
 
-/** Whether the text is a number as JSON writes it (RFC 8259, section 6): no leading zeros, so that `007` is a text. */
+/** Whether a text is a JSON number (RFC 8259, section 6). `007` is not one. */
 export function isJsonNumber(text: string): boolean {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text);
 }
 
-/** A value as text: strings as they are, numbers as they were sent, objects as compact JSON; undefined for null and nothing. */
+/**
+ * Returns a value as text: strings unchanged, numbers as sent, objects as compact JSON; undefined
+ * for null and missing.
+ */
 export function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
   return typeof value === 'object' ? writeJson(value) : String(value);
 }
 
-/** A finite number, from a number or a number written as a string (cli.md section 4, promise 4); undefined for anything else. */
+/**
+ * Returns a finite number, also from a string (cli.md section 4, promise 4); undefined for other
+ * values.
+ */
 export function numberOf(value: unknown): number | undefined {
   const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
   const number =
@@ -29,7 +35,7 @@ export function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** A place on the globe in degrees, longitude first as in GeoJSON; undefined for any other. */
+/** Returns a position in degrees, longitude first; undefined when it is invalid. */
 export function pointOf(
   longitude: unknown,
   latitude: unknown,
@@ -40,12 +46,12 @@ export function pointOf(
   return [east, north];
 }
 
-/** A longer name is no path: a service can name a field with a million dots. */
+/** Longer names are not paths, because a field name could have a million dots. */
 const LONGEST_PATH_CHARACTERS = 1000;
 
 /**
- * What a dotted path leads to, undefined where it leads nowhere: `extra.location.coordinates`, `roles.0`. A field whose own name
- * has a dot in it is found as well.
+ * Returns the value at a dotted path such as `extra.location.coordinates` or `roles.0`, or
+ * undefined. A field name that contains a dot works too.
  */
 export function readPath(value: unknown, path: string): unknown {
   if (typeof value !== 'object' || value === null || writtenNumber(value) !== undefined)

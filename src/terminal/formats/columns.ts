@@ -1,4 +1,4 @@
-// `--columns`: which fields a table or a file of values shows, and under which names.
+// `--columns`: chooses the fields of tables and files, and their names.
 
 import { unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
@@ -9,15 +9,18 @@ import { age, readTime } from '../time.js';
 import { MISSING, readPath, textOf } from '../values.js';
 import type { RendererTools, Shape } from './renderer.js';
 
-/** Assumed: fields named like this hold times; the interface names `created`, `modified` and `latest_gps_timestamp`. */
+/**
+ * Assumed: fields with these names hold times. The interface names `created`, `modified` and
+ * `latest_gps_timestamp`.
+ */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
 
-/** Whether the service writes times into the field, by its name. */
+/** Whether a field holds times, by its name. */
 export function isTimeField(path: string): boolean {
   return TIME_FIELD.test(path);
 }
 
-/** A column for a field that the view has none for. */
+/** Returns a column for a field without a view. */
 function fieldColumn<T>(path: string, keep: number): Column<T> {
   const isTime = isTimeField(path);
   return {
@@ -44,8 +47,8 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
 }
 
 /**
- * Finds the columns of an output when its first values are there: those that were typed, else `own` ones. Refuses (exit 2) what can be
- * no column at once, and what the first values do not have either then.
+ * Finds the columns when the first values arrive: the typed ones, otherwise `own`. Refuses
+ * impossible columns at once, and columns that the first values lack (exit 2).
  */
 function findColumns<T>(
   shape: Shape<T>,
@@ -60,21 +63,24 @@ function findColumns<T>(
   };
 }
 
-/** The columns of a table, when its first values are there: those asked for, those of the shape, or every field of the values. */
+/**
+ * Returns the columns of a table: the typed ones, those of the shape, or every field of the first
+ * values.
+ */
 export function openTableColumns<T>(shape: Shape<T>, words: readonly string[] | undefined) {
   const own = (values: readonly T[]) => fieldColumns(fieldsOf(values), shape);
   return findColumns(shape, words, shape.columns.length > 0 ? () => shape.columns : own);
 }
 
-/** The field that a dotted path begins with. */
+/** Returns the first field of a dotted path. */
 export function firstSegment(path: string): string {
   return path.split('.', 1)[0] ?? path;
 }
 
 /**
- * The columns for what was typed after `--columns`. In this order a word is: a documented field or a path that starts with one, a
- * header of the table in any case, a field in another case, or else a field that only the service knows. Columns that come
- * first are left out last where a terminal is narrow.
+ * Returns the columns of `--columns`. A word is, in this order: a documented field or a path that
+ * starts with one, a header of the table in any case, a field in another case, or a field that only
+ * the service knows. A narrow terminal drops the last columns first.
  */
 function pickColumns<T>(
   words: readonly string[],
@@ -99,7 +105,10 @@ function pickColumns<T>(
   return { columns, doubtful };
 }
 
-/** Refuses a column that neither the document nor the first batch has (exit 2), with the nearest and the list. */
+/**
+ * Throws (exit 2) for a column that neither the interface nor the first batch has, with the closest
+ * one and the list.
+ */
 function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
   for (const word of doubtful) {
     if (hasField(values, word)) continue;
@@ -109,7 +118,7 @@ function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shap
   }
 }
 
-/** Whether one of the values has a field of that name, or one that a dotted path begins with. */
+/** Whether a value has the field or the first field of the dotted path. */
 export function hasField(values: readonly unknown[], path: string): boolean {
   return values.some(
     (value) =>
@@ -117,7 +126,7 @@ export function hasField(values: readonly unknown[], path: string): boolean {
   );
 }
 
-/** Whether a column is a field of the resource, as it is; one of a view can be made from several. */
+/** Whether a column shows a field unchanged, and is not made from several. */
 function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
   return (
     shape.fields.includes(firstSegment(field)) ||
@@ -125,7 +134,7 @@ function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
   );
 }
 
-/** Every field of the values, in the order of their first coming. */
+/** Returns the fields of the values, in the order of first occurrence. */
 export function fieldsOf<T>(values: readonly T[]): string[] {
   const fields = new Set<string>();
   for (const value of values) {
@@ -134,12 +143,15 @@ export function fieldsOf<T>(values: readonly T[]): string[] {
   return [...fields];
 }
 
-/** A column for each of the fields, in their order. */
+/** Returns a column for each field, in order. */
 export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): Column<T>[] {
   return fields.map((field, index) => pickField(shape, field, fields.length - index));
 }
 
-/** The columns of a file: the documented fields, or those that come, the documented first. */
+/**
+ * Returns the columns of a file: the documented fields, or the fields of the values with the
+ * documented ones first.
+ */
 function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
   const { fields, areFieldsOpen } = shape;
   if (fields.length > 0 && areFieldsOpen !== true) return fieldColumns(fields, shape);
@@ -149,8 +161,8 @@ function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
 }
 
 /**
- * A file of values, whose columns are found when its first values are there: their names, and what it holds of a value, a cell a column; null
- * where there is nothing.
+ * Opens the cells of a file. The columns are found when the first values arrive. Missing values are
+ * null.
  */
 export function openFileCells<T>(shape: Shape<T>, tools: RendererTools) {
   const columnsOf = findColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));

@@ -55,7 +55,7 @@ export function openCsv<T>(
   };
 }
 
-/** The same with tabs between. */
+/** Writes the same with tabs. */
 export function openTsv<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   return openCsv(shape, tools, '\t');
 }

@@ -6,8 +6,9 @@ import { escapeJson } from '../clean.js';
 import { countNoun, type Renderer, type Shape } from './renderer.js';
 
 /**
- * A FeatureCollection, one feature a line: longitude before latitude (RFC 7946, 3.1.1), all other fields as properties, unknown ones
- * too, the uuid also as the feature's id (3.2). What has no position is left out and counted. Refuses (exit 2) what never has one.
+ * Writes a FeatureCollection with one feature per line: longitude before latitude (RFC 7946,
+ * 3.1.1), all other fields as properties, and the uuid as id (3.2). Items without a position are
+ * left out and counted. Throws (exit 2) for a resource that never has a position.
  */
 export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
   const { position, geometry } = shape;

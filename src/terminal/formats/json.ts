@@ -1,12 +1,13 @@
-// JSON as one array or one object, and JSON lines: the service's own text, never read and written again.
+// JSON as an array or object, and JSON lines. The text of the service is not parsed and written
+// again.
 
 import { indent, squeeze } from '../../json/text.js';
 import { escapeJson } from '../clean.js';
 import type { ListedItem, Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * One array for a list, whatever its length, or one object for a single result. For programs each item is on a line of its own
- * exactly as it came; for people it is indented.
+ * Writes an array for a list of any length, or an object for a single result. Programs get one
+ * unchanged item per line; people get indented JSON.
  */
 export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools): Renderer<T> {
   const isList = shape.single !== true;
@@ -26,7 +27,7 @@ export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools)
   };
 }
 
-/** One object a line, exactly as it came but for line breaks between its tokens. */
+/** Writes one object per line, unchanged except for line breaks between tokens. */
 export function openJsonLines<T>(): Renderer<T> {
   return {
     rows(rows) {

@@ -1,7 +1,9 @@
-// The table of a list, drawn page by page: widths fixed by the first page, never wider than the terminal.
+// The table of a list. It is drawn page by page, with widths from the first page, and never wider
+// than the terminal.
 //
-// Right-to-left text keeps its place by width. A terminal that reorders may swap it with a number in the very next column; marks that
-// would prevent it are themselves invisible characters, end up in what is copied from the screen, and are not written.
+// Right-to-left text keeps its place by width. A terminal that reorders text may swap it with a
+// number in the next column. Marks that prevent this are invisible characters, which would be
+// copied from the screen, so they are not written.
 
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf, wrap } from '../cells.js';
@@ -18,7 +20,7 @@ import {
 import { openTableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
-/** For people the table is fitted to the terminal, for programs the same columns are uncut. */
+/** Opens a table. For people it fits the terminal; programs get the same columns uncut. */
 export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { paint, terminal, now, isWhole = false, hasHeader = true } = tools;
   const at: CellContext = { now, terminal, isWhole };
@@ -27,7 +29,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
   let laid: Laid<T>[] | undefined;
   let hidden: string[] = [];
 
-  /** One line without trailing spaces. */
+  /** Returns one line without trailing spaces. */
   function line(places: readonly Laid<T>[], cells: readonly Cell[], isHeader = false): string {
     const texts = places.map(({ width }, index) => {
       const text = cells[index]?.text ?? '';

@@ -5,18 +5,23 @@ import { escapeHidden, isClean } from '../clean.js';
 import { isJsonNumber } from '../values.js';
 import type { Renderer, Shape } from './renderer.js';
 
-/** The escape of a character in a double-quoted YAML text; unlike JSON's it is one for the whole character (YAML 1.2, 5.7). */
+/**
+ * Returns the escape of a character in a double-quoted YAML text: one for the whole character,
+ * unlike JSON (YAML 1.2, 5.7).
+ */
 function yamlEscape(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
 }
 
-/** A row becomes nodes of thirty times its size before it is text, which are to be gone before there are many. */
+/**
+ * Rows per conversion. The library needs thirty times the memory of a row, so convert few at once.
+ */
 const ROWS_AT_ONCE = 20;
 
 /**
- * Values as they were sent: numbers with all their digits, hostile characters as escapes. Words that older readers (YAML 1.1) take for
- * something else, such as `no` or a time, are quoted.
+ * Writes values as sent: numbers keep their digits, and hidden characters are escaped. Words that
+ * YAML 1.1 reads differently, such as `no` or a time, are quoted.
  */
 export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
   const { stringify } = await import('yaml');
@@ -26,7 +31,7 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     stringify(isList ? values : values[0], {
       version: '1.2',
       compat: 'yaml-1.1',
-      // A text is never folded and an equal object never an alias: each item reads alone.
+      // Texts are not folded and equal objects are no aliases, so that each item can be read alone.
       lineWidth: 0,
       aliasDuplicateObjects: false,
       customTags: (tags) => [
@@ -40,10 +45,10 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
         {
           tag: 'tag:yaml.org,2002:str',
           default: true,
-          // `=` is a type of its own in YAML 1.1.
+          // `=` is a separate type in YAML 1.1.
           identify: (value) => typeof value === 'string' && (value === '=' || !isClean(value)),
           resolve: (text: string) => text,
-          // JSON's escapes for C0, quote and backslash are YAML's as well.
+          // JSON's escapes for C0, quote and backslash also work in YAML.
           stringify: ({ value }) => escapeHidden(JSON.stringify(value), yamlEscape),
         },
         ...tags,

@@ -1,4 +1,4 @@
-// `--jq`: the real jq, compiled to WebAssembly, in a thread that can be stopped; the one place that starts it.
+// `--jq`: jq, compiled to WebAssembly, in a thread that can be stopped. Only this file starts it.
 
 import { randomUUID } from 'node:crypto';
 import { type FleetError, usageError } from '../../errors.js';
@@ -10,17 +10,23 @@ import type { Jq, JqResult, JqRun } from './results.js';
 import { openThread, type Reply } from './thread.js';
 
 export interface JqOptions {
-  /** A person reads it: objects are indented, and raw strings cleaned of all but line breaks and tabs. */
+  /**
+   * Whether a person reads the output: objects are indented, and strings are cleaned except for
+   * line breaks and tabs.
+   */
   terminal: boolean;
   paintKey?: (name: string) => string;
-  /** Takes what `debug` and `stderr` in the program say, a line each, not cleaned. */
+  /** Receives the lines of `debug` and `stderr`, not cleaned. */
   say?: (line: string) => void;
-  /** Aborted when the program is asked to end: a run is stopped half a second later. */
+  /** Aborted when the program should end. A run is stopped half a second later. */
   signal?: AbortSignal;
   clock?: Clock;
 }
 
-/** What one item may make. A batch of many is tried with less, and its items one by one when that is not enough. */
+/**
+ * The output limit of one item. A batch starts with less, and its items run one by one when that is
+ * not enough.
+ */
 const OUTPUT_LIMIT_BYTES = 64 * 2 ** 20;
 const BATCH_OUTPUT_LIMIT_BYTES = 8 * 2 ** 20;
 const BATCH = { characters: 2 ** 20 };
@@ -28,24 +34,25 @@ const BATCH = { characters: 2 ** 20 };
 /** How much of an item its error quotes. */
 const QUOTED_CHARACTERS = 200;
 
-/** Begins with the items of an array; `.[] |= …` is something else. */
+/** Matches a program that starts with the items of an array; `.[] |= …` does not. */
 const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
-/** What reads further inputs, or ends the program, must be run with one input at a time. */
+/** Programs with these words need one run per input. */
 const SEES_INPUTS = /\b(?:input|halt)/;
 
-/** What jq puts before its errors; the path is that of no file. */
+/** The prefix of jq's errors; the path does not belong to a file. */
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
 
 /**
- * Starts jq and compiles the program. Throws a usage error with jq's own message when it does not compile; nothing is run yet.
- * Assumed: numbers that the program does not calculate with keep all their digits, as jq 1.8 promises.
+ * Starts jq and compiles the program without running it. Throws a usage error with jq's message
+ * when it does not compile. Assumed: numbers without arithmetic keep all their digits, as jq 1.8
+ * promises.
  */
 export async function openJq(program: string, options: JqOptions): Promise<Jq> {
   const thread = openThread(options.clock ?? systemClock());
   const ask = (source: string, input: string, limitBytes: number, signal = options.signal) =>
     thread.ask({ program: source, input, limitBytes }, signal);
   try {
-    // Without an input the program is compiled and nothing else.
+    // Without an input jq only compiles the program.
     const compiled = await ask(program, '', OUTPUT_LIMIT_BYTES);
     const error = errorOf(compiled, '');
     if (error !== undefined) throw error;
@@ -69,7 +76,7 @@ type Ask = (
 ) => Promise<Reply>;
 
 function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
-  /** A line behind the results of each item. */
+  /** A line after the results of each item. */
   const mark = JSON.stringify(randomUUID());
 
   async function runOne(item: string, signal: AbortSignal | undefined): Promise<JqResult> {
@@ -79,7 +86,10 @@ function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
     return { text: showAll(reply.stdout, options), error: errorOf(reply, item) };
   }
 
-  /** The items in one run of jq, or one by one where that fails: an error, too much output, or a program that takes more than its item. */
+  /**
+   * Runs jq for all items at once, or one by one when that fails because of an error, too much
+   * output, or a program that reads more than its item.
+   */
   async function runBatch(
     items: readonly string[],
     signal: AbortSignal | undefined,
@@ -128,17 +138,20 @@ const LIMITS = {
 const LIMIT_HINT =
   'filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
 const MANUAL = 'jq manual: https://jqlang.org/manual/';
-/** What jq's `input` says where there is none. */
+/** The error of jq's `input` without a further input. */
 const NO_INPUT = 'break';
 
-/** The failure of a run; undefined when there is none. jq's exit code is that of the last input alone, so a complaint counts as well. */
+/**
+ * Returns the error of a run, or undefined. Messages count too, because the exit code is that of
+ * the last input.
+ */
 function errorOf(reply: Reply, item: string): FleetError | undefined {
   if ('failure' in reply)
     return usageError(`--jq: the program ${LIMITS[reply.failure]}`, LIMIT_HINT);
   const lines = linesOf(reply.stderr);
   const complaints = lines.filter((line) => COMPLAINT.test(line));
   if (reply.exitCode === 0 && complaints.length === 0) return undefined;
-  // What a program says by `halt_error` is its own text.
+  // The text of `halt_error` comes from the program.
   const texts = (complaints.length > 0 ? complaints : lines).map((line) =>
     line.replace(COMPLAINT, '').trim().replace(/:$/, ''),
   );

@@ -1,40 +1,43 @@
-// What jq makes of JSON texts, and how it is written; loads no jq.
+// The results of jq and how they are written. Does not load jq.
 
 import type { FleetError } from '../../errors.js';
 
-/** What the program made of one item. */
+/** The result of one item. */
 export interface JqResult {
-  /** A line for each result, newline included; strings come out raw. With an error: what came before it. */
+  /**
+   * One line per result with its newline. Strings are raw. With an error: the results before it.
+   */
   text: string;
-  /** jq's own message as a usage error whose hint holds the beginning of the item. */
+  /** jq's message as a usage error. Its hint shows the beginning of the item. */
   error: FleetError | undefined;
 }
 
 /**
- * Runs the program over JSON texts, each one valid JSON value and the only input that the program sees: `input` finds no more. Half a second
- * after the signal's abort jq is stopped, and the run rejects with its reason.
+ * Runs the program for JSON texts. The program sees one text per run, and `input` finds no more.
+ * Half a second after the abort of the signal jq is stopped, and the run rejects with the reason.
  */
 export type JqRun = (items: readonly string[], signal?: AbortSignal) => Promise<JqResult[]>;
 
-/** A jq program that has been found good, ready to be fed. */
+/** A compiled jq program. */
 export interface Jq {
   /**
-   * A result for each item, in their order; runs that overlap end in the order in which they began. An item that fails takes no other
-   * item with it. Many items in one call are quicker than many calls: jq starts once for a batch (about a millisecond). Rejects with
-   * the reason of the signal alone.
+   * Returns a result per item, in order. Overlapping runs end in the order in which they began. A
+   * failing item does not affect others. One call with many items is faster than many calls,
+   * because jq starts once per batch (about a millisecond). Rejects only with the signal's reason.
    */
   readonly run: JqRun;
   /**
-   * The same for the items of an array, one by one, so that nobody need hold all of it; undefined where the program must see the
-   * whole array. A program that begins with `.[] |` needs no more than one item at a time.
+   * The same for the items of an array, so that the array need not be in memory; undefined when the
+   * program needs the whole array. A program that starts with `.[] |` needs one item at a time.
    */
   readonly runItems: JqRun | undefined;
-  /** Stops jq; a run in progress never ends then. */
+  /** Stops jq. A run in progress then never settles. */
   close(): Promise<void>;
 }
 
 /**
- * Writes the results in their order, then throws the first error: what came before the failing item is printed, what comes behind it is not.
+ * Writes the results in order, then throws the first error. Results before the failing item are
+ * printed, later ones are not.
  */
 export async function writeResults(
   results: readonly JqResult[],

@@ -1,4 +1,4 @@
-// The thread that jq runs in: asked one run at a time, and ended when a run does not end by itself.
+// The thread of jq: it handles one run at a time, and is ended when a run does not end.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -6,27 +6,29 @@ import { FleetError, reasonOf } from '../../errors.js';
 import type { Clock } from '../../system/clock.js';
 import { BUN_VERSION, distPath } from '../../system/program-files.js';
 
-/** How long a run may go on after the signal, so that results in flight are still printed. */
+/** How long a run may continue after the signal, so that its results are printed. */
 const GRACE_MS = 500;
 
-/** What the thread answers: what jq wrote, or why it was stopped. Mirrors `jq-worker.cjs`. */
+/**
+ * The reply of the thread: jq's output, or the reason why it was stopped. Mirrors `jq-worker.cjs`.
+ */
 export type Reply =
   | { stdout: string; stderr: string; exitCode: number }
   | { failure: 'output' | 'memory' };
 
-/** One question at a time; a thread that had to be stopped is started anew for the next one. */
+/** Opens the thread. It handles one request at a time, and is restarted after it was stopped. */
 export function openThread(clock: Clock) {
   let worker: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
   function start(): Worker {
-    // Without the environment, which holds the token.
+    // Without the environment, which contains the token.
     const started = new Worker(distPath('jq-worker.cjs'), {
       env: {},
       execArgv: [],
       workerData: distPath('jq.wasm'),
     });
-    // Idle, it keeps no program from ending.
+    // An idle thread does not keep the program alive.
     started.unref();
     return started;
   }
@@ -34,7 +36,8 @@ export function openThread(clock: Clock) {
   async function stop(): Promise<void> {
     const stopped = worker;
     worker = undefined;
-    // Bun cannot end WebAssembly that loops, and would wait for it at its exit once it was asked to; left alone it ends with the program.
+    // Bun cannot end WebAssembly in a loop, and would wait for it at exit. The thread ends with the
+    // program.
     if (BUN_VERSION === undefined) await stopped?.terminate();
     else stopped?.unref();
   }
@@ -70,7 +73,7 @@ export function openThread(clock: Clock) {
       request: { program: string; input: string; limitBytes: number },
       signal: AbortSignal | undefined,
     ): Promise<Reply> {
-      // What waits behind a run that was stopped gets no half second of its own.
+      // A run that waited behind a stopped one gets no additional half second.
       const before = last.catch((reason: unknown) => {
         if (signal?.aborted === true && reason === signal.reason) throw reason;
       });
