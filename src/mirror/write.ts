@@ -15,6 +15,7 @@ import {
   type Lease,
   quoted,
   readLeases,
+  SetBack,
   type State,
   type Writer,
   writeAs,
@@ -30,6 +31,8 @@ export interface Batch {
   readonly gap: OpenGap | undefined;
   readonly isSameGap: boolean;
   readonly state: State;
+  /** The id of the previous batch of this writer; undefined for its first batch. */
+  readonly previousBatchId: string | undefined;
   readonly nowMs: number;
 }
 
@@ -116,13 +119,16 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
 
 /**
  * Writes a batch completely or not at all. Returns the number of bicycles that it marked as gone. A
- * batch that was already written, but whose answer was lost, is not written again. Throws a
- * FleetError of kind `config` when another writer took over.
+ * batch that was already written, but whose answer was lost, is not written again. Throws Replaced
+ * when another writer took over, and SetBack when the database lacks the previous batch.
  */
 export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
-  const { writes, gap, isSameGap, state, nowMs } = batch;
-  return writeAs(database, writer, async (written) => {
-    if (written?.owner === state.owner && written.batch >= state.batch) return 0;
+  const { writes, gap, isSameGap, state, previousBatchId, nowMs } = batch;
+  return writeAs(database, writer, async (states) => {
+    const ids = states.map((each) => each?.batchId);
+    if (ids.every((id) => id === state.batchId)) return 0;
+    const isContinued = ids.every((id) => id === previousBatchId);
+    if (previousBatchId !== undefined && !isContinued) throw new SetBack();
     await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, writes.changes);
     let gone = 0;

@@ -26,6 +26,11 @@ export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
   readonly owner: string;
   readonly organizations: readonly string[];
   readonly batch: number;
+  /**
+   * Identifies the batch that wrote this state. It is random, so that a restored database cannot
+   * contain the id of a later batch. Missing in states that an older version wrote.
+   */
+  readonly batchId?: string;
   /** How far the written data was behind the service, by the times of the messages. */
   readonly behindMs: number;
   /** Missing in states that an older version wrote. */
@@ -140,20 +145,38 @@ export class Replaced extends FleetError {
 }
 
 /**
- * Writes in one transaction as the current writer. `work` receives the writer's position. Throws a
- * FleetError of kind `config` when another writer took over, because a suspended writer must not
- * write.
+ * The error when the database lacks batches of this writer: an older backup was restored, or a
+ * standby without the last transactions was promoted. The writer must start again from the
+ * surviving state.
+ */
+export class SetBack extends FleetError {
+  constructor() {
+    super('config', SET_BACK, { hint: 'the whole list is read again' });
+  }
+}
+
+/** The reason of the gap that a restored database causes. */
+export const SET_BACK = 'the database was set back to an earlier state';
+
+/**
+ * Writes in one transaction as the current writer. `work` receives the states of its
+ * organizations. Throws Replaced when another writer took over, because a suspended writer must not
+ * write, and SetBack when the lease of this writer is missing without another live writer.
  */
 export function writeAs<T>(
   database: Database,
   { organizations, owner }: Writer,
-  work: (written: State | undefined) => Promise<T>,
+  work: (states: readonly (State | undefined)[]) => Promise<T>,
 ): Promise<T> {
   return database.transaction(async () => {
     const leases = await readLeases(database, organizations, true);
     const other = leases.find((lease) => lease.owner !== owner);
-    if (other !== undefined || leases.length < organizations.length) throw new Replaced(other);
-    return work(leases[0]?.state);
+    if (other !== undefined) {
+      const isWritten = other.heartbeat === null || isAlive(other, await databaseTime(database));
+      throw isWritten ? new Replaced(other) : new SetBack();
+    }
+    if (leases.length < organizations.length) throw new SetBack();
+    return work(leases.map(({ state }) => state));
   });
 }
 

@@ -80,6 +80,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   );
   let heardMs = found.heardMs ?? at(startSeconds).wallMs;
   let batch = 0;
+  let previousBatchId: string | undefined;
   let gapBefore: OpenGap | undefined;
   /** What is asked of the service and not answered. */
   let asked: (FollowerOutput & { type: 'read-page' | 'read-whole' })[] = [];
@@ -91,9 +92,11 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     const { gap, comparedToMs, known } = follower;
     const writes = ledger.take();
     const reached = { heardMs, checkedMs: comparedToMs, isWhole: known.isWhole, proven: undefined };
-    const state = { ...reached, ...writer, batch: ++batch, behindMs: 0 };
-    const rows = { writes, gap, isSameGap: gap === gapBefore, state, nowMs: at(seconds).wallMs };
-    await commit(database, writer, rows);
+    const batchId = randomUUID();
+    const state = { ...reached, ...writer, batch: ++batch, batchId, behindMs: 0 };
+    const [isSameGap, nowMs] = [gap === gapBefore, at(seconds).wallMs];
+    await commit(database, writer, { writes, gap, isSameGap, state, previousBatchId, nowMs });
+    previousBatchId = batchId;
     gapBefore = gap;
     for (const output of outputs.splice(0))
       if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);

@@ -5,12 +5,14 @@ import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { utcOfMs } from '../../mirror/rows.js';
-import { resume } from '../../mirror/write.js';
+import { type Found, resume } from '../../mirror/write.js';
 import {
   inUse,
   type Lease,
   Replaced,
   releaseLease,
+  SET_BACK,
+  SetBack,
   takeLease,
   writerName,
 } from '../../mirror/writers.js';
@@ -32,19 +34,34 @@ export interface MirrorRunOptions extends OnceOptions {
   role?: TopicRole;
 }
 
-/** Keeps the mirror until it is stopped. Throws what ended it (cli.md, mirror). */
+/**
+ * Keeps the mirror until it is stopped. Starts again after the database was set back, and with
+ * `--standby` after another writer took over. Throws the error that ended it (cli.md, mirror).
+ */
 export async function runMirror(context: Context, options: MirrorRunOptions): Promise<void> {
+  let isSetBack = false;
   for (;;) {
     try {
-      return await follow(context, options);
+      return await follow(context, options, isSetBack);
     } catch (error) {
-      if (options.standby !== true || !(error instanceof Replaced)) throw error;
-      await context.notice(`${error.message}; waiting for its end`);
+      isSetBack = error instanceof SetBack;
+      if (isSetBack) await reportSetBack(context);
+      else if (options.standby === true && error instanceof Replaced)
+        await context.notice(`${error.message}; waiting for its end`);
+      else throw error;
     }
   }
 }
 
-async function follow(context: Context, options: MirrorRunOptions): Promise<void> {
+function reportSetBack({ notice }: Context): Promise<void> {
+  return notice(`warning: ${SET_BACK}; a gap is recorded and the whole list is read again`);
+}
+
+async function follow(
+  context: Context,
+  options: MirrorRunOptions,
+  isSetBack: boolean,
+): Promise<void> {
   const sseUrl = requireSseUrl(await context.settings());
   keepYoungGenerationSmall();
   await withMirrorSession(context, options, true, async (session, client) => {
@@ -55,7 +72,7 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
     const topics = [...session.topics.keys()];
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
     const onToken = (token: string) => learnRights(session, token);
-    await becomeWriter(session);
+    await becomeWriter(session, isSetBack);
     announce(session, context.zone);
     const plan = {
       topics,
@@ -79,10 +96,12 @@ async function follow(context: Context, options: MirrorRunOptions): Promise<void
 const LOOK_MS = 1_000;
 
 /**
- * Takes the lease, and says where to go on. A writer that was killed cannot let go of it: whether the one before lives, its next heartbeat
- * shows. Throws a FleetError of kind `config` where it lives, unless this one stands by.
+ * Takes the lease and finds the position to continue from. A writer that was killed cannot release
+ * its lease, so its next heartbeat shows whether it is alive. After the database was set back, a gap
+ * begins at the surviving position, and the whole list is read. Throws a FleetError of kind `config`
+ * when another writer is alive, unless this one is a standby.
  */
-async function becomeWriter(session: MirrorSession): Promise<void> {
+async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise<void> {
   const { context, keeper, writer, report, ledger, atEnd, written } = session;
   const { standby = false } = session.options;
   const { clock, signal } = context;
@@ -105,11 +124,20 @@ async function becomeWriter(session: MirrorSession): Promise<void> {
   session.found = found;
   session.startedAt = momentOf(clock);
   session.follower = session.openFollower(session.startedAt);
-  session.follower.resume(found, session.startedAt);
+  session.follower.resume(isSetBack ? afterSetBack(found) : found, session.startedAt);
   if (session.follower.gap !== undefined) session.counters.gaps++;
   ledger.setSize(found.rows);
   ledger.resumeLeaving(found.leaving ?? []);
   written.heardMs = found.heardMs ?? clock.wallMs();
+}
+
+/**
+ * Returns the position after the database was set back: nothing is known for certain, and the gap
+ * began when the surviving state was written.
+ */
+function afterSetBack(found: Found): Found {
+  const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);
+  return { ...found, isWhole: false, proven: undefined, gap: { startedMs, reason: SET_BACK } };
 }
 
 /** The last line: what this run brought. */
@@ -133,10 +161,24 @@ function sumUp({ report, counters, startedAt, context }: MirrorSession): void {
 /** Brings the mirror up to date and ends. Throws a FleetError of kind `partial` where something could not be read. */
 export async function mirrorOnce(context: Context, options: OnceOptions): Promise<void> {
   keepYoungGenerationSmall();
+  try {
+    await catchUpOnce(context, options, false);
+  } catch (error) {
+    if (!(error instanceof SetBack)) throw error;
+    await reportSetBack(context);
+    await catchUpOnce(context, options, true);
+  }
+}
+
+async function catchUpOnce(
+  context: Context,
+  options: OnceOptions,
+  isSetBack: boolean,
+): Promise<void> {
   await withMirrorSession(context, options, false, async (session, client) => {
     const { ending, counters, report, ledger } = session;
     learnRights(session, await (await context.token()).get());
-    await becomeWriter(session);
+    await becomeWriter(session, isSetBack);
     let isSettled = false;
     await runSession(session, client, () => {
       if (isSettled) return;

@@ -174,7 +174,9 @@ function openState(
     written: {
       /** The gap that the last batch left open. */
       gap: undefined as OpenGap | undefined,
-      /** When that was written. */
+      /** The id of the last batch; undefined before the first one. */
+      batchId: undefined as string | undefined,
+      /** When the last batch was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
       /** When history is looked through next, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
@@ -361,13 +363,15 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const { owner, organizations } = writer;
   const position = { heardMs, checkedMs: comparedToMs, behindMs: Math.round(counters.lagMs) };
   const lists = { isWhole: known.isWhole, proven, leaving: ledger.leaving() };
-  const state = { ...position, ...lists, owner, organizations, batch: ++counters.batches };
-  const rows = { writes, gap, isSameGap, state, nowMs: clock.wallMs() };
+  const batchId = randomUUID();
+  const state = { ...position, ...lists, owner, organizations, batch: ++counters.batches, batchId };
+  const previousBatchId = written.batchId;
+  const rows = { writes, gap, isSameGap, state, previousBatchId, nowMs: clock.wallMs() };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  Object.assign(written, { gap, at: momentOf(clock) });
+  Object.assign(written, { gap, batchId, at: momentOf(clock) });
   counters.changes += writes.changes.length + gone;
   counters.gone += gone;
   for (const step of writes.steps) {
