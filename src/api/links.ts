@@ -47,10 +47,28 @@ export function resourceLink(baseUrl: URL, field: LinkField, text: string): stri
 
 const UUID_AT_END = new RegExp(`(?:^|/)(${UUID.source.slice(1, -1)})/?$`, 'i');
 
+/** The words of paths for the collections that links name, and what one item is called. */
+const COLLECTIONS: ReadonlyMap<string, string> = new Map([
+  ['bicycles', 'a bicycle'],
+  ['alerts', 'an alert'],
+  ...Object.values(NAMED).map(({ path, one }): [string, string] => [
+    path.replaceAll('/', ''),
+    `${/^[aeo]/.test(one) ? 'an' : 'a'} ${one}`,
+  ]),
+]);
+
 /**
- * Returns the UUID of a text in lower case. The text is a UUID or the link of a resource, which
- * ends with
- * one. Returns undefined for any other text.
+ * Returns what the link of another collection names, such as `an alert` for `…/alerts/UUID/`; undefined
+ * for a UUID, for a link of the wanted collection, and for a collection that is unknown.
+ */
+export function otherResource(text: string, wanted: string): string | undefined {
+  const collection = text.split('/').filter(Boolean).at(-2)?.toLowerCase() ?? '';
+  return collection === wanted ? undefined : COLLECTIONS.get(collection);
+}
+
+/**
+ * Returns the UUID of a text in lower case. The text is a UUID, or the link of a resource, which ends
+ * with one. Returns undefined for any other text.
  */
 export function wholeUuid(text: string): string | undefined {
   return UUID_AT_END.exec(text)?.[1]?.toLowerCase();

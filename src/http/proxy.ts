@@ -1,5 +1,6 @@
 // Chooses the proxy for an address from the environment.
 
+import { BlockList, isIP } from 'node:net';
 import { configError } from '../errors.js';
 import { isLoopback } from './loopback.js';
 
@@ -70,12 +71,53 @@ export function openRoutes(env: NodeJS.ProcessEnv): {
   return { hasProxy: (http ?? https) !== undefined, routeTo };
 }
 
-/** Whether an entry of NO_PROXY names the address: `*`, a host, whose subdomains count, each with a port or without. */
+/**
+ * Whether an entry of NO_PROXY names the address: `*`, a host and its subdomains, an IP address, or a
+ * range of addresses in CIDR notation. A host and an address may have a port; an IPv6 address with a port
+ * needs brackets.
+ */
 function isExcluded(url: URL, entry: string): boolean {
   if (entry === '*') return true;
-  const [, name = '', port] = /^(.+?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+  const { name, port } = splitPort(entry.toLowerCase());
   if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80')))
     return false;
+  const range = rangeOf(name);
+  if (range !== undefined) return isInRange(withoutBrackets(url.hostname), range);
   const host = name.replace(/^\*?\./, '');
   return url.hostname === host || url.hostname.endsWith(`.${host}`);
+}
+
+function splitPort(entry: string): { name: string; port?: string | undefined } {
+  // Without brackets the last group of an IPv6 address would be taken for a port.
+  if (rangeOf(entry) !== undefined) return { name: entry };
+  const [, name = '', port] = /^(.+?)(?::(\d+))?$/.exec(entry) ?? [];
+  return { name, port };
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1');
+}
+
+/** An IP address or a range of them: `10.0.0.0/8`, `fd00::/8`, `[::1]`; undefined for other text. */
+function rangeOf(text: string): BlockList | undefined {
+  const [, address = '', bits] = /^(.*?)(?:\/(\d{1,3}))?$/.exec(withoutBrackets(text)) ?? [];
+  const family = familyOf(withoutBrackets(address));
+  if (family === undefined) return undefined;
+  const most = family === 'ipv4' ? 32 : 128;
+  const prefix = bits === undefined ? most : Number(bits);
+  if (prefix > most) return undefined;
+  const range = new BlockList();
+  range.addSubnet(withoutBrackets(address), prefix, family);
+  return range;
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+  const version = isIP(address);
+  if (version === 0) return undefined;
+  return version === 4 ? 'ipv4' : 'ipv6';
+}
+
+function isInRange(host: string, range: BlockList): boolean {
+  const family = familyOf(host);
+  return family !== undefined && range.check(host, family);
 }

@@ -69,7 +69,8 @@ export function widthOf(text: string): number {
 }
 
 /**
- * Returns the longest beginning of the text with at most `width` columns. A grapheme is not split.
+ * Returns the longest beginning of the text with at most `width` columns. A grapheme is not split,
+ * unless it has more combining marks than any language writes.
  */
 function beginning(text: string, width: number): string {
   if (NARROW.test(text)) return text.slice(0, width);
@@ -78,9 +79,13 @@ function beginning(text: string, width: number): string {
   for (const { segment } of clustersOf(text)) {
     used += clusterWidth(segment);
     if (used > width) break;
+    if (segment.length > LONGEST_EMOJI_UNITS) {
+      units += LONGEST_EMOJI_UNITS;
+      break;
+    }
     units += segment.length;
   }
-  return text.slice(0, units);
+  return text.slice(0, units).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /**

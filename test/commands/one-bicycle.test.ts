@@ -427,3 +427,23 @@ describe('edit', () => {
     expect([none.code, none.asked]).toEqual([2, []]);
   });
 });
+
+test.each([
+  ['bicycles act', ['bicycles', 'act', 'ADDRESS', 'reserve'], 'alerts', 'an alert'],
+  ['bicycles act -', ['bicycles', 'act', '-', 'reserve', '--yes'], 'alerts', 'an alert'],
+  ['bicycles edit', ['bicycles', 'edit', 'ADDRESS', '--note', 'x'], 'locks', 'a lock'],
+  ['alerts act', ['alerts', 'act', 'ADDRESS', 'resolve'], 'bicycles', 'a bicycle'],
+  ['alerts act -', ['alerts', 'act', '-', 'resolve', '--yes'], 'bicycles', 'a bicycle'],
+])('%s refuses the address of another resource', async (_name, args, collection, what) => {
+  const address = `http://service/api/${collection}/1c2d3e4f-0000-4000-8000-000000000009/`;
+  const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
+  const run = await runFleet(
+    args.map((word) => (word === 'ADDRESS' ? address : word)),
+    { env, stdin: `${address}\n` },
+  );
+  expect([run.code, run.stderr]).toEqual([
+    2,
+    expect.stringContaining(`"${address}" is the address of ${what}`),
+  ]);
+  expect(asked).toEqual([]);
+});

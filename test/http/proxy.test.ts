@@ -47,6 +47,27 @@ test.each<[env: NodeJS.ProcessEnv, url: string, proxy: string | undefined, becau
     undefined,
     'HTTP_PROXY is not used for this machine',
   ],
+  ...(
+    [
+      ['fd00::5', 'http://[fd00::5]/', true],
+      ['fd00::5', 'http://[fd00:0:0::5]:8080/', true],
+      ['[fd00::5]', 'http://[fd00::5]/', true],
+      ['[fd00::5]:8080', 'http://[fd00::5]:8080/', true],
+      ['[fd00::5]:8080', 'http://[fd00::5]/', false],
+      ['fd00::/8', 'http://[fd12::1]/', true],
+      ['fd00::/8', 'http://[fe80::1]/', false],
+      ['10.0.0.0/8', 'http://10.1.2.3/', true],
+      ['10.0.0.0/8', 'http://11.1.2.3/', false],
+      ['10.0.0.0/8', 'http://ten.example.com/', false],
+      ['10.1.2.3:80', 'http://10.1.2.3/', true],
+      ['10.0.0.0/33', 'http://10.0.0.0/', false],
+    ] as const
+  ).map(([entry, url, isExcluded]): [NodeJS.ProcessEnv, string, string | undefined, string] => [
+    { HTTP_PROXY: 'http://p:1', NO_PROXY: entry },
+    url,
+    isExcluded ? undefined : 'http://p:1',
+    isExcluded ? 'NO_PROXY excludes it' : 'HTTP_PROXY',
+  ]),
 ])('%j, %s', (env, url, proxy, because) => {
   const route = openRoutes(env).routeTo(new URL(url));
   expect({ proxy: route.proxy?.origin, because: route.because }).toEqual({ proxy, because });

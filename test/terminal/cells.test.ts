@@ -114,3 +114,11 @@ it.each([
 ])('wrap %j in 18 columns', (text, lines) => {
   expect(wrap(text, 18, '  ')).toEqual(lines);
 });
+
+it('cuts thousands of combining marks in one cell', () => {
+  const heaped = `e${'\u0301'.repeat(3_000)}`;
+  const shown = cut(`a${heaped}b`, 20);
+  expect(shown.startsWith(`ae${'\u0301'.repeat(10)}`)).toBe(true);
+  expect(shown.endsWith('…')).toBe(true);
+  expect(shown.length).toBeLessThan(60);
+});

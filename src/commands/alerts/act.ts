@@ -1,9 +1,9 @@
 // `fleet alerts act`: resolves, silences, escalates or stops one alert or many, each at most once.
 
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
-import { wholeUuid } from '../../api/links.js';
+import { otherResource, wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { refuseIfReadOnly } from '../shared/allow-change.js';
 import { type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
@@ -70,6 +70,9 @@ const explainMissing =
 /** Finds one alert. Throws a FleetError of kind `usage` when several match, of kind `not-found` when none does. */
 async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {
   const whole = wholeUuid(text);
+  const other = whole === undefined ? undefined : otherResource(text, 'alerts');
+  if (other !== undefined)
+    throw usageError(`"${shorten(text)}" is the address of ${other}, not of an alert`);
   if (whole !== undefined) return { uuid: whole, item: undefined };
   const list = {
     path: ALERT.listPath,

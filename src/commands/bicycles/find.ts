@@ -1,7 +1,7 @@
 // Finds the bicycle that an operator means: a UUID, the beginning of one, or an exact name, serial number or bleid.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
-import { wholeUuid } from '../../api/links.js';
+import { otherResource, wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -30,6 +30,9 @@ export async function findBicycle(
   scope?: string,
 ): Promise<Meant<Bicycle>> {
   const uuid = wholeUuid(text);
+  const other = uuid === undefined ? undefined : otherResource(text, 'bicycles');
+  if (other !== undefined)
+    throw usageError(`"${shorten(text)}" is the address of ${other}, not of a bicycle`);
   if (uuid !== undefined) return { uuid, item: undefined };
   if (text.trim() === '')
     throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');

@@ -1,7 +1,7 @@
 // Reads the bicycles or alerts that an input names. The input is read and checked to its end
 // before anything is sent.
 
-import { wholeUuid } from '../../../api/links.js';
+import { otherResource, wholeUuid } from '../../../api/links.js';
 import type { Context } from '../../../context.js';
 import { type FleetError, usageError } from '../../../errors.js';
 import { type InputSource, nameOfInput, readInputRows } from '../../../input/open.js';
@@ -103,7 +103,9 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
   const names = naming === 'none' || hasUuid ? [] : namesOf(fields);
   const [first] = names;
   const rest = { place, fields, isCells };
-  if (first === undefined) return { ...rest, uuid: readUuid(written, place), namedBy: 'uuid' };
+  const collection = naming === 'none' ? 'alerts' : 'bicycles';
+  if (first === undefined)
+    return { ...rest, uuid: readUuid(written, place, collection), namedBy: 'uuid' };
   return {
     ...rest,
     uuid: '',
@@ -113,9 +115,12 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
 }
 
 /** Reads the UUID of a row. A comment may follow it. */
-function readUuid(written: unknown, place: RowPlace): string {
+function readUuid(written: unknown, place: RowPlace, collection: string): string {
   const [text = ''] = typeof written === 'string' ? written.split(/\s#/, 1) : [];
   const uuid = wholeUuid(text.trim());
+  const other = uuid === undefined ? undefined : otherResource(text.trim(), collection);
+  if (other !== undefined)
+    throw new UnreadableInput(`"${shorten(text.trim())}" is the address of ${other}`, place);
   if (uuid !== undefined) return uuid;
   throw new UnreadableInput(
     text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`,
