@@ -15,7 +15,7 @@ export const TRANSITION_MEANINGS = {
   take_over: 'a crew recovered it outside the service area',
   put_in_maintenance: 'take it out of service; refused while it is rented',
   force_put_in_maintenance: 'the same, and end a rental in progress',
-  retire: 'take it out of service for good; cannot be undone',
+  retire: 'take it out of service for good; only force_put_in_maintenance brings it back',
   reserve: 'a renter reserves it',
   expire_rental_session: 'automatic: a rental took too long',
   expire_reservation: 'automatic: a reservation took too long',

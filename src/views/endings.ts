@@ -102,7 +102,7 @@ export function showSuccess(
   transition: string,
   mark: string,
 ): string {
-  const label = clean(name ?? uuid?.slice(0, ID_DIGITS) ?? '');
+  const label = clean(name?.trim() || uuid?.slice(0, ID_DIGITS) || 'bicycle');
   const words = { skipped: `${transition} was done before`, unchanged: 'unchanged' };
   const done = words[outcome as keyof typeof words] ?? `${transition} done`;
   const became = state ?? done;

@@ -59,7 +59,7 @@ test.each([
   const { name } = sandbox.bicycle(uuid) ?? {};
   expect(run.stderr).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
   expect(run.stderr).toContain(
-    `at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`,
+    `at ${sandbox.baseUrl} (profile default)? Only force_put_in_maintenance brings a retired bicycle back. Type retire to go on:`,
   );
   expect(sandbox.actionCount(uuid)).toBe(count);
 });
@@ -473,6 +473,12 @@ describe('input', () => {
   test.each([
     [[A], 'the transition is missing'],
     [[A, B], 'the transition is missing'],
+    [['reserve', 'SN-00892'], 'the transition "reserve" must come last, after the bicycles'],
+    [['reserve', 'SN-00892'], 'try: fleet bicycles act SN-00892 reserve'],
+    [['retire', A], `try: fleet bicycles act ${A} retire`],
+    [['rent', '-'], 'try: fleet bicycles act - rent'],
+    [['Ada 1', 'rent', "Ann's"], `try: fleet bicycles act 'Ada 1' 'Ann'\\''s' rent`],
+    [['reserve', 'retier'], 'did you mean'],
     [['rent'], 'no bicycle given for "rent"'],
     [[A, B, 'retier'], 'did you mean "retire"?'],
     [[A, '-', 'rent'], '- cannot be combined with other arguments'],

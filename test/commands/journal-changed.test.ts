@@ -230,6 +230,37 @@ describe('a journal that somebody changed', () => {
     },
   );
 
+  test('records of the future: exit 2, nothing acted on, until --unknown resend', async () => {
+    const path = newJournal();
+    const { act, posts } = await openService();
+    const nextYear = () => Date.now() + 366 * 86_400_000;
+    expect((await act([A, '--journal', path], { clock: openQuickClock(10, nextYear) })).code).toBe(
+      0,
+    );
+    for (const more of [[], ['--dry-run']]) {
+      const { code, stderr } = await act([A, B, '--journal', path, ...more]);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(
+          /has records of 20\d\d-\d\d-\d\d, and the date of this machine is 20/,
+        ),
+      ]);
+    }
+    expect(posts()).toHaveLength(1);
+    expect((await runFleet(['journal', 'show', path])).code).toBe(9);
+    const resent = await act([A, B, '--journal', path, '--unknown', 'resend', '--settle', '0']);
+    expect(resent.code).toBe(0);
+    expect((await act([A, B, C, '--journal', path])).code).toBe(0);
+  });
+
+  test('records of a machine whose date is hours ahead are used', async () => {
+    const path = newJournal();
+    const { act } = await openService();
+    const later = () => Date.now() + 6 * 3_600_000;
+    await act([A, '--journal', path], { clock: openQuickClock(10, later) });
+    expect((await act([A, B, '--journal', path])).code).toBe(0);
+  });
+
   test('what is appended by something else while a run uses it ends the run', async () => {
     const path = newJournal();
     const { env, asked } = await openServer(async (response, { method }) => {

@@ -80,6 +80,7 @@ test('creations of one reason are one group, by row and name', () => {
 test.each([
   [{ state: 'rented' }, '✓ Emmy 1: rented\n'],
   [{ name: null, state: 'rented' }, '✓ 00000001: rented\n'],
+  [{ name: ' ', state: 'rented' }, '✓ 00000001: rented\n'],
   [{ state: null }, '✓ Emmy 1: rent done\n'],
   [{ state: null, outcome: 'skipped' }, '✓ Emmy 1: rent was done before\n'],
 ] as const)('one success %j', (changes, line) => {

@@ -17,8 +17,14 @@ import {
 import { findBicycle } from './find.js';
 import { fetchBicycle } from './get.js';
 
-/** Transitions that ask first, and want a word typed: the document shows no way back from them. */
+/** Transitions that ask first and want a word typed, because the way back from them is long. */
 const GRAVE_TRANSITIONS = ['retire', 'declare_unrecoverable'];
+
+/** Observed: the only transition that a retired bicycle allows. */
+const WARNINGS: { readonly [transition: string]: string } = {
+  retire: 'Only force_put_in_maintenance brings a retired bicycle back.',
+};
+
 const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS };
 
 /**
@@ -50,6 +56,7 @@ export async function actOnBicycles(
     find: (text) => findBicycle(context, text),
     lookAt: (uuid) => lookAt(context, uuid),
     isGrave: GRAVE_TRANSITIONS.includes(transition),
+    warning: WARNINGS[transition],
     target: NAMED_TARGETS[transition],
     explain: (error, { key }) => explainUnknown(error, key, transition),
   };

@@ -17,7 +17,7 @@ import { printReport } from '../shared/change-report.js';
 
 /** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */
 export async function showJournal(context: Context, path: string): Promise<void> {
-  const journal = await readJournalFile(path);
+  const journal = await readJournalFile(path, context.clock.wallMs());
   const { binding } = journal;
   if (binding === undefined)
     throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');

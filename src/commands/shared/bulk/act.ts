@@ -5,7 +5,7 @@ import { wholeUuid } from '../../../api/links.js';
 import type { Resource } from '../../../api/resource.js';
 import { nearest, unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
-import { usageError } from '../../../errors.js';
+import { type FleetError, usageError } from '../../../errors.js';
 import type { Item } from '../../../http/types.js';
 import type { InputSource } from '../../../input/open.js';
 import { textOrNull } from '../../../json/parse.js';
@@ -24,7 +24,7 @@ export interface ActOptions extends ChangeOptions, InputFlags {
 
 /** What is to be done; `verb` is the `type` of the request. */
 export interface Action
-  extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'explain' | 'lookAt'> {
+  extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'warning' | 'explain' | 'lookAt'> {
   /** The state that it leads to, where that is known before any answer has shown it. */
   target: string | undefined;
   /** Added to the body of the request. */
@@ -100,7 +100,7 @@ async function* findTargets(
 /** The task of changing a bicycle or alert, of which the fields are known that the input or a list has. */
 function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Task {
   // What people know it by: a bicycle has a name, an alert a message.
-  const name = textOrNull(fields['name'] ?? fields['message']);
+  const name = textOrNull(fields['name'] ?? fields['message'])?.trim() || null;
   const before = describeBefore(fields);
   const isKnown = before.state !== null || before.version !== null;
   return { key: uuid, uuid, name, ...(isKnown ? { before } : {}) };
@@ -113,7 +113,7 @@ export interface Verbs {
   /** `transition`, `action`. */
   kind: string;
   known: readonly string[];
-  /** Those that have no way back. */
+  /** Those that ask for a word to be typed. */
   grave?: readonly string[];
   /** Whether others are sent, too. */
   mayBeUnknown: boolean;
@@ -137,6 +137,10 @@ export function readWords(
     texts.length === 0 &&
     nearest(name, known) === undefined &&
     flags.from === undefined;
+  const first = texts.find((text) => known.includes(text));
+  const isOrderWrong = !known.includes(name) && nearest(name, known) === undefined;
+  if (first !== undefined && isOrderWrong && !mayBeUnknown)
+    throw wrongOrder(words, first, kind, many);
   if (name === STDIN || wholeUuid(name) !== undefined || isOnlyBicycle)
     throw usageError(
       `the ${kind} is missing: it goes last, after the ${many}`,
@@ -162,6 +166,25 @@ export function readWords(
       `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
     );
   return { targets: texts, name };
+}
+
+/** The error for a transition or action that does not come last. */
+function wrongOrder(
+  words: readonly string[],
+  verb: string,
+  kind: string,
+  many: string,
+): FleetError {
+  const targets = words.filter((word) => word !== verb).map(quoteWord);
+  return usageError(
+    `the ${kind} "${verb}" must come last, after the ${many}`,
+    `try: fleet ${many} act ${[...targets, verb].join(' ')}`,
+  );
+}
+
+/** Returns a word as a shell reads it. */
+function quoteWord(word: string): string {
+  return /^[\w.:/@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Reads `--field NAME=VALUE`s into fields of the body, all of them texts. Throws a FleetError of kind `usage`. */

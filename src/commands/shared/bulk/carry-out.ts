@@ -37,7 +37,7 @@ export async function carryOut(
     return showRequests(
       context,
       plan,
-      path === undefined ? undefined : await peekEntries(path, binding, isTrusted),
+      path === undefined ? undefined : await peekEntries(path, binding, { clock, isTrusted }),
     );
   const journal =
     path === undefined

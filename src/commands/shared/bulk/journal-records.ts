@@ -84,6 +84,8 @@ export function emptyJournal() {
     /** The start of the run that wrote last, and when that was. */
     start: NO_START,
     startedAtMs: null as number | null,
+    /** The latest date of a record, in milliseconds since the epoch; undefined when none has a date. */
+    latestAtMs: undefined as number | undefined,
     /** Whole lines that were read: their bytes, their number, and how many of them are whole records. */
     bytes: 0,
     lines: 0,
@@ -197,9 +199,30 @@ function checkNumber(journal: Journal, record: JournalRecord): void {
   const isMissing = n !== before + 1 || (typeof after === 'number' && journal.records - 1 < after);
   if (isMissing) journal.damage ??= `records are missing before line ${journal.lines}`;
   journal.numbers.set(run, Number(n));
-  // The operator knew, and went on.
-  if (accepts === true) journal.damage = undefined;
+  // Accepted with `--unknown resend`.
+  if (accepts !== true) return;
+  journal.damage = undefined;
+  journal.latestAtMs = undefined;
 }
+
+/** The dates of two machines can differ by so much. */
+const LARGEST_CLOCK_DIFFERENCE_MS = 24 * 3_600_000;
+
+/** Notes as damage that records are dated later than now, so that their order is not certain. */
+export function checkDates(journal: Journal, nowMs: number): void {
+  const { latestAtMs } = journal;
+  if (latestAtMs === undefined || latestAtMs <= nowMs + LARGEST_CLOCK_DIFFERENCE_MS) return;
+  const [latest, now] = [latestAtMs, nowMs].map(showDay);
+  journal.damage ??= `it has records of ${latest}, and the date of this machine is ${now}`;
+}
+
+function showDay(milliseconds: number): string {
+  const isDate = Math.abs(milliseconds) <= LATEST_DATE_MS;
+  return isDate ? new Date(milliseconds).toISOString().slice(0, 10) : 'an impossible date';
+}
+
+/** The latest date that JavaScript has. */
+const LATEST_DATE_MS = 8.64e15;
 
 /** What to do about a journal with `damage`. */
 export const DAMAGE_HINT =
@@ -250,6 +273,7 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   } = record;
   const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
+  if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
   // A run that lost the journal may have written on until it noticed, but it sent nothing then.
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {

@@ -77,8 +77,12 @@ async function readAppended(
   }
 }
 
-/** What a journal says, without making or locking it; nothing where there is none, unless there must be one. */
-export async function readJournalFile(path: string, mustExist = true): Promise<records.Journal> {
+/** Reads a journal without creating or locking it. A missing one is empty, unless it must exist. */
+export async function readJournalFile(
+  path: string,
+  nowMs: number,
+  mustExist = true,
+): Promise<records.Journal> {
   const handle = await openRegular(path, constants.O_RDONLY).catch((error: FleetError) => {
     if (hasCode(error.cause, 'ENOENT')) return undefined;
     throw error;
@@ -87,12 +91,17 @@ export async function readJournalFile(path: string, mustExist = true): Promise<r
     throw usageError(`there is no journal ${path}`, 'check the name of the file');
   const journal = records.emptyJournal();
   if (handle !== undefined) await readAppended(journal, handle, path).finally(() => handle.close());
+  records.checkDates(journal, nowMs);
   return journal;
 }
 
-/** What earlier runs left, for `--dry-run`; one that is not trusted must be whole. */
-export async function peekEntries(path: string, binding: records.Binding, isTrusted: boolean) {
-  const journal = await readJournalFile(path, false);
+/** Returns what earlier runs left, for `--dry-run`. The journal must be whole, unless it is trusted. */
+export async function peekEntries(
+  path: string,
+  binding: records.Binding,
+  { isTrusted, clock }: Pick<JournalOptions, 'isTrusted' | 'clock'>,
+) {
+  const journal = await readJournalFile(path, clock.wallMs(), false);
   records.checkBinding(journal, binding, path);
   if (!isTrusted) records.checkDamage(journal, path);
   return journal.entries;
@@ -165,6 +174,7 @@ export async function openJournal(
   });
   try {
     await refresh();
+    records.checkDates(journal, options.clock.wallMs());
     if (!options.isTrusted) records.checkDamage(journal, path);
     const isNew = journal.binding === undefined;
     const claim = async (record: object) => {

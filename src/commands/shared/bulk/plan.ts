@@ -49,8 +49,10 @@ interface ChangeKind {
   verb: string;
   /** A journal belongs to one of them. */
   command: 'create' | 'act' | 'edit';
-  /** Whether it asks before one too, and twice for many. */
+  /** Whether it asks before a single one too, and asks for a word to be typed. */
   isGrave?: boolean;
+  /** A sentence about the way back, for the question. */
+  warning?: string | undefined;
   /** Whether it asks before one too, where somebody can be asked. */
   isAlwaysAsked?: boolean;
 }

@@ -16,7 +16,7 @@ const EXAMPLES_SHOWN = 3;
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks whether so many shall be changed, where that has to be asked. The first of them are named; where there is no way back, their
+ * Asks whether so many shall be changed, where that has to be asked. The first of them are named; for a grave change their
  * number must be typed, or the name of the change of one. Throws a FleetError of
  * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
@@ -25,7 +25,7 @@ export async function askBefore(
   { change, isStdin }: BulkPlan,
   tasks: readonly Task[],
 ): Promise<void> {
-  const { resource, verb, command, isGrave, isAlwaysAsked } = change;
+  const { resource, verb, command, isGrave, isAlwaysAsked, warning } = change;
   const { one, many } = resource;
   const { profile, baseUrl, protected: isProtected } = await context.settings();
   const count = tasks.length;
@@ -46,7 +46,8 @@ export async function askBefore(
   const isSure = await withTerminal(context, isStdin, async (asking) => {
     if (!isGrave) return askYesNo(asking, { message: question, instead });
     const proof = isGraveOne ? verb : String(count);
-    const message = `${question} This cannot be undone. Type ${isGraveOne ? verb : `the number of ${many}`} to go on:`;
+    const about = warning === undefined ? '' : `${warning} `;
+    const message = `${question} ${about}Type ${isGraveOne ? verb : `the number of ${many}`} to go on:`;
     return (await askText(asking, { message, instead })).trim() === proof;
   });
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
@@ -62,13 +63,13 @@ export async function describeTask(
   { uuid, name, key }: Task,
   isDetailed = false,
 ): Promise<string> {
-  if (uuid === null || (name !== null && !isDetailed)) return name ?? key;
+  if (uuid === null || (name && !isDetailed)) return name || key;
   const looking = io.stderr.isTerminal ? lookAt?.(uuid) : undefined;
   const found = await looking?.catch((error: unknown) => {
     if (signal.aborted || !(error instanceof FleetError)) throw error;
     return undefined;
   });
-  const label = name ?? found?.name ?? uuid;
+  const label = name || found?.name || uuid;
   const details = isDetailed
     ? [label === uuid ? '' : uuid, found?.detail ?? ''].filter((part) => part !== '')
     : [];
