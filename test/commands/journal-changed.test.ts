@@ -1,7 +1,16 @@
 // Journals that somebody changed, runs that were stopped, and what `journal show` says.
 
-import { appendFileSync, readFileSync } from 'node:fs';
-import { appendFile, type FileHandle, open, readFile, writeFile } from 'node:fs/promises';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import {
+  appendFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readFile,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lineOf } from '../../src/commands/shared/bulk/journal-records.js';
 import { systemClock } from '../../src/system/clock.js';
@@ -229,6 +238,72 @@ describe('a journal that somebody changed', () => {
       expect(outcomesOf(again.stdout)).toEqual({ a: 'skipped', b: 'skipped', c: 'skipped' });
     },
   );
+
+  describe('that lost its end', () => {
+    const many = Array.from(
+      { length: 12 },
+      (_, index) => `aaaaaaaa-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    );
+
+    test('is refused while its counter file survives, until --unknown resend', async () => {
+      const path = newJournal();
+      const { act, posts } = await openService();
+      expect((await act([...many, '--journal', path])).code).toBe(0);
+      const lines = (await readFile(path, 'utf8')).split('\n');
+      const first = lines.findIndex((line) => line.includes('"answered"'));
+      await writeFile(path, `${lines.slice(0, first - 4).join('\n')}\n`);
+      for (const more of [[], ['--dry-run'], ['--unknown', 'done']]) {
+        const { code, stderr } = await act([...many, '--journal', path, ...more]);
+        expect([code, stderr]).toEqual([2, expect.stringContaining('last records are missing')]);
+      }
+      expect(posts()).toHaveLength(many.length);
+      expect((await runFleet(['journal', 'show', path])).code).toBe(9);
+      const flags = ['--unknown', 'resend', '--settle', '0'];
+      expect((await act([...many, '--journal', path, ...flags])).code).toBe(0);
+      expect((await act([...many, '--journal', path])).code).toBe(0);
+    });
+
+    test('is missing altogether: the counter file is refused with an explanation', async () => {
+      const path = newJournal();
+      const { act, posts } = await openService();
+      await act([A, B, '--journal', path]);
+      await unlink(path);
+      for (const more of [[], ['--dry-run']]) {
+        const { code, stderr } = await act([A, B, '--journal', path, ...more]);
+        expect([code, stderr]).toEqual([
+          2,
+          expect.stringMatching(
+            /is missing or empty, but .*\.count says that a run wrote \d+ records/,
+          ),
+        ]);
+      }
+      expect(existsSync(path)).toBe(false);
+      expect(posts()).toHaveLength(2);
+      await unlink(`${path}.count`);
+      expect((await act([A, B, '--journal', path])).code).toBe(0);
+    });
+
+    test('is found by the counter file under another name of the journal', async () => {
+      const path = newJournal();
+      const link = newJournal();
+      const { act } = await openService();
+      await act([A, B, '--journal', path]);
+      await symlink(path, link);
+      await writeFile(
+        path,
+        `${(await readFile(path, 'utf8')).split('\n').slice(0, 4).join('\n')}\n`,
+      );
+      expect((await act([A, B, '--journal', link])).code).toBe(2);
+    });
+
+    test('a counter file that cannot be used is reported, and the run goes on', async () => {
+      const path = newJournal();
+      const { act } = await openService();
+      await mkdir(`${path}.count`);
+      const { code, stderr } = await act([A, B, '--journal', path]);
+      expect([code, stderr]).toEqual([0, expect.stringContaining('a journal that loses its end')]);
+    });
+  });
 
   test('records of the future: exit 2, nothing acted on, until --unknown resend', async () => {
     const path = newJournal();

@@ -7,7 +7,8 @@ import type { Run } from '../../context.js';
 const SHOW = `Show what a journal says of each bicycle: what became of it, when, in which run, and how that is known:
 answered (the service said so), history (its list of transitions shows it), list (the new bicycle is there),
 state (it was in another state before), operator (--unknown done). Nothing is sent, and the journal is only read.
-Exit code 9 when records are missing or were changed. Missing records at the end look like a crash.`;
+Exit code 9 when records are missing or were changed. Missing records at the end look like a crash, unless the counter
+file beside the journal (FILE.count) shows that there were more.`;
 
 export function addJournal(program: Command, run: Run): void {
   const lines = [

@@ -7,6 +7,7 @@ import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { type JournalRow, journalShape } from '../../views/journal.js';
 import { readJournalFile } from '../shared/bulk/journal.js';
+import { checkCounter } from '../shared/bulk/journal-counter.js';
 import {
   DAMAGE_HINT,
   type Journal,
@@ -19,6 +20,7 @@ import { printReport } from '../shared/change-report.js';
 export async function showJournal(context: Context, path: string): Promise<void> {
   const journal = await readJournalFile(path, context.clock.wallMs());
   const { binding } = journal;
+  if (binding !== undefined) await checkCounter(journal, path);
   if (binding === undefined)
     throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;

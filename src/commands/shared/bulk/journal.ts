@@ -2,13 +2,14 @@
 // looked at after each flush: whether it is still this run's own.
 
 import { randomBytes } from 'node:crypto';
-import { fstatSync, statSync } from 'node:fs';
+import { existsSync, fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../../../errors.js';
 import { type Clock, every } from '../../../system/clock.js';
 import { hasCode, isDeviceName } from '../../../system/folder.js';
 import type { ChangeResult } from '../../../views/action.js';
+import { checkCounter, openRecordCounter, type RecordCounter } from './journal-counter.js';
 import * as records from './journal-records.js';
 import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
 import { type Suspension, watchSuspension } from './suspension.js';
@@ -103,6 +104,7 @@ export async function peekEntries(
 ) {
   const journal = await readJournalFile(path, clock.wallMs(), false);
   records.checkBinding(journal, binding, path);
+  if (!isTrusted) await checkCounter(journal, path);
   if (!isTrusted) records.checkDamage(journal, path);
   return journal.entries;
 }
@@ -143,6 +145,9 @@ export async function openJournal(
 ): Promise<OpenJournal> {
   const id = randomBytes(6).toString('hex');
   const journal = records.emptyJournal();
+  const isMissing = !existsSync(path);
+  // Before the file is created.
+  if (isMissing && !options.isTrusted) await checkCounter(journal, path);
   const handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
   const refresh = async () => {
     await readAppended(journal, handle, path);
@@ -153,6 +158,7 @@ export async function openJournal(
   const suspension = watchSuspension(options.clock, over.signal);
   const flush = openFlush(handle, path, suspension, options);
   const check: LastCheck = { atMs: options.clock.monotonicMs(), suspendedMs: 0, writing: 0 };
+  let counter: RecordCounter | undefined;
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
@@ -171,10 +177,12 @@ export async function openJournal(
     if (journal.damage !== undefined)
       throw lost(path, `was changed while the run used it (${journal.damage})`);
     if (journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
+    await counter?.count(journal.records);
   });
   try {
     await refresh();
     records.checkDates(journal, options.clock.wallMs());
+    if (!options.isTrusted) await checkCounter(journal, path);
     if (!options.isTrusted) records.checkDamage(journal, path);
     const isNew = journal.binding === undefined;
     const claim = async (record: object) => {
@@ -188,7 +196,13 @@ export async function openJournal(
       return refresh();
     };
     await takeLock({ path, refresh, claim }, id, options);
+    counter = await openRecordCounter(path, options.say);
+    await counter.write(journal.records);
     if (isNew) await keepName(path);
+    const finish = async (isWhole: boolean) => {
+      if (isWhole) await counter?.write(journal.records);
+      await counter?.close();
+    };
     const whyUncertain = () => {
       const suspendedMs = suspension.totalMs() - check.suspendedMs;
       if (suspendedMs > 0)
@@ -198,9 +212,10 @@ export async function openJournal(
       const isOwn = addedBytes === 0 || addedBytes === check.writing;
       return isOwn && isSameFile(handle, path) ? undefined : 'the journal was changed';
     };
-    return openRecords(id, journal, { ...options, append, handle, whyUncertain, over });
+    return openRecords(id, journal, { ...options, append, handle, whyUncertain, over, finish });
   } catch (error) {
     over.abort();
+    await counter?.close();
     await handle.close();
     throw error;
   }
@@ -261,12 +276,14 @@ interface RecordsOptions {
   whyUncertain(): string | undefined;
   /** Aborted when the journal is closed. */
   over: AbortController;
+  /** Closes the counter file. Stores the number of records before, unless the journal is lost. */
+  finish(isWhole: boolean): Promise<void>;
 }
 
 function openRecords(
   id: string,
   journal: records.Journal,
-  { clock, append, handle, whyUncertain, over }: RecordsOptions,
+  { clock, append, handle, whyUncertain, over, finish }: RecordsOptions,
 ) {
   const gone = new AbortController();
   let begunAt = clock.monotonicMs();
@@ -328,6 +345,7 @@ function openRecords(
     async close() {
       // One that is lost is not this run's to let go of.
       if (!gone.signal.aborted) await write({ released: id }).catch(() => {});
+      await finish(!gone.signal.aborted);
       gone.abort();
       over.abort();
       await handle.close();
