@@ -1,5 +1,7 @@
-// Runs of `bicycles act` that are killed, or stopped while another takes over, at random moments, behind a gateway that loses, delays, halves and repeats, while the fleet moves,
-// clocks step and two runs compete for one journal; then the truth of the gateway is held against what was reported.
+// Runs of `bicycles act`, `edit` and `create` that are killed, interrupted, or stopped while another
+// run takes over, at random moments. The gateway loses, delays, halves and repeats requests, the
+// fleet moves, clocks step, disks are slow, and two runs compete for one journal. The reports are then
+// compared with what the service carried out.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -9,8 +11,8 @@ import {
   type IncomingMessage,
   request,
 } from 'node:http';
-import { fileURLToPath } from 'node:url';
-import type { Sandbox } from '../../src/sandbox/index.js';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Sandbox, ServiceKind } from '../../src/sandbox/index.js';
 import { createRandom } from '../../src/sandbox/random.js';
 import { environmentOf } from './environment.js';
 import { withJournal } from './journal.js';
@@ -18,6 +20,7 @@ import { listenOn } from './listen.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { withSandbox } from './sandbox.js';
 
+const SLOW_DISK_FILE = fileURLToPath(new URL('./slow-disk.js', import.meta.url));
 const HURRY_FILE = fileURLToPath(new URL('./hurry.js', import.meta.url));
 
 /** The processes live ten times faster: ten seconds of `--settle` are one. */
@@ -34,6 +37,10 @@ const LONGEST_DELAY_MS = 500;
 const WAY_MS = 6;
 /** A bicycle moves this often: twenty a second. */
 const MOVE_EVERY_MS = 50;
+/** The longest additional time of a flush on a slow disk, on the clock of the runs. */
+const SLOWEST_FLUSH_MS = 3500;
+/** A run that takes longer hangs, in real time. */
+const HANG_MS = 120_000;
 /** A machine's date may be off by so much, both ways. */
 const LARGEST_SHIFT_MS = 3 * 3_600_000;
 
@@ -46,6 +53,13 @@ export interface Campaign {
   kills: number;
   /** What the input says: UUIDs alone, or bicycles with their state. */
   input: 'uuids' | 'bicycles';
+  /** `act` when absent. */
+  command?: 'act' | 'edit' | 'create';
+  /** Whether the service trims texts. */
+  isTrimming?: boolean;
+  /** Whether names are unique in the service, and edits have versions. */
+  service?: ServiceKind;
+  hasSlowDisk?: boolean;
 }
 
 export interface CampaignResult {
@@ -53,6 +67,8 @@ export interface CampaignResult {
   /** How often a run was stopped while another took over. */
   stops: number;
   attempts: number;
+  interruptions: number;
+  hangs: number;
   outcomes: { [outcome: string]: number };
   /** What must not be: acted on twice, done that was not, missing in the result, an exit code that is none of a finished run. */
   wrong: string[];
@@ -60,23 +76,25 @@ export interface CampaignResult {
 
 interface Gateway {
   url: string;
+  /** How many requests to change something arrived. */
   posts(): number;
   /** How many of a client's requests were carried out, by bicycle; a request that the gateway repeats counts once. */
   carriedOut: ReadonlyMap<string, number>;
 }
 
-function chooseFate(random: Random, isPost: boolean): Fate {
+function chooseFate(random: Random, isPost: boolean, mayRepeat: boolean): Fate {
   const choice = random();
   if (!isPost) return choice < 0.02 ? 'lose' : choice < 0.04 ? 'repeat' : 'pass';
   if (choice < 0.06) return 'lose';
   if (choice < 0.1) return 'delay';
   if (choice < 0.14) return 'halve';
-  return choice < 0.17 ? 'repeat' : 'pass';
+  return choice < 0.17 && mayRepeat ? 'repeat' : 'pass';
 }
 
 async function withGateway<T>(
   sandbox: Sandbox,
   random: Random,
+  mayRepeat: boolean,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
   const agent = new Agent({ keepAlive: true });
@@ -86,13 +104,13 @@ async function withGateway<T>(
     new Promise((resolve) => setTimeout(resolve, milliseconds));
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
-    const isPost = incoming.method === 'POST';
+    const isPost = incoming.method !== 'GET';
     if (isPost) posts += 1;
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('error', () => {});
     outgoing.on('error', () => {});
     incoming.on('end', async () => {
-      const fate = chooseFate(random, isPost);
+      const fate = chooseFate(random, isPost, mayRepeat);
       await wait(random() * (fate === 'delay' ? LONGEST_DELAY_MS : WAY_MS));
       if (fate === 'lose') return incoming.socket.destroy();
       // What is delayed arrives although its sender is dead.
@@ -147,9 +165,19 @@ interface Attempt {
   code: number | null;
   stdout: string;
   stderr: string;
+  isHanging: boolean;
+}
+
+/** What in the environment loads the fast clock, and the slow disk. */
+function preloads(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const hurry = preload(HURRY_FILE);
+  if (env['FLEET_TEST_DISK_MS'] === undefined) return hurry;
+  const slow = `--import ${pathToFileURL(SLOW_DISK_FILE)}`;
+  return { NODE_OPTIONS: `${hurry['NODE_OPTIONS']} ${slow}` };
 }
 
 interface Command {
+  words: readonly string[];
   env: NodeJS.ProcessEnv;
   journal: string;
   input: string;
@@ -157,7 +185,7 @@ interface Command {
 
 /** Starts the command; `kill` says when it is to die, by requests that came or by time. */
 function attempt(
-  { env, journal, input }: Command,
+  { words, env, journal, input }: Command,
   gateway: Gateway,
   kill: Kill | undefined,
 ): Promise<Attempt> {
@@ -169,20 +197,10 @@ function attempt(
     '--unknown',
     'leave',
   ];
-  const args = [
-    ...PROGRAM_ARGS,
-    'bicycles',
-    'act',
-    '-',
-    'take_over',
-    '--yes',
-    '--json',
-    '-q',
-    ...flags,
-  ];
+  const args = [...PROGRAM_ARGS, ...words, '--yes', '--json', '-q', ...flags];
   const before = gateway.posts();
   const child: ChildProcess = spawn(PROGRAM_FILE, [...args, '--journal', journal], {
-    env: { ...env, ...preload(HURRY_FILE) },
+    env: { ...env, ...preloads(env) },
   });
   let stdout = '';
   let stderr = '';
@@ -194,7 +212,7 @@ function attempt(
   if (kill !== undefined) {
     const { meanwhile } = kill;
     const strike = () => {
-      if (meanwhile === undefined) return child.kill('SIGKILL');
+      if (meanwhile === undefined) return child.kill(kill.signal);
       child.kill('SIGSTOP');
       return meanwhile().finally(() => child.kill('SIGCONT'));
     };
@@ -205,9 +223,15 @@ function attempt(
     look();
   }
   return new Promise((resolve) => {
+    let isHanging = false;
+    const hanging = setTimeout(() => {
+      isHanging = true;
+      child.kill('SIGKILL');
+    }, HANG_MS);
     child.once('close', (code) => {
       clearTimeout(timer);
-      resolve({ code, stdout, stderr });
+      clearTimeout(hanging);
+      resolve({ code, stdout, stderr, isHanging });
     });
   });
 }
@@ -215,46 +239,44 @@ function attempt(
 interface Kill {
   afterPosts: number;
   delayMs: number;
+  signal: NodeJS.Signals;
   /** It is stopped then, and goes on after this, as by Ctrl-Z and fg; killed when absent. */
   meanwhile?: () => Promise<unknown>;
 }
 
 /** Among the requests, while it starts or watches a dead run, while it settles. */
 function chooseKill(random: Random): Kill {
+  const signal = random() < 0.1 ? 'SIGINT' : 'SIGKILL';
   const choice = random();
-  if (choice < 0.2) return { afterPosts: 0, delayMs: random() * 500 };
-  if (choice < 0.35) return { afterPosts: 0, delayMs: 400 + random() * 600 };
-  return { afterPosts: 1 + Math.floor(random() * 25), delayMs: random() * 10 };
+  if (choice < 0.2) return { signal, afterPosts: 0, delayMs: random() * 500 };
+  if (choice < 0.35) return { signal, afterPosts: 0, delayMs: 400 + random() * 600 };
+  return { signal, afterPosts: 1 + Math.floor(random() * 25), delayMs: random() * 10 };
 }
 
 /** Kills runs until there were enough kills, lets one end, and compares. */
-export async function runCampaign({
-  seed,
-  bicycles,
-  kills,
-  input,
-}: Campaign): Promise<CampaignResult> {
+export async function runCampaign(campaign: Campaign): Promise<CampaignResult> {
+  const { seed, bicycles, kills, command = 'act', isTrimming = false } = campaign;
+  const { service = 'observed', hasSlowDisk = false } = campaign;
   const random = createRandom(seed);
-  return withSandbox({ bicycles: bicycles * 4, seed }, (sandbox) =>
-    withGateway(sandbox, random, (gateway) =>
+  const faults = isTrimming ? [{ kind: 'trim' as const }] : [];
+  return withSandbox({ bicycles: bicycles * 4, seed, service, faults }, (sandbox) =>
+    withGateway(sandbox, random, command !== 'create', (gateway) =>
       withJournal(async (journal) => {
-        const chosen = sandbox
-          .bicycles()
-          .filter(({ state }) => state === 'available' || state === 'in_maintenance')
-          .slice(0, bicycles);
-        const uuids = chosen.map(({ uuid }) => uuid);
-        const lines = input === 'uuids' ? uuids : chosen.map((bicycle) => JSON.stringify(bicycle));
-        const moving = startMoving(sandbox, uuids, random);
+        const job = chooseJob(sandbox, campaign);
+        const moving = startMoving(sandbox, job.uuids, random);
         try {
           const env = {
             ...process.env,
             ...(await environmentOf(sandbox)),
             FLEET_BASE_URL: gateway.url,
+            FLEET_ORGANIZATION: sandbox.organizations[0]?.uuid,
+            ...(hasSlowDisk ? { FLEET_TEST_DISK_MS: String(SLOWEST_FLUSH_MS) } : {}),
           };
           const { attempts, last, stops } = await killAndResume(
             () => ({
+              words: job.words,
               journal,
-              input: `${lines.join('\n')}\n`,
+              input: `${job.lines.join('\n')}\n`,
               env: {
                 ...env,
                 FLEET_TEST_HURRY: String(HURRY),
@@ -267,13 +289,73 @@ export async function runCampaign({
           );
           // What the gateway still holds arrives now.
           await new Promise((resolve) => setTimeout(resolve, LONGEST_DELAY_MS));
-          return { stops, ...compare(uuids, gateway, attempts, last) };
+          return { stops, ...compare(job, gateway, attempts, last) };
         } finally {
           clearInterval(moving);
         }
       }),
     ),
   );
+}
+
+/** The command of a campaign, its input, and what the service carried out. */
+interface Job {
+  words: readonly string[];
+  lines: readonly string[];
+  /** The keys of the results: UUIDs, or the rows of a creation. */
+  keys: readonly string[];
+  /** The bicycles that move meanwhile. */
+  uuids: readonly string[];
+  /** How often the change of a key was carried out. */
+  carriedOut(key: string, gateway: Gateway): number;
+}
+
+const LONGEST_NAME_CHARACTERS = 128;
+
+function chooseJob(sandbox: Sandbox, campaign: Campaign): Job {
+  const { seed, bicycles, input, command = 'act' } = campaign;
+  const chosen = sandbox
+    .bicycles()
+    .filter(({ state }) => state === 'available' || state === 'in_maintenance')
+    // The service refuses an edit of the bicycle whose name is too long.
+    .filter(({ name }) => name.length <= LONGEST_NAME_CHARACTERS)
+    .slice(0, bicycles);
+  const uuids = chosen.map(({ uuid }) => uuid);
+  // Every second text ends in white space, which a service may trim.
+  const textOf = (index: number) => `new ${seed}/${index}${index % 2 === 0 ? ' ' : ''}`;
+  if (command === 'act') {
+    const whole = chosen.map((bicycle) => JSON.stringify(bicycle));
+    return {
+      words: ['bicycles', 'act', '-', 'take_over'],
+      lines: input === 'uuids' ? uuids : whole,
+      keys: uuids,
+      uuids,
+      carriedOut: (uuid, gateway) => gateway.carriedOut.get(uuid) ?? 0,
+    };
+  }
+  if (command === 'edit') {
+    const texts = new Map(uuids.map((uuid, index) => [uuid, textOf(index)]));
+    const isEdited = (uuid: string) =>
+      String(sandbox.bicycle(uuid)?.['note']).trim() === texts.get(uuid)?.trim();
+    return {
+      words: ['bicycles', 'edit', '-'],
+      lines: uuids.map((uuid) => JSON.stringify({ uuid, note: texts.get(uuid) })),
+      keys: uuids,
+      uuids,
+      carriedOut: (uuid) => (isEdited(uuid) ? 1 : 0),
+    };
+  }
+  const names = uuids.map((_, index) => textOf(index));
+  return {
+    words: ['bicycles', 'create', '--from', '-'],
+    lines: names.map((name) => JSON.stringify({ name })),
+    keys: names.map((_, index) => String(index + 1)),
+    uuids,
+    carriedOut: (row) => {
+      const name = names[Number(row) - 1]?.trim();
+      return sandbox.bicycles().filter((bicycle) => bicycle.name.trim() === name).length;
+    },
+  };
 }
 
 function shiftOf(random: Random): number {
@@ -302,7 +384,7 @@ async function killAndResume(
   while (killed() < kills && attempts.length < kills * 8) {
     const competitors = random() < 0.3 ? 2 : 1;
     // A machine that is slow to kill lets runs end before their time: then they are killed while they start, whatever is left to do.
-    const early = () => ({ afterPosts: 0, delayMs: random() * 100 });
+    const early = (): Kill => ({ signal: 'SIGKILL', afterPosts: 0, delayMs: random() * 100 });
     const choose = attempts.length < kills * 3 ? chooseKill : early;
     if (random() < 0.4) {
       // The second one finds the first silent, takes over, and goes on as far as it comes; then the first one wakes.
@@ -329,7 +411,7 @@ async function killAndResume(
 }
 
 function compare(
-  uuids: readonly string[],
+  { keys, carriedOut }: Job,
   gateway: Gateway,
   attempts: readonly Attempt[],
   last: Attempt,
@@ -337,28 +419,41 @@ function compare(
   const wrong: string[] = [];
   const outcomes: { [outcome: string]: number } = {};
   const reported = new Map<string, string[]>();
+  const messages = new Map<string, string | null>();
   for (const line of last.stdout.split('\n').filter((text) => text !== '')) {
-    const { uuid, outcome } = JSON.parse(line) as { uuid: string; outcome: string };
-    reported.set(uuid, [...(reported.get(uuid) ?? []), outcome]);
+    const { uuid, row, outcome, message } = JSON.parse(line) as {
+      uuid: string;
+      row?: number;
+      outcome: string;
+      message: string | null;
+    };
+    const key = row === undefined ? uuid : String(row);
+    reported.set(key, [...(reported.get(key) ?? []), outcome]);
+    messages.set(key, message);
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   }
-  for (const uuid of uuids) {
-    const carriedOut = gateway.carriedOut.get(uuid) ?? 0;
-    const [outcome = 'missing', ...more] = reported.get(uuid) ?? [];
-    const isDone = outcome === 'done' || outcome === 'skipped';
-    if (carriedOut > 1) wrong.push(`${uuid}: acted on ${carriedOut} times`);
-    if (isDone && carriedOut === 0) wrong.push(`${uuid}: ${outcome}, and it never was`);
+  for (const key of keys) {
+    const times = carriedOut(key, gateway);
+    const [outcome = 'missing', ...more] = reported.get(key) ?? [];
+    const isDone = ['done', 'skipped', 'unchanged'].includes(outcome);
+    if (times > 1) wrong.push(`${key}: carried out ${times} times`);
+    if (isDone && times === 0) wrong.push(`${key}: ${outcome}, and it never was`);
+    if (outcome === 'failed' && times > 0) wrong.push(`${key}: failed, and it was carried out`);
     if (outcome === 'missing' || more.length > 0)
-      wrong.push(`${uuid}: reported ${[outcome, ...more].join(', ')}`);
-    if (outcome === 'not-sent' || outcome === 'refused') wrong.push(`${uuid}: ${outcome}`);
+      wrong.push(`${key}: reported ${[outcome, ...more].join(', ')}`);
+    if (outcome === 'not-sent' || outcome === 'refused')
+      wrong.push(`${key}: ${outcome}: ${messages.get(key)}`);
   }
   if (last.code !== 0 && last.code !== 9)
     wrong.push(`the last run ended with ${last.code}: ${last.stderr}`);
   for (const { code, stderr } of attempts) {
-    // A machine that is slow makes a run that lives look dead: the one that takes over goes on, the other stops before its next request.
+    // A slow machine makes a living run look dead: the run that takes over goes on, the other stops.
     if (code === 10 && stderr.includes('was taken over by another run')) continue;
-    if (![null, 0, 2, 8, 9].includes(code)) wrong.push(`a run ended with ${code}: ${stderr}`);
+    if (![null, 0, 2, 8, 9, 130].includes(code)) wrong.push(`a run ended with ${code}: ${stderr}`);
   }
+  const hangs = [...attempts, last].filter(({ isHanging }) => isHanging).length;
+  if (hangs > 0) wrong.push(`${hangs} runs did not end`);
   const kills = attempts.filter(({ code }) => code === null).length;
-  return { kills, attempts: attempts.length + 1, outcomes, wrong };
+  const interruptions = attempts.filter(({ code }) => code === 130).length;
+  return { kills, interruptions, hangs, attempts: attempts.length + 1, outcomes, wrong };
 }
