@@ -69,8 +69,7 @@ export const ALERT_ORDERINGS = [
 
 /**
  * The resource of alerts, listed as in section 4.5. Assumed: the addresses of single alerts and
- * their
- * actions were observed; `url` is the link to an alert (section 2.2).
+ * their actions were observed; `url` is the link to an alert (section 2.2).
  */
 export const ALERT: Resource = {
   one: 'alert',

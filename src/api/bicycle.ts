@@ -38,8 +38,7 @@ type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
 
 /**
  * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every
- * field may be missing,
- * null, or a number written as a string.
+ * field may be missing, null, or a number written as a string.
  */
 export type Bicycle = { [field in TextField]?: string | null } & {
   [field in NumberField]?: number | string | null;
@@ -100,10 +99,8 @@ export const BICYCLE_ORDERINGS = [
 
 /**
  * The resource of bicycles: lists (section 4.1), creation (4.2) and actions (4.3). Assumed: alerts
- * link to
- * the address of a bicycle (2.2), some services list the transitions of a bicycle, and numbers and
- * times
- * may be strings.
+ * link to the address of a bicycle (2.2), some services list the transitions of a bicycle, and
+ * numbers and times may be strings.
  */
 export const BICYCLE: Resource = {
   one: 'bicycle',

@@ -12,9 +12,8 @@ export function isUuid(text: string): boolean {
 
 /**
  * Encodes a text as one segment of a path. Only letters, digits and `- . _ ~` stay unencoded (RFC
- * 3986);
- * encodeURIComponent leaves more characters. A lone surrogate becomes U+FFFD, because UTF-8 cannot
- * encode it.
+ * 3986); encodeURIComponent leaves more characters. A lone surrogate becomes U+FFFD, because UTF-8
+ * cannot encode it.
  */
 export function pathSegment(text: string): string {
   const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -58,8 +57,8 @@ const COLLECTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns what the link of another collection names, such as `an alert` for `…/alerts/UUID/`; undefined
- * for a UUID, for a link of the wanted collection, and for a collection that is unknown.
+ * Returns what the link of another collection names, such as `an alert` for `…/alerts/UUID/`;
+ * undefined for a UUID, for a link of the wanted collection, and for a collection that is unknown.
  */
 export function otherResource(text: string, wanted: string): string | undefined {
   const collection = text.split('/').filter(Boolean).at(-2)?.toLowerCase() ?? '';
@@ -67,8 +66,8 @@ export function otherResource(text: string, wanted: string): string | undefined 
 }
 
 /**
- * Returns the UUID of a text in lower case. The text is a UUID, or the link of a resource, which ends
- * with one. Returns undefined for any other text.
+ * Returns the UUID of a text in lower case. The text is a UUID, or the link of a resource, which
+ * ends with one. Returns undefined for any other text.
  */
 export function wholeUuid(text: string): string | undefined {
   return UUID_AT_END.exec(text)?.[1]?.toLowerCase();

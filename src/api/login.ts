@@ -8,8 +8,8 @@ import { isObject, parseJson } from '../json/parse.js';
 export const LOGIN_PATH = '/jwt/login/';
 
 /**
- * The `client_id` of a renewal without `--client-id`. Assumed: it only names the program, because the
- * login does not ask for one.
+ * The `client_id` of a renewal without `--client-id`. Assumed: it only names the program, because
+ * the login does not ask for one.
  */
 export const DEFAULT_CLIENT_ID = 'fleet';
 
@@ -50,8 +50,8 @@ export async function postLogin(
 }
 
 /**
- * Renews a token. With a refresh token it sends `{client_id, refresh_token}`, and `{token}` once when the
- * service refuses that; without a refresh token only `{token}`. Throws the first refusal.
+ * Renews a token. With a refresh token it sends `{client_id, refresh_token}`, and `{token}` once
+ * when the service refuses that; without a refresh token only `{token}`. Throws the first refusal.
  */
 export async function postRenewal(
   client: Client,

@@ -20,8 +20,7 @@ export const SENDERS = ['bicycle', 'alert', 'task', 'feedback', 'bicycle_leaving
 
 /**
  * The roles that have topics, in the order in which they are tried. Observed: each bicycle is
- * published
- * for every role. Section 6.1 names only `admin`.
+ * published for every role. Section 6.1 names only `admin`.
  */
 export const TOPIC_ROLES = ['admin', 'fleet_operator', 'mechanic'] as const;
 
@@ -52,10 +51,8 @@ const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-
 
 /**
  * Returns a topic for each role that may subscribe to it, in the order in which they are tried: the
- * role
- * that the user chose; otherwise the roles of the token, starting with the role of the topic;
- * otherwise
- * the role of the topic. A topic that section 6.1 does not define is unchanged.
+ * role that the user chose; otherwise the roles of the token, starting with the role of the topic;
+ * otherwise the role of the topic. A topic that section 6.1 does not define is unchanged.
  */
 export function topicsByRole(
   topic: string,
@@ -71,9 +68,8 @@ export function topicsByRole(
 
 /**
  * Section 4.6: the subscription's path below the push address. "{topic} is the topic string
- * URL-encoded with no safe
- * characters", slashes and the asterisk included; "the trailing slash after the encoded topic is
- * required".
+ * URL-encoded with no safe characters", slashes and the asterisk included; "the trailing slash
+ * after the encoded topic is required".
  */
 export function subscribePath(topic: string): string {
   return `/subscribe/${pathSegment(topic)}/`;

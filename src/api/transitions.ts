@@ -3,8 +3,7 @@
 /**
  * The transitions of section 3.1 and their meanings. The name is the value of `type` in the action
  * request. Assumed: `put_in_maintenance` was observed. It cannot replace
- * `force_put_in_maintenance`,
- * which ends a rental.
+ * `force_put_in_maintenance`, which ends a rental.
  */
 export const TRANSITION_MEANINGS = {
   declare_available: 'make it visible to renters',

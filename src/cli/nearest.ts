@@ -8,8 +8,7 @@ const LONGEST_WORD = 1000;
 
 /**
  * Returns the closest word, or undefined when every word differs in more than `most` letters. By
- * default
- * `most` is a third of the letters, and at least two.
+ * default `most` is a third of the letters, and at least two.
  */
 export function nearest(
   word: string,
@@ -32,10 +31,8 @@ export function nearest(
 
 /**
  * Returns the error for a word that is not in the list. It suggests the closest word and lists all
- * words.
- * A word in `grave` cannot be undone. It is suggested only when one letter is wrong or missing, or
- * two
- * letters are swapped: "restore" must not suggest "retire".
+ * words. A word in `grave` cannot be undone. It is suggested only when one letter is wrong or
+ * missing, or two letters are swapped: "restore" must not suggest "retire".
  */
 export function unknownWord(
   kind: string,

@@ -67,8 +67,7 @@ export function collect(value: string, before: string[] | undefined): string[] {
 
 /**
  * Creates a parser for words with commas, repeatable. A word that looks like a misspelled word of
- * the list
- * is refused. Any other word is accepted, because a service may know further words.
+ * the list is refused. Any other word is accepted, because a service may know further words.
  */
 export function someOf(
   kind: string,
@@ -82,8 +81,7 @@ export function someOf(
 
 /**
  * Creates a parser for sort fields with commas; a `-` in front of a field means descending. Headers
- * of
- * tables work as fields. Misspelled fields are refused, and unknown fields are accepted.
+ * of tables work as fields. Misspelled fields are refused, and unknown fields are accepted.
  */
 export function ordering(
   resource: Pick<Resource, 'orderings' | 'fields' | 'headers'>,

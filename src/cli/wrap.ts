@@ -2,8 +2,7 @@
 
 /**
  * Wraps a text into lines of at most `width` columns. Every line after the first starts with
- * `indent`.
- * Wider words are not split, so that they can be pasted.
+ * `indent`. Wider words are not split, so that they can be pasted.
  */
 export function wrapWords(
   text: string,

@@ -73,10 +73,8 @@ export interface ListPass {
   readonly pass: number;
   /**
    * Whether the list shows every bicycle to this token. Observed: a token with fewer rights sees
-   * available
-   * bicycles and its own in lists, but receives messages about all. A bicycle that was pushed in
-   * another
-   * state is hidden, not gone.
+   * available bicycles and its own in lists, but receives messages about all. A bicycle that was
+   * pushed in another state is hidden, not gone.
    */
   readonly seesAll: boolean;
 }

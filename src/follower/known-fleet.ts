@@ -14,8 +14,7 @@ const NOWHERE: ItemPlace = { followed: '' };
 export interface Change {
   /**
    * `update`: a change. `repeat`: already shown. `late`: older than the known data. `caught-up`:
-   * found in
-   * the list after a gap.
+   * found in the list after a gap.
    */
   readonly kind: 'update' | 'repeat' | 'late' | 'caught-up';
   readonly uuid: string | undefined;
@@ -65,8 +64,8 @@ const CLOCK_SLACK_MS = 2_000;
 
 /**
  * How many changes from lists are kept for a bicycle until a message overtakes them. While one
- * topic is
- * down for the longest reconnect pause and others reconnect, the list is read every ten seconds.
+ * topic is down for the longest reconnect pause and others reconnect, the list is read every ten
+ * seconds.
  */
 const CAUGHT_UP_LIMIT = 32;
 

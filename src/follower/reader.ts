@@ -7,8 +7,7 @@ import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
 /**
  * The steps of a reading. A step yields a request, the time on the monotonic clock until which it
- * waits,
- * or undefined to wait for another answer to the last request.
+ * waits, or undefined to wait for another answer to the last request.
  */
 export type Steps<Answer, Result> = Generator<
   ReadRequest | number | undefined,

@@ -82,8 +82,7 @@ function showDegrees(
 
 /**
  * Returns a scale bar of at most this many dots and its label, such as `500 m` or `20 km`. The
- * scale is
- * exact in the middle of the view.
+ * scale is exact in the middle of the view.
  */
 export function scaleBar(view: View, mostDots: number) {
   const metres = metresPerDot(view) * mostDots;

@@ -103,8 +103,7 @@ export interface Bounds {
 
 /**
  * Returns the smallest part of the world that contains all points. Needs at least one point. From
- * west
- * to east the part is everything outside the widest gap between two points.
+ * west to east the part is everything outside the widest gap between two points.
  */
 export function boundsOf(points: readonly Point[]): Bounds {
   let [north, south] = [1, 0];

@@ -7,8 +7,7 @@ type Ring = readonly (readonly (number | ExactNumber)[])[];
 
 /**
  * Returns a geometry in the form of GeoJSON, with plain numbers. Returns undefined for polygons
- * without
- * an area. Other geometries are unchanged.
+ * without an area. Other geometries are unchanged.
  */
 export function asGeoJson(geometry: object | undefined): object | undefined {
   const { type } = (geometry ?? {}) as { type?: unknown };
@@ -24,8 +23,7 @@ export function asGeoJson(geometry: object | undefined): object | undefined {
 /**
  * Returns the polygons of a geometry. Their rings are closed, oriented, and cut at the antimeridian
  * (3.1.9); a position has two numbers. Polygons without a valid exterior ring are left out. The
- * result
- * is empty for other geometries.
+ * result is empty for other geometries.
  */
 export function polygonsOf(geometry: unknown): number[][][][] {
   const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
@@ -118,8 +116,7 @@ function plain(value: number | ExactNumber | undefined): number {
 
 /**
  * Returns twice the signed area of a ring in square degrees. It is positive for a clockwise ring.
- * Edges
- * take the shorter way across the antimeridian.
+ * Edges take the shorter way across the antimeridian.
  */
 function eastward(ring: number[][]): number {
   return ring.reduce((sum, [longitude = 0, latitude = 0], index) => {

@@ -19,8 +19,7 @@ export function readTowns(
 
 /**
  * Places up to `most` towns of a view. `place` gets the position in dots and returns whether the
- * label
- * fits.
+ * label fits.
  */
 export function placeTowns(
   towns: readonly Town[],

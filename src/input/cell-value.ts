@@ -20,8 +20,7 @@ const LONGEST_NUMBER_CHARACTERS = 400;
 
 /**
  * Reads a stored number in its number format. Returns the shortest decimal number that gives the
- * same
- * double, because Excel stores 0.29 as `0.28999999999999998`.
+ * same double, because Excel stores 0.29 as `0.28999999999999998`.
  */
 export function readNumberCell(raw: string, format: NumberFormat, dates: DateSystem): CellText {
   const stored = raw.trim();

@@ -39,8 +39,7 @@ const LONGEST_COPIED_CHARACTERS = 12;
 
 /**
  * Copies a text. V8 keeps the whole chunk of XML in memory while a part of it is used. UTF-8 keeps
- * the text
- * unchanged, because XML cannot hold lone surrogates.
+ * the text unchanged, because XML cannot hold lone surrogates.
  */
 export function detach(text: string): string {
   return text.length <= LONGEST_COPIED_CHARACTERS ? text : Buffer.from(text).toString();

@@ -43,8 +43,8 @@ interface LineReader {
 }
 
 /**
- * Reads rows from lines, which come without LF. Throws UnreadableInput, which names the row.
- * Cells of `--excel` files lose the apostrophe that guards a formula.
+ * Reads rows from lines, which come without LF. Throws UnreadableInput, which names the row. Cells
+ * of `--excel` files lose the apostrophe that guards a formula.
  */
 export async function* readRows(
   lines: AsyncIterable<string>,

@@ -60,10 +60,9 @@ function startsWith(chunk: Uint8Array, signature: readonly number[]): boolean {
 
 /**
  * Reads the first visible sheet of a workbook, or the chosen one. `source` names the file in
- * errors. Throws a FleetError of
- * kind `usage` when the file is not a readable .xlsx workbook, exceeds a limit, or has hidden rows
- * or cells that cannot be read
- * exactly. Throws the reason of the signal when it is aborted.
+ * errors. Throws a FleetError of kind `usage` when the file is not a readable .xlsx workbook,
+ * exceeds a limit, or has hidden rows or cells that cannot be read exactly. Throws the reason of
+ * the signal when it is aborted.
  */
 export async function readWorkbook(
   bytes: Uint8Array,

@@ -31,8 +31,8 @@ export interface XmlHandler {
 
 /**
  * Reads a document to its end. Throws an XmlError when it is not well-formed, declares a DOCTYPE,
- * uses an entity that XML
- * does not define, or exceeds a limit. Errors of the chunks and the handler pass through.
+ * uses an entity that XML does not define, or exceeds a limit. Errors of the chunks and the handler
+ * pass through.
  */
 export async function readXml(
   chunks: AsyncIterable<Uint8Array>,

@@ -52,8 +52,7 @@ export class UnpackLimitError extends Error {}
 
 /**
  * Returns the entries by their lower-case names, because the names of a workbook's parts ignore
- * case. Throws a ZipError when
- * the directory is damaged or two entries have the same name.
+ * case. Throws a ZipError when the directory is damaged or two entries have the same name.
  */
 export function readZipDirectory(bytes: Buffer): Map<string, ZipEntry> {
   const { entryCount, offset } = findDirectory(bytes);
@@ -169,9 +168,8 @@ function replaceWithZip64(field: Buffer, sizes: Sizes): Sizes {
 
 /**
  * Yields the unpacked bytes of an entry in chunks of at most 64 KB and returns to the event loop
- * between them. Throws a
- * ZipError when the entry is damaged, an UnpackLimitError beyond the limit, and the reason of the
- * signal when it is aborted.
+ * between them. Throws a ZipError when the entry is damaged, an UnpackLimitError beyond the limit,
+ * and the reason of the signal when it is aborted.
  */
 export async function* unpackEntry(
   bytes: Buffer,

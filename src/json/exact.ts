@@ -14,10 +14,9 @@ export interface ExactNumber {
 
 /**
  * Matches numbers that a double may not reproduce: 16 or more characters, a decimal that ends in
- * zero,
- * an exponent, less than a millionth, or minus zero. It matches whole tokens, so `AXA:99ED657D…`
- * does
- * not match. A match inside a string is harmless: the text is then read exactly.
+ * zero, an exponent, less than a millionth, or minus zero. It matches whole tokens, so
+ * `AXA:99ED657D…` does not match. A match inside a string is harmless: the text is then read
+ * exactly.
  */
 const SUSPICIOUS =
   /(?:^|[:,[\s])(?=-?(?:[\d.]{16}|\d+\.\d*0(?:[\s,\]}]|$)|\d[\d.]*[eE]|0\.000000|(?<=-)0(?![\d.])))(-?\d[\d.eE+-]*)(?=[\s,\]}]|$)/g;
@@ -64,8 +63,7 @@ function put(container: Container, key: string | undefined, value: unknown): voi
 
 /**
  * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is
- * not
- * limited; `parseJson` limits it.
+ * not limited; `parseJson` limits it.
  */
 export function readExact(json: string): unknown {
   const root: unknown[] = [];

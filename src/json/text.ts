@@ -134,9 +134,8 @@ export function breaksOff(text: string): boolean {
 
 /**
  * Splits the array that opens at `at`. Returns the unchanged texts of its elements and the index
- * after
- * the array. Returns undefined when two elements are not separated by one comma, and when the text
- * ends early. The elements may be invalid JSON. Stops after more than `most` elements.
+ * after the array. Returns undefined when two elements are not separated by one comma, and when the
+ * text ends early. The elements may be invalid JSON. Stops after more than `most` elements.
  */
 export function splitArray(
   text: string,
@@ -166,8 +165,7 @@ export function valueText(text: string, at: number): string {
 
 /**
  * Returns the start of a property's value in the object that opens at `at`, in valid JSON text. If
- * the
- * property is repeated, the last one counts.
+ * the property is repeated, the last one counts.
  */
 export function propertyStart(text: string, at: number, name: string): number | undefined {
   let found: number | undefined;
@@ -194,8 +192,7 @@ export function squeeze(text: string): string {
 
 /**
  * Indents valid JSON text by two spaces per level, as `JSON.stringify(value, null, 2)` does. Every
- * line
- * after the first starts with `margin`.
+ * line after the first starts with `margin`.
  */
 export function indent(text: string, margin = '', paintKey?: (name: string) => string): string {
   const parts: string[] = [];

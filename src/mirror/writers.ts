@@ -159,9 +159,9 @@ export class SetBack extends FleetError {
 export const SET_BACK = 'the database was set back to an earlier state';
 
 /**
- * Writes in one transaction as the current writer. `work` receives the states of its
- * organizations. Throws Replaced when another writer took over, because a suspended writer must not
- * write, and SetBack when the lease of this writer is missing without another live writer.
+ * Writes in one transaction as the current writer. `work` receives the states of its organizations.
+ * Throws Replaced when another writer took over, because a suspended writer must not write, and
+ * SetBack when the lease of this writer is missing without another live writer.
  */
 export function writeAs<T>(
   database: Database,

@@ -97,9 +97,9 @@ const ERASE_LINE = '\x1b[K';
 const CTRL_BACKSLASH = '\x1c';
 
 /**
- * Makes a prompt obey Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so that the
- * program ends in the middle of a question. `redraw` prints the question and the typed text again.
- * Returns a function that removes the listeners.
+ * Makes a prompt obey Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so that
+ * the program ends in the middle of a question. `redraw` prints the question and the typed text
+ * again. Returns a function that removes the listeners.
  */
 function obeyJobControl(reader: Interface, stdin: TerminalInput, redraw: () => void): () => void {
   const setRaw = stdin.setRawMode?.bind(stdin);

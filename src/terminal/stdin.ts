@@ -60,8 +60,8 @@ export async function readAll(
 }
 
 /**
- * Yields the bytes of an input file, or of stdin for `-`, as they arrive. Throws a FleetError of kind
- * `usage` that says why they cannot be read.
+ * Yields the bytes of an input file, or of stdin for `-`, as they arrive. Throws a FleetError of
+ * kind `usage` that says why they cannot be read.
  */
 export async function* inputChunks(
   context: InputOptions,

@@ -37,9 +37,9 @@ const FORMS =
   'for example yesterday, monday, 2h, 7d, 1w, 2026-11-23, "2026-11-23 08:00", 23.11.2026 or 2026-11-23T08:00:00Z';
 
 /**
- * Parses a typed time: an age (`2h`, `-2h`, `1w`), a day (`today`, `yesterday`, `monday`, `2026-11-23`, `23.11.2026`), either
- * with a time of day behind it (`monday 08:00`), or ISO 8601 with a zone. Returns undefined for anything else, also for a date that
- * does not exist.
+ * Parses a typed time: an age (`2h`, `-2h`, `1w`), a day (`today`, `yesterday`, `monday`,
+ * `2026-11-23`, `23.11.2026`), either with a time of day behind it (`monday 08:00`), or ISO 8601
+ * with a zone. Returns undefined for anything else, also for a date that does not exist.
  */
 export function parseTypedTime(typed: string): TypedTime | undefined {
   const text = typed.trim();

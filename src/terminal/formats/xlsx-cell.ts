@@ -38,8 +38,8 @@ const MINUTE_MS = 60_000;
 const EMPTY: XlsxCell = { kind: 'empty' };
 
 /**
- * Returns the cell for the value of a field. Numbers become texts when a double does not hold them exactly. Times become local times
- * when the name of the field says that it holds times.
+ * Returns the cell for the value of a field. Numbers become texts when a double does not hold them
+ * exactly. Times become local times when the name of the field says that it holds times.
  */
 export function xlsxCellOf(value: unknown, field: string, timezone: string): XlsxCell {
   if (value === null || value === undefined || value === '') return EMPTY;
@@ -60,8 +60,8 @@ function textCell(text: string, isNumber: boolean): XlsxCell {
 }
 
 /**
- * Returns the text that `readWorkbook` returns for the value after it was written into a workbook; null for an empty cell. Times have
- * the form `2026-03-01T08:30:00` in the time zone.
+ * Returns the text that `readWorkbook` returns for the value after it was written into a workbook;
+ * null for an empty cell. Times have the form `2026-03-01T08:30:00` in the time zone.
  */
 export function xlsxCellText(value: unknown, field: string, timezone: string): string | null {
   const cell = xlsxCellOf(value, field, timezone);

@@ -179,8 +179,9 @@ function textXml(reference: string, text: string, style: number): string {
 }
 
 /**
- * Excel reads `_x0041_` as the letter A (ECMA-376, ST_Xstring), so an underscore that begins such an escape is escaped too. XML
- * readers turn a carriage return into a line feed, so it is written as `_x000D_`, whose first underscore can end an escape.
+ * Excel reads `_x0041_` as the letter A (ECMA-376, ST_Xstring), so an underscore that begins such
+ * an escape is escaped too. XML readers turn a carriage return into a line feed, so it is written
+ * as `_x000D_`, whose first underscore can end an escape.
  */
 function escapeCell(text: string): string {
   const escaped = text.replace(/_(?=x[0-9a-f]{4}[_\r])/gi, '_x005F_');
