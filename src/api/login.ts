@@ -1,4 +1,5 @@
-// Logs in with an e-mail address and a password, and renews tokens. Assumed: as observed, because interface.md section 5 leaves it open.
+// Logs in with an e-mail address and a password, and renews tokens. Assumed: as observed, because
+// interface.md section 5 leaves it open.
 
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';

@@ -1,6 +1,5 @@
 // Option parsers that several commands share. A parser returns the value or throws the reason, and
-// has
-// the completions of the option.
+// has the completions of the option.
 
 import { fieldOf, type Resource } from '../api/resource.js';
 import { usageError } from '../errors.js';

@@ -1,6 +1,5 @@
 // Suggests a command line for one that commander refused: fleet's word for a word of another tool,
-// or the
-// closest word.
+// or the closest word.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS } from '../api/alert.js';

@@ -2,16 +2,13 @@
 // I/O.
 //
 // After a gap the list is read in `-modified` order. All changes of the gap are above the first
-// bicycle
-// that was modified well before the gap, so the reading is complete when it reaches that bicycle or
-// the
-// end of the list. If only the machine's clock tells when the gap began, it is complete only at the
-// end.
+// bicycle that was modified well before the gap, so the reading is complete when it reaches that
+// bicycle or the end of the list. If only the machine's clock tells when the gap began, it is
+// complete only at the end.
 //
 // The list is read again, at most twice, if it changed during the reading or is older than the
-// pushed
-// messages. The reading is incomplete if the order is wrong, if the page limit is reached, or if a
-// bicycle may have changed without evidence.
+// pushed messages. The reading is incomplete if the order is wrong, if the page limit is reached,
+// or if a bicycle may have changed without evidence.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';

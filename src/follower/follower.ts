@@ -1,13 +1,10 @@
 // Keeps the known fleet accurate: takes events of the push channel and answers of the service, and
-// emits
-// changes, gaps and requests. No I/O.
+// emits changes, gaps and requests. No I/O.
 //
 // Messages are merged in the order in which they arrive. A lost connection opens a gap. When the
 // connection is back, the catch-up reads the changes of the gap from the list. The whole list is
-// read
-// when the service's count differs from the number of known bicycles, and when a catch-up is
-// incomplete
-// although every bicycle must be known.
+// read when the service's count differs from the number of known bicycles, and when a catch-up is
+// incomplete although every bicycle must be known.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';

@@ -257,8 +257,7 @@ export class KnownFleet {
       return item;
     }
     // A message came first, and the list may be older. Then the list only adds missing fields. A
-    // resent
-    // message can also be older than the list.
+    // resent message can also be older than the list.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews

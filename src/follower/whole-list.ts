@@ -1,10 +1,8 @@
 // Reads the whole list, checks that it is complete, and finds the bicycles that are gone. No I/O.
 //
 // A reading is complete when one pass through the pages contained as many bicycles as the service
-// counts,
-// and none of them was older than the known data. A bicycle is gone when two complete readings lack
-// it
-// and no message about it arrived in the meantime.
+// counts, and none of them was older than the known data. A bicycle is gone when two complete
+// readings lack it and no message about it arrived in the meantime.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';

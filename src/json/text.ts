@@ -1,6 +1,5 @@
 // The only lexer of JSON text. It splits and reformats valid text, and keeps every number and
-// escape
-// byte for byte.
+// escape byte for byte.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
