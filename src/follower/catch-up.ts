@@ -267,6 +267,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.emit({ type: 'counted', total: page.count });
     pass.found.pages++;
     list.pages++;
+    pass.unsound ??= this.known.time.staleReason(page.dated);
     if (list.pages === 1 && list.look === 1) list.total = countOf(page);
     else if (page.count !== undefined && page.count !== list.total)
       pass.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;

@@ -3,7 +3,7 @@
 import type { Bicycle } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import type { Gap, Lost, Opened, Resync } from '../http/stream/events.js';
-import type { Item, Page, Query } from '../http/types.js';
+import type { AnswerDate, Item, Page, Query } from '../http/types.js';
 import type { Meeting } from './fleet-store.js';
 import type { Change } from './known-fleet.js';
 import type { ClosedGap } from './open-gap.js';
@@ -47,6 +47,7 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly count: number | undefined;
       /** Whether this is the last page of the organization's list. */
       readonly isLast: boolean;
+      readonly dated?: AnswerDate | undefined;
       /** The value of `merged` before the page was requested. */
       readonly askedAt: number;
     }

@@ -1,11 +1,17 @@
 // The service's clock, taken from its answers, and the newest known change at each moment.
 
+import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';
 
 /**
  * A `modified` that is further ahead of the service's clock is wrong and does not define an order.
  */
 const AHEAD_MS = 5_000;
+/**
+ * How much two dates of the service can differ: headers have whole seconds, and several machines
+ * can answer.
+ */
+const DATE_SLACK_MS = 3_000;
 /**
  * The maximum number of stored steps. Beyond it, every second step of the older half is dropped.
  */
@@ -22,6 +28,8 @@ export class ServiceTime {
    */
   isTold = false;
   #aheadMs: number;
+  /** The service's time when the push channel was opened last. */
+  #openedMs: number | undefined;
   /** The newest `modified` over time, earliest first. */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
@@ -32,7 +40,21 @@ export class ServiceTime {
   /** Sets the service's clock from the date of an answer. */
   set(serviceMs: number, monotonicMs: number) {
     this.isTold = true;
+    this.#openedMs = serviceMs;
     this.#aheadMs = serviceMs - monotonicMs;
+  }
+
+  /**
+   * Returns the reason why a list proves nothing: a cache kept it, or the service wrote it before
+   * the push channel was opened. Returns undefined for a list that is new enough.
+   */
+  staleReason(dated: AnswerDate | undefined): string | undefined {
+    const { dateMs, ageMs = 0 } = dated ?? {};
+    if (ageMs > 0) return `a cache kept the list for ${Math.ceil(ageMs / 1000)} s`;
+    if (dateMs === undefined || this.#openedMs === undefined) return undefined;
+    return dateMs < this.#openedMs - DATE_SLACK_MS
+      ? 'the list is older than the connection, by its date'
+      : undefined;
   }
 
   /** Records the `modified` of a message or list item. */

@@ -40,6 +40,7 @@ interface Wanted {
 
 /** The maximum number of passes of a reading. */
 const MOST_PASSES = 3;
+const OLDER = 'the list was older than the pushed updates';
 /** The time between two readings that prove a deletion, because a list can lag. */
 const CONFIRM_PAUSE_MS = 5_000;
 /** Pauses after failed readings, and after readings that were not complete. */
@@ -137,7 +138,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     const startedAt = this.now;
     for (let tries = 1; ; tries++) {
       const number = ++this.#passes;
-      const { isStale, hasFallen } = yield* this.#readPass(number);
+      const { stale, hasFallen } = yield* this.#readPass(number);
       const total = totalOf(this.progress.counts);
       const full = 'there are too many bicycles to compare';
       if (store.isFull()) return { gone: 0, reason: full, total: undefined };
@@ -147,49 +148,51 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
       // A falling count is accepted in the last pass, because bicycles may leave all the time.
-      if (!isShort && !isStale && !(hasFallen && tries < MOST_PASSES)) {
+      if (!isShort && stale === undefined && !(hasFallen && tries < MOST_PASSES)) {
         this.#onProven(startedAt, total, this.now);
         return { ...meeting, pass, total };
       }
       if (tries < MOST_PASSES) continue;
       const what = isShort
-        ? `showed ${meeting.met} of ${total} bicycles`
-        : 'was older than the pushed updates';
+        ? `the list showed ${meeting.met} of ${total} bicycles`
+        : (stale ?? 'the list became shorter while it was read');
       return this.#endUnproven(
         'incomplete',
-        `the list ${what}, ${MOST_PASSES} times`,
+        `${what}, ${MOST_PASSES} times`,
         'it is read again later',
       );
     }
   }
 
   /**
-   * Reads all pages once. `isStale`: a bicycle was older than the known data. `hasFallen`: a count
-   * fell, so that a bicycle may have moved to an earlier page.
+   * Reads all pages once. `stale`: the reason when the list was older than the known data.
+   * `hasFallen`: a count fell, so that a bicycle may have moved to an earlier page.
    */
-  *#readPass(number: number): WholeSteps<{ isStale: boolean; hasFallen: boolean }> {
+  *#readPass(number: number): WholeSteps<{ stale: string | undefined; hasFallen: boolean }> {
     const { organizations } = this.options;
     const counts: (number | undefined)[] = organizations.map(() => undefined);
     const progress = { read: 0, counts };
     this.progress = progress;
-    let [isStale, hasFallen] = [false, false];
+    let stale: string | undefined;
+    let hasFallen = false;
     for (const [index, organization] of organizations.entries()) {
       const before = progress.read;
       let page = (yield { type: 'read-whole', organization }) as AnswerOf<'whole-page'>;
       const isOne = page.isLast;
       for (;;) {
-        if (this.#takePage(page, number, organization)) isStale = true;
+        if (this.#takePage(page, number, organization)) stale ??= OLDER;
+        stale ??= this.known.time.staleReason(page.dated);
         if (page.count !== undefined && page.count < (counts[index] ?? 0)) hasFallen = true;
         else counts[index] = page.count ?? counts[index];
         this.emit({ type: 'counted', total: totalOf(counts) });
-        if (this.known.store.isFull()) return { isStale, hasFallen };
+        if (this.known.store.isFull()) return { stale, hasFallen };
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
       // A bare array has no count. If it is a single page, no bicycle can be skipped between pages.
       counts[index] ??= isOne ? progress.read - before : undefined;
     }
-    return { isStale, hasFallen };
+    return { stale, hasFallen };
   }
 
   /** Handles a page. Returns true when a bicycle is older than the known data. */

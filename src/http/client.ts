@@ -179,6 +179,8 @@ function headersOf(
   return {
     accept: acceptJson(options.apiVersion),
     'accept-encoding': 'gzip, br',
+    // A cache must ask the service whether its copy is current (RFC 9111, section 5.2.1.4).
+    'cache-control': 'no-cache',
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
     ...(secret === '' ? {} : { authorization: authorization(secret) }),

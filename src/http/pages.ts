@@ -9,7 +9,7 @@ import { hasUuid, openSeen, type Seen } from './distinct.js';
 import { ExchangeError } from './exchange.js';
 import { readJson, unexpected } from './json.js';
 import { findLink } from './link-header.js';
-import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
+import type { AnswerDate, HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 /** Fields of an envelope that may hold the items, the documented one first. Others are those of JSON:API and of common frameworks. */
 export const ITEM_FIELDS = ['results', 'data', 'items'] as const;
@@ -31,7 +31,17 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const items = itemsOf<T>(answer, split.texts);
   const link = findNext(envelope);
   const next = readNext(answer, link === undefined ? findLink(headers['link'], 'next') : link);
-  return { count: findCount(envelope), items, next, trace };
+  return { count: findCount(envelope), items, next, trace, dated: dateOf(headers) };
+}
+
+/** Reads the headers that tell when the service wrote an answer. */
+function dateOf(headers: HttpAnswer['headers']): AnswerDate {
+  const date = Date.parse(headers['date'] ?? '');
+  const age = Number(headers['age'] ?? 0);
+  return {
+    dateMs: Number.isNaN(date) ? undefined : date,
+    ageMs: Number.isFinite(age) && age > 0 ? age * 1000 : 0,
+  };
 }
 
 type Envelope = { readonly [field: string]: unknown };

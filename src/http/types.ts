@@ -89,6 +89,16 @@ export interface Page<T = { [field: string]: unknown }> {
   /** The query of the next page, undefined on the last one. */
   next: Query | undefined;
   trace: Trace;
+  /** What the headers tell about the time of the answer. */
+  dated?: AnswerDate;
+}
+
+/** When the service wrote an answer (RFC 9111, sections 4.2.3 and 5.1). */
+export interface AnswerDate {
+  /** The `Date` header in milliseconds since the epoch; undefined without one. */
+  dateMs: number | undefined;
+  /** The `Age` header in milliseconds: how long a cache kept the answer; 0 without one. */
+  ageMs: number;
 }
 
 /** Where the client gets its token from; the settings make one. */

@@ -21,6 +21,7 @@ import {
   refuseThrottled,
   refuseUnknown,
   refuseVersion,
+  type ServedAnswer,
 } from './problem.js';
 import { readBox, readPageSize } from './query.js';
 import { isVisible, selectBicycles } from './selection.js';
@@ -117,19 +118,31 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
   };
 }
 
-/** With the fault `lag` the answer to the same question of the same user stays for a while. */
+/**
+ * With the fault `lag` or `cache`, the same request of the same user gets the same answer for a
+ * while. A cache also sends the age of its copy and the date of the stored answer.
+ */
 function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler {
   const kept = new Map<string, { atMs: number; answer: Awaited<ReturnType<Handler>> }>();
   return async (request, viewer) => {
-    const lagMs = faults.durationMs('lag');
+    const cacheMs = faults.durationMs('cache');
+    const lagMs = cacheMs ?? faults.durationMs('lag');
     if (lagMs === undefined) return handle(request, viewer);
     const key = `${request.query} ${viewer.subject}`;
     const old = kept.get(key);
-    if (old !== undefined && fleet.now() - old.atMs < lagMs) return old.answer;
+    if (old !== undefined && fleet.now() - old.atMs < lagMs)
+      return cacheMs === undefined ? old.answer : copyOf(old.answer, old.atMs, fleet.now());
     const answer = await handle(request, viewer);
     kept.set(key, { atMs: fleet.now(), answer });
     return answer;
   };
+}
+
+/** Returns a stored answer as a cache sends it (RFC 9111, section 5.1). Times are in milliseconds. */
+function copyOf(answer: ServedAnswer, storedMs: number, nowMs: number): ServedAnswer {
+  const age = String(Math.floor((nowMs - storedMs) / 1000));
+  const date = new Date(storedMs).toUTCString();
+  return { ...answer, headers: { ...answer.headers, Age: age, Date: date } };
 }
 
 /** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */

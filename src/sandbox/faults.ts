@@ -53,20 +53,22 @@ export type Fault =
   | { kind: 'throttle'; milliseconds: number }
   /** A list of bicycles answers what it answered to the same question up to that long ago, as a replica that lags. */
   | { kind: 'lag'; milliseconds: number }
+  /** The same, from a cache in front of the service: the copy has `Age` and the `Date` of the stored answer. */
+  | { kind: 'cache'; milliseconds: number }
   /** A token counts as expired that long after it was handed out; its push connections are closed then. */
   | { kind: 'expire'; milliseconds: number };
 
 const FORMS =
-  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, shrink, nocount, nodate, links, linkheader, latin1, trim, lag=3s, throttle=5s or expire=60s (times in ms, s, m or h)';
+  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, shrink, nocount, nodate, links, linkheader, latin1, trim, lag=3s, cache=60s, throttle=5s or expire=60s (times in ms, s, m or h)';
 
 /** What takes a time. */
-const TIMED = ['latency', 'drop', 'stall', 'lag', 'throttle', 'expire'] as const;
+const TIMED = ['latency', 'drop', 'stall', 'lag', 'cache', 'throttle', 'expire'] as const;
 
 const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
  * Reads a fault as the command line writes it: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next two),
- * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`, `nodate`, `links`, `linkheader`, `latin1`, `trim`, `lag=3s`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
+ * `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`, `nodate`, `links`, `linkheader`, `latin1`, `trim`, `lag=3s`, `cache=60s`, `throttle=5s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
  */
 export function parseFault(text: string): Fault {
   const [kind = '', value = ''] = text.split(/=(.*)/s);
@@ -124,7 +126,7 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
     cuts: (request: FaultTarget) => ofKind('cut').some((fault) => strikes(fault, request)),
     has: (habit: Habit) => current.some(({ kind }) => kind === habit),
     /** The time of a fault in milliseconds, if there is one. */
-    durationMs: (kind: 'drop' | 'stall' | 'lag' | 'throttle' | 'expire') =>
+    durationMs: (kind: 'drop' | 'stall' | 'lag' | 'cache' | 'throttle' | 'expire') =>
       ofKind(kind)[0]?.milliseconds,
   };
 }

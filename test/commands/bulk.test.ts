@@ -571,6 +571,7 @@ describe('care', () => {
         `POST http://127.0.0.1:9/api/bicycles/${A}/actions/`,
         'accept: application/json; version=1.0',
         'accept-encoding: gzip, br',
+        'cache-control: no-cache',
         'content-type: application/json',
         'authorization: JWT [hidden]',
       ].join('\n'),
@@ -586,6 +587,7 @@ describe('care', () => {
       headers: {
         accept: 'application/json; version=1.0',
         'accept-encoding': 'gzip, br',
+        'cache-control': 'no-cache',
         'content-type': 'application/json',
         authorization: 'JWT [hidden]',
       },

@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import type { Fault } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';
@@ -439,6 +440,31 @@ describe('after a gap', () => {
       sender: 'bicycle',
       message: { uuid, state: 'available' },
     });
+  });
+
+  test('reports an incomplete comparison when a cache answers with an old list', async () => {
+    const faults: Fault[] = [{ kind: 'cache', milliseconds: 600_000 }, { kind: 'noreplay' }];
+    const from = await openSandbox({ bicycles: 20, faults });
+    const { organization, uuid } = find('available', from);
+    const signals = new EventEmitter();
+    const got = await watch([organization], {
+      from,
+      signals,
+      onRead: {
+        pages: 1,
+        action: () =>
+          setTimeout(() => {
+            from.dropStreams();
+            from.act(uuid, 'rent');
+          }, 1_500),
+      },
+      onStderr: (text) => text.includes('checked the list') && signals.emit('SIGINT'),
+    });
+    expect(got.stderr.replace(/\s+/g, ' ')).toMatch(
+      /not complete: a cache kept the list for \d+ s/,
+    );
+    const lists = from.requests.filter(({ url }) => url.startsWith('/bicycles/'));
+    for (const { headers } of lists) expect(headers['cache-control']).toBe('no-cache');
   });
 
   test('on a terminal what is reported breaks between words', async () => {

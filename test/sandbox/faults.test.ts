@@ -30,6 +30,7 @@ test.each<[string, Fault]>([
   ['latin1', { kind: 'latin1' }],
   ['trim', { kind: 'trim' }],
   ['lag=3s', { kind: 'lag', milliseconds: 3000 }],
+  ['cache=1m', { kind: 'cache', milliseconds: 60_000 }],
   ['throttle=5s', { kind: 'throttle', milliseconds: 5000 }],
   ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
 ])('%s', (text, fault) => expect(parseFault(text)).toEqual(fault));
@@ -87,6 +88,19 @@ test('a list that lags answers what it answered before', () =>
     const { body } = await list(own);
     await rent(own, bicycleIn(own, 'available'));
     expect((await list(own)).body).toEqual(body);
+  }));
+
+test('a cache answers its copy, with its age and the date of the stored answer', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('cache=1h')] }, async (own) => {
+    const first = await list(own);
+    expect(first.headers.get('Age')).toBe(null);
+    await rent(own, bicycleIn(own, 'available'));
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const copy = await list(own);
+    expect(copy.body).toEqual(first.body);
+    expect(Number(copy.headers.get('Age'))).toBeGreaterThanOrEqual(1);
+    const dates = [first, copy].map(({ headers }) => Date.parse(headers.get('Date') ?? ''));
+    expect(dates[1]).toBeLessThanOrEqual((dates[0] ?? 0) + 1_000);
   }));
 
 test('an error has the shape of errors and the trace headers; 429 says when to come again', () =>

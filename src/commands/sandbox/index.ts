@@ -13,7 +13,7 @@ const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 
 /** Each kind of fault, as it is written. */
 const FAULT_WORDS =
-  'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay resend norented shrink nocount nodate links linkheader latin1 trim lag=3s throttle=5s expire=60s';
+  'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay resend norented shrink nocount nodate links linkheader latin1 trim lag=3s cache=60s throttle=5s expire=60s';
 const FAULTS = FAULT_WORDS.split(' ');
 
 export function addSandbox(program: Command, run: Run): void {

@@ -83,10 +83,9 @@ async function readWhole(
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
       const isLast = page.next === undefined;
-      emit(
-        { type: 'whole-page', id, items, count: page.count, isLast, askedAt: mergedAt[0] ?? 0 },
-        size,
-      );
+      const { count, dated } = page;
+      const askedAt = mergedAt[0] ?? 0;
+      emit({ type: 'whole-page', id, items, count, isLast, dated, askedAt }, size);
       mergedAt.push(known.merged);
       if (mergedAt.length > PAGES_AHEAD + 2) mergedAt.shift();
       await room();
