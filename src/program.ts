@@ -1,5 +1,7 @@
 // The root command: the flags every command takes, the list of nouns, and how a line of them is run.
 
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type {
   CommandUnknownOpts as Command,
   Command as TypedCommand,
@@ -146,6 +148,8 @@ const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
  */
 function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Command): GlobalFlags {
   const flags: GlobalFlags = path === undefined || path === '-' ? rest : { ...rest, file: path };
+  if (path === '') throw usageError('--file needs a path', 'for stdout, use: --file -');
+  if (flags.file !== undefined) refuseSharedFile(flags.file, command.opts());
   if (flags.json === true && output !== undefined && output !== 'json')
     throw usageError(`--json and --output ${output} cannot be used together`, 'give one of them');
   const asked = flags.json === true ? 'json' : output;
@@ -160,6 +164,30 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   if (picture === undefined) return chosen === undefined ? flags : { ...flags, output: chosen };
   if (command.name() === MAP) return { ...flags, picture };
   throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
+}
+
+/** Flags that name a file which a command needs afterwards. */
+const FILES_IN_USE = { journal: '--journal', from: '--from', stateFile: '--state-file' } as const;
+
+/** Refuses a `--file` that would replace the journal, the input or the state of the command. */
+function refuseSharedFile(file: string, options: { readonly [name: string]: unknown }): void {
+  for (const [name, flag] of Object.entries(FILES_IN_USE)) {
+    const other = options[name];
+    if (typeof other !== 'string' || other === '-' || !isSameFile(file, other)) continue;
+    throw usageError(
+      `--file and ${flag} name the same file, ${file}`,
+      'choose another path for the result',
+    );
+  }
+}
+
+/** Whether two paths lead to one file, which may not exist yet. */
+function isSameFile(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other);
+  } catch {
+    return resolve(one) === resolve(other);
+  }
 }
 
 /** Commands whose `--file` may have any extension: an answer of the service, or a drawing. */

@@ -8,7 +8,6 @@ import {
   normalizeHeading,
   readHeader,
   readRecord,
-  removeFormulaGuard,
 } from './csv.js';
 import { isFeatureCollection, readArray, readFeatures, readObjectLines } from './json-rows.js';
 import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
@@ -42,10 +41,7 @@ interface LineReader {
   putBack(lines: readonly Line[]): void;
 }
 
-/**
- * Reads rows from lines, which come without LF. Throws UnreadableInput, which names the row. Cells
- * of `--excel` files lose the apostrophe that guards a formula.
- */
+/** Reads rows from lines, which come without LF. Throws UnreadableInput, which names the row. */
 export async function* readRows(
   lines: AsyncIterable<string>,
   options: RowOptions,
@@ -176,23 +172,13 @@ async function* readCsv(
     const lines = await readRecordLines(reader);
     const fields = readRecord(joinLines(lines), header, line.place);
     if (!hasValue(fields)) continue;
-    yield { place: line.place, kind: 'cells', fields: removeGuards(fields, options) };
+    yield { place: line.place, kind: 'cells', fields, hasGuards: options.isFromExcel === true };
   }
 }
 
 /** Whether a row has a cell with more than white space; rows without one are ignored. */
 function hasValue(fields: { [column: string]: string | null }): boolean {
   return Object.values(fields).some((cell) => cell !== null && cell.trim() !== '');
-}
-
-function removeGuards(
-  fields: { [column: string]: string | null },
-  { isFromExcel }: RowOptions,
-): { [column: string]: string | null } {
-  if (isFromExcel !== true) return fields;
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, cell]) => [name, cell && removeFormulaGuard(cell)]),
-  );
 }
 
 /** Reads lines of text and JSON objects, which may span several lines. */
@@ -295,7 +281,9 @@ export function* readSheetRows(
       isHeader = options.isHeader(names, place);
       if (isHeader) continue;
     }
-    if (isHeader) yield { place, kind: 'cells', fields: cellsByName(names, cells, place) };
-    else yield { place, kind: 'text', text: cells[0]?.trim() ?? '' };
+    if (isHeader) {
+      const fields = cellsByName(names, cells, place);
+      yield { place, kind: 'cells', fields, hasGuards: false };
+    } else yield { place, kind: 'text', text: cells[0]?.trim() ?? '' };
   }
 }

@@ -1,6 +1,6 @@
 // The columns, colours and position of a bicycle.
 
-import { BICYCLE, BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
+import { BICYCLE, BICYCLE_FIELDS, type Bicycle, OPERATOR_FIELDS } from '../api/bicycle.js';
 import { isUuid } from '../api/links.js';
 import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../page/groups.js';
 import { clean } from '../terminal/clean.js';
@@ -115,7 +115,7 @@ export function timeColumn<T>(header: string, field: keyof T & string, keep: num
  */
 export const BICYCLES: Shape<Bicycle> = {
   noun: BICYCLE,
-  fields: BICYCLE_FIELDS,
+  fields: [...BICYCLE_FIELDS, ...OPERATOR_FIELDS],
   columns: [
     { header: 'NAME', field: 'name', keep: 6, minimum: 16, room: 24, maximum: 48 },
     {

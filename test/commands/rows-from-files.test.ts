@@ -150,6 +150,35 @@ describe('special values', () => {
     expect([run.code, created?.description]).toEqual([0, '+3']);
   });
 
+  test.each([
+    ['a byte order mark', (text: string) => Buffer.from(`\uFEFF${text}`), []],
+    ['UTF-16', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le'), []],
+    ['--encoding', (text: string) => Buffer.from(text), ['--encoding', 'windows-1252']],
+  ] as const)('a plain export that was saved with %s is unchanged', async (_, save, flags) => {
+    await store(0, { name: "'=x", description: "'-5" });
+    await store(1, { name: '=x', description: '-5' });
+    const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,description']);
+    expect(await changesDuring(() => edit(save(list.stdout), ...flags))).toBe(0);
+    const run = await fleet(['act', '-', 'retire', '--dry-run'], save("name\n'=x\n"));
+    expect(run.code).toBe(0);
+    expect(run.stdout).toContain(bicycle(0).uuid);
+    expect(run.stdout).not.toContain(bicycle(1).uuid);
+  });
+
+  test('a column of a dotted path is unchanged, and refused when it was changed', async () => {
+    await store(0, { tags: ['a'] });
+    const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,tags.0']);
+    expect(await changesDuring(() => edit(list.stdout))).toBe(0);
+    const changed = `uuid,tags.0\n${bicycle(0).uuid},b\n`;
+    expect(await changesDuring(() => edit(changed))).toBe(0);
+    expect((await edit(changed)).stderr).toContain('"tags.0" cannot be changed alone');
+  });
+
+  test('a field of "edit" is a column of a list, also when no bicycle has it', async () => {
+    const list = await fleet(['list', '--columns', 'uuid,note', '-o', 'csv']);
+    expect([list.code, list.stdout.split('\n')[0]]).toEqual([0, 'uuid,note']);
+  });
+
   test('an empty cell changes nothing, and --empty clear clears the field', async () => {
     await store(0, { description: 'old', note: 'old' });
     const row = `uuid,description,note\n${bicycle(0).uuid},,\n`;
@@ -379,5 +408,25 @@ describe('files', () => {
       2,
       expect.stringContaining('--journal must be a file, not "-"'),
     ]);
+  });
+});
+
+describe('the file of --file', () => {
+  test.each(['--journal', '--from'])('is refused when %s names it too', async (flag) => {
+    const path = join(folder, 'x.jsonl');
+    const row = `{"uuid":"${bicycle(0).uuid}","description":"y"}\n`;
+    await writeFile(path, row);
+    const args = ['edit', ...(flag === '--from' ? [] : ['-']), '--yes'];
+    const run = await fleet([...args, flag, path, '--file', path], row);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('name the same file')]);
+    expect(await readFile(path, 'utf8')).toBe(row);
+  });
+
+  test('can have the longest name that a folder takes, and needs a name', async () => {
+    const path = join(folder, `${'a'.repeat(251)}.csv`);
+    const run = await fleet(['list', '--file', path]);
+    expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('error')]);
+    expect(await readFile(path, 'utf8')).toContain('uuid');
+    expect((await fleet(['list', '--file', ''])).code).toBe(2);
   });
 });

@@ -1,9 +1,14 @@
 // `--timezone`: times for people and times that are typed, by one rule; formats for programs stay in UTC.
 
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { readWorkbook } from '../../src/input/workbook.js';
+import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
+const { signal } = new AbortController();
 const NOW = Date.parse('2026-11-28T10:49:45Z');
 const UUID = '00000001-0000-4000-8000-000000000000';
 const BICYCLES = [
@@ -117,4 +122,20 @@ describe('without the flag', () => {
     ]);
     expect(stdout).toBe('B\n');
   });
+
+  test.each(['', 'UTC-3', 'Foo/Bar'])(
+    'a workbook that was written with TZ="%s" can be read back',
+    async (zone) => {
+      process.env['TZ'] = zone;
+      const file = join(newFolder(), 'fleet.xlsx');
+      expect((await run(['bicycles', 'list', '--file', file])).code).toBe(0);
+      const row = await run(['bicycles', 'act', 'retire', '--from', file, '--dry-run']);
+      expect([row.code, row.stderr]).toEqual([0, expect.stringContaining('3 requests')]);
+      const { rows } = await readWorkbook(await readFile(file), file, { signal });
+      const [header] = rows;
+      expect(header?.cells.filter((cell) => cell?.startsWith('created'))).toEqual([
+        'created (UTC)',
+      ]);
+    },
+  );
 });

@@ -12,6 +12,7 @@ import { isLinkField } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
+import { removeFormulaGuard } from '../../input/csv.js';
 import { type InputSource, nameOfInput, readInputRows } from '../../input/open.js';
 import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from '../../input/row.js';
 import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
@@ -115,7 +116,10 @@ class CreationReader {
   async add(row: InputRow): Promise<void> {
     const { place } = row;
     if (row.kind === 'text') throw new UnreadableInput('an object is expected', place);
-    const fields = this.#settableFields(row.fields, place);
+    const fields = this.#settableFields(
+      row.kind === 'cells' && row.hasGuards ? withoutGuards(row.fields) : row.fields,
+      place,
+    );
     await this.#findOrganization(fields);
     try {
       const own = await this.#readBody(fields, row.kind === 'cells');
@@ -250,6 +254,13 @@ class CreationReader {
       : '';
     await this.#context.notice(`ignored read-only columns: ${names}${hint}`);
   }
+}
+
+/** Removes the apostrophes that guard formulas in files of Excel and `--excel`. */
+function withoutGuards(fields: { [column: string]: string | null }): RowFields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, cell]) => [name, cell && removeFormulaGuard(cell)]),
+  );
 }
 
 /** The text of a field; a number keeps its digits. */

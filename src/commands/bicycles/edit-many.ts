@@ -10,6 +10,8 @@ import { describePlace, type RowFields } from '../../input/row.js';
 import { readExact } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { isExportOf } from '../../terminal/formats/cell-text.js';
+import { firstSegment } from '../../terminal/formats/columns.js';
+import { readPath } from '../../terminal/values.js';
 import { ACTIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
@@ -151,6 +153,10 @@ async function readWanted(
 ): Promise<RowFields> {
   const wanted: [string, unknown][] = [];
   for (const [field, value] of fields) {
+    if (isPathInto(before, field)) {
+      refuseChangedPath(source, row, field, before);
+      continue;
+    }
     const present = before[field];
     if (row.isCells && value === null) {
       if (isClearing) wanted.push([field, clearedValue(field, present)]);
@@ -158,7 +164,7 @@ async function readWanted(
     }
     try {
       const read = row.isCells
-        ? await readCellValue(context, field, String(value), present)
+        ? await readCellValue(context, field, String(value), present, row)
         : await readObjectValue(context, field, value, present);
       if (read !== present) refuseControlCharacters(field, read);
       wanted.push([field, read]);
@@ -171,6 +177,31 @@ async function readWanted(
     }
   }
   return Object.fromEntries(wanted);
+}
+
+/** Whether a column is a dotted path into a field, such as `extra.location`. */
+function isPathInto(before: BicycleFields, column: string): boolean {
+  return column.includes('.') && !Object.hasOwn(before, column);
+}
+
+/** A dotted path can be exported, but an edit sends whole fields. */
+function refuseChangedPath(
+  source: string,
+  { fields, isCells, place }: TargetRow,
+  path: string,
+  before: BicycleFields,
+): void {
+  const value = fields[path];
+  const present = readPath(before, path);
+  const isUnchanged = isCells
+    ? value === null || isExportOf(String(value), present)
+    : isSameValue(path, value, present);
+  if (isUnchanged) return;
+  const field = firstSegment(path);
+  throw usageError(
+    `${describePlace(place)} of ${source}: "${clean(path)}" cannot be changed alone; nothing was sent`,
+    `leave the column out, or give the whole field "${clean(field)}" as JSON`,
+  );
 }
 
 function refuseUselessColumns(rows: readonly TargetRow[], source: string): void {
@@ -188,7 +219,9 @@ function refuseUnknownColumns(
   source: string,
 ): void {
   const columns = new Set(rows.flatMap((row) => editableFields(row).map(([field]) => field)));
-  const [first, ...others] = [...columns].filter((column) => !fieldsOfService.has(column));
+  const [first, ...others] = [...columns].filter(
+    (column) => !fieldsOfService.has(firstSegment(column)),
+  );
   if (first === undefined) return;
   const names = [first, ...others].map((name) => `"${clean(name)}"`).join(', ');
   const meant = others.length === 0 ? nearest(first, TEXT_FIELDS) : undefined;

@@ -5,6 +5,7 @@ import { NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField, wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { removeFormulaGuard } from '../../input/csv.js';
 import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { clean, escapeJson, isClean } from '../../terminal/clean.js';
@@ -104,18 +105,22 @@ export async function readFlagValue(
 
 /**
  * Returns the value that a cell of CSV or a workbook gives to a field. A cell that equals the export
- * of the present value leaves it unchanged. Throws a FleetError of kind `usage` for a number that
- * Excel shortened.
+ * of the present value leaves it unchanged, with its guard or without. With `hasGuards`, a changed
+ * cell loses the apostrophe that guards a formula. Throws a FleetError of kind `usage` for a number
+ * that Excel shortened.
  */
 export async function readCellValue(
   context: Context,
   field: string,
   cell: string,
   before: unknown,
+  { hasGuards }: { hasGuards: boolean },
 ): Promise<unknown> {
   if (isExportOf(cell, before)) return before;
-  refuseScientificNumber(field, cell);
-  return readText(context, field, cell, before);
+  const text = hasGuards ? removeFormulaGuard(cell) : cell;
+  if (isExportOf(text, before)) return before;
+  refuseScientificNumber(field, text);
+  return readText(context, field, text, before);
 }
 
 /** Refuses the number that Excel writes in place of a longer one. */

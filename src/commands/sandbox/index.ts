@@ -30,7 +30,7 @@ Faults: latency delays answers. error refuses a share of the requests, or the ne
 breaks the connection. drop cuts push connections after a time, stall silences them. noreplay sends nothing that was
 missed, resend all of it. norented: only the renter gets messages of a rental. shrink: a list loses a bicycle while it is read.
 nocount: no list says how many it has. nodate: no answer says the service's time. links: lists have links.next and meta.pagination; linkheader: bare arrays with a
-Link header. latin1: answers in iso-8859-1. trim: texts of creations and edits lose the white space at their ends. lag: lists lag by up to that time.
+Link header. latin1: answers in iso-8859-1. trim: texts of creations and edits lose the white space at their ends. lag: lists lag by up to that time. cache: lists come from a cache that old.
 throttle: 429 for a second action within a time. expire ends tokens.
 "fleet api -X DELETE /bicycles/UUID/" deletes a bicycle, which no message announces.`,
     ],

@@ -94,9 +94,10 @@ export function splitTimeHeader(header: string): { field: string; timezone: stri
   return { field: header.slice(0, start), timezone };
 }
 
-/** The machine's time zone. */
+/** The name of the machine's time zone; UTC when the zone has no name that fleet can read back. */
 export function machineTimezone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone ?? '';
+  return canonicalTimeZone(name) === undefined ? 'UTC' : name;
 }
 
 /** Whether Excel holds the decimal number exactly, and fleet reads the same value back. */

@@ -41,21 +41,31 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
   });
 }
 
+/** How a text of an input can match a name. A later way counts only when no earlier one matches. */
+const MATCHES = ['exact', 'guarded', 'trimmed'] as const;
+
+/** The key of a text that is looked up: white space at its ends counts, unless it is trimmed. */
+function keyOf(match: (typeof MATCHES)[number], field: string, text: string): string {
+  return `${match} ${field} ${match === 'trimmed' ? text.trim() : text}`;
+}
+
 /**
- * Returns the texts by which an input can name a bicycle: the name itself, and its forms in an
- * exported file.
+ * Returns the keys of a bicycle's name: for the name itself and its text in an exported file, and
+ * for the text that `--excel` writes.
  */
-function textsOfName(name: unknown): Set<string> {
+function keysOfName(field: string, name: unknown): Set<string> {
   const isName = typeof name === 'string' || typeof name === 'number';
   // A row that says "null" does not mean the bicycle without a name.
   if (!isName && writtenNumber(name) === undefined) return new Set();
   const exported = cellText(name);
-  return new Set([textOf(name) ?? '', exported, guardFormula(exported)]);
+  const texts = [textOf(name) ?? '', exported];
+  const guarded = guardFormula(exported);
+  return new Set([
+    ...texts.map((text) => keyOf('exact', field, text)),
+    keyOf('guarded', field, guarded),
+    ...[...texts, guarded].map((text) => keyOf('trimmed', field, text)),
+  ]);
 }
-
-// White space at the ends of a name counts, unless no name matches exactly.
-const exactKey = (field: string, text: string) => `exact ${field} ${text}`;
-const trimmedKey = (field: string, text: string) => `trimmed ${field} ${text.trim()}`;
 
 /** Returns the UUID of each row, and a message for each row that matches no bicycle or several. */
 async function findAmong(
@@ -65,8 +75,7 @@ async function findAmong(
   const wanted = new Map<string, Set<string>>();
   for (const { names } of rows) {
     for (const { field, text } of names) {
-      wanted.set(exactKey(field, text), new Set());
-      wanted.set(trimmedKey(field, text), new Set());
+      for (const match of MATCHES) wanted.set(keyOf(match, field, text), new Set());
     }
   }
   for await (const batch of bicycles) {
@@ -74,16 +83,15 @@ async function findAmong(
       const uuid = bicycleUuid(bicycle);
       if (uuid === undefined) continue;
       for (const field of NAMING_FIELDS) {
-        for (const text of textsOfName(bicycle[field])) {
-          wanted.get(exactKey(field, text))?.add(uuid);
-          wanted.get(trimmedKey(field, text))?.add(uuid);
-        }
+        for (const key of keysOfName(field, bicycle[field])) wanted.get(key)?.add(uuid);
       }
     }
   }
   const uuidsOf = ({ field, text }: Name): string[] => {
-    const exact = wanted.get(exactKey(field, text)) ?? new Set();
-    return [...(exact.size > 0 ? exact : (wanted.get(trimmedKey(field, text)) ?? []))];
+    const found = MATCHES.map(
+      (match) => wanted.get(keyOf(match, field, text)) ?? new Set<string>(),
+    );
+    return [...(found.find(({ size }) => size > 0) ?? [])];
   };
   const found = new Map<NamedRow, string>();
   const wrong: string[] = [];

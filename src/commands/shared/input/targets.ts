@@ -26,6 +26,8 @@ export interface TargetRow {
   fields: RowFields;
   /** Whether the fields are cells of CSV or a workbook: texts, or null for an empty cell. */
   isCells: boolean;
+  /** Whether a cell such as `'-1` can mean `-1`. */
+  hasGuards: boolean;
   /** The field that identified the bicycle. */
   namedBy: string;
 }
@@ -102,7 +104,8 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
   const hasUuid = typeof written === 'string' && written.trim() !== '';
   const names = naming === 'none' || hasUuid ? [] : namesOf(fields);
   const [first] = names;
-  const rest = { place, fields, isCells };
+  const hasGuards = row.kind === 'cells' && row.hasGuards;
+  const rest = { place, fields, isCells, hasGuards };
   const collection = naming === 'none' ? 'alerts' : 'bicycles';
   if (first === undefined)
     return { ...rest, uuid: readUuid(written, place, collection), namedBy: 'uuid' };

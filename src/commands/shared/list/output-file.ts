@@ -1,7 +1,7 @@
 // Where a result or a drawing goes: stdout, or a file that is there whole or not at all.
 
 import { constants, promises as files } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Context } from '../../../context.js';
 import { FleetError, reasonOf } from '../../../errors.js';
 import { moveFile } from '../../../system/folder.js';
@@ -54,7 +54,7 @@ async function openFile(context: Context, file: string | undefined) {
       discard: async () => output.close().catch(() => {}),
     };
   }
-  const draft = `${path}.${crypto.randomUUID()}.draft`;
+  const draft = draftOf(path);
   const handle = await attempt(() => files.open(draft, 'wx'));
   if (before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
   const discard = async () => {
@@ -70,6 +70,16 @@ async function openFile(context: Context, file: string | undefined) {
       }),
     discard,
   };
+}
+
+/** The longest name of a file in common file systems, in bytes. */
+const LONGEST_NAME_BYTES = 255;
+
+/** The path of a new file beside the target; it is moved onto the target when it is complete. */
+function draftOf(path: string): string {
+  const ending = `.${crypto.randomUUID()}.draft`;
+  const isShort = Buffer.byteLength(basename(path) + ending) <= LONGEST_NAME_BYTES;
+  return isShort ? path + ending : join(dirname(path), `fleet${ending}`);
 }
 
 /** Opens a pipe or a device, bounded by the signal and by `--timeout`. */
