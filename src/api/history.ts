@@ -11,12 +11,14 @@ import { BICYCLE } from './bicycle.js';
 export type Transitioned = ReturnType<typeof readStep>;
 
 /**
- * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list.
+ * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list, or
+ * does not show it. `onRefusal` receives the answer that refused it.
  */
 export async function readTransitions(
   client: Client,
   uuid: string,
   mostPages: number,
+  onRefusal: (failure: FleetError) => void = () => {},
 ): Promise<Transitioned[] | undefined> {
   const request = {
     path: `${BICYCLE.path(uuid)}transitions/`,
@@ -28,7 +30,11 @@ export async function readTransitions(
       steps.push(...items.map(({ value }) => readStep(value)));
     return steps;
   };
-  return ifOffered(readAll()).catch((error: unknown) => {
+  const mayBeMissing = (failure: FleetError) => {
+    onRefusal(failure);
+    return true;
+  };
+  return ifOffered(readAll(), mayBeMissing).catch((error: unknown) => {
     // An answer without a list does not count as a history.
     if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300)
       return undefined;

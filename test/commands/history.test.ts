@@ -1,6 +1,6 @@
 // `fleet bicycles history`: the service's own transitions, with and without a mirror beside them.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
@@ -140,4 +140,29 @@ test('an author who is named by an entry needs no list of users, and one who is 
   expect(run.stdout).toBe(
     'by,old,new\nbob@example.org,,rented\n11111111-1111-4111-8111-111111111111,rented,available\nann,available,lost\n',
   );
+});
+
+describe('a history that the service does not show', () => {
+  const UUID = '1c2d3e4f-0000-4000-8000-000000000009';
+
+  test('names the role when the service answers 403', async () => {
+    const { env } = await openServer((response) =>
+      sendJson(response, 403, { detail: 'You do not have permission.' }),
+    );
+    const run = await runFleet(['bicycles', 'history', UUID], { env });
+    expect([run.code, run.stderr]).toEqual([
+      4,
+      expect.stringContaining(`this token may not read the history of ${UUID}: You do not have`),
+    ]);
+  });
+
+  test('names a deleted bicycle', async () => {
+    const sandbox = await openSandbox({ bicycles: 5 });
+    const env = { FLEET_BASE_URL: sandbox.baseUrl, FLEET_TOKEN: await sandbox.token() };
+    const run = await runFleet(['bicycles', 'history', UUID], { env });
+    expect([run.code, run.stderr]).toEqual([
+      5,
+      expect.stringContaining(`the bicycle ${UUID} was deleted, or you have no access`),
+    ]);
+  });
 });

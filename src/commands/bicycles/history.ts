@@ -1,13 +1,16 @@
 // `fleet bicycles history`: what the service lists of one bicycle's transitions, and the changes and gaps that a mirror recorded, by time.
 
-import { BICYCLE } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { readTransitions, type Transitioned } from '../../api/history.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import type { Item } from '../../http/types.js';
+import { withHint } from '../../http/failure.js';
+import { firstPage } from '../../http/first-page.js';
+import { ifOffered } from '../../http/optional.js';
+import type { Item, Query } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { isObject, textOrNull } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
@@ -119,11 +122,11 @@ async function readService(
 ): Promise<Item<Entry>[]> {
   try {
     const client = await context.client();
-    const steps = await readTransitions(client, uuid, MOST_PAGES);
-    if (steps === undefined)
-      throw new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
-        hint: 'a mirror records every change from now on: fleet mirror run',
-      });
+    let refusal: FleetError | undefined;
+    const steps = await readTransitions(client, uuid, MOST_PAGES, (failure) => {
+      refusal = failure;
+    });
+    if (steps === undefined) throw await explainMissing(client, uuid, refusal);
     // Observed: the newest first, several within a second.
     const isNewestFirst = timeOf(steps[0]?.timestamp) >= timeOf(steps.at(-1)?.timestamp);
     const ordered = (isNewestFirst ? steps.toReversed() : steps).toSorted(
@@ -151,6 +154,48 @@ async function readService(
     await context.notice(`! from the mirror alone: ${thrown.message}`);
     return [];
   }
+}
+
+/** Names the reason why a service shows no transitions: the role, a deleted bicycle, or no such list. */
+async function explainMissing(
+  client: Client,
+  uuid: string,
+  refusal: FleetError | undefined,
+): Promise<FleetError> {
+  const mirror = 'a mirror records every change from now on: fleet mirror run';
+  if (refusal?.status === 401) return refusal;
+  if (refusal?.status === 403)
+    return withHint(
+      refusal,
+      `the history needs another role; "fleet auth status" shows yours; ${mirror}`,
+      `this token may not read the history of ${uuid}: ${reasonIn(refusal)}`,
+    );
+  if (refusal?.status === 410 || (refusal?.status === 404 && (await isGone(client, uuid))))
+    return new FleetError('not-found', `the bicycle ${uuid} was deleted, or you have no access`, {
+      status: refusal.status,
+      trace: refusal.trace,
+      hint: 'a mirror remembers deleted bicycles: fleet mirror run',
+    });
+  return new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
+    hint: mirror,
+  });
+}
+
+/** The service's own words behind fleet's. */
+function reasonIn({ message }: FleetError): string {
+  return /: (.*)$/s.exec(message)?.[1] ?? message;
+}
+
+/** Whether neither the address of the bicycle nor the list shows it. A service that ignores the filter lists others. */
+async function isGone(client: Client, uuid: string): Promise<boolean> {
+  const found = await ifOffered(client.send({ path: BICYCLE.path(uuid), subject: 'the bicycle' }));
+  if (found !== undefined) return false;
+  const query: Query = [
+    ['uuid', uuid],
+    ['page_size', '1'],
+  ];
+  const list = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query });
+  return list.items.length === 0;
 }
 
 /** What an author is called: by name where the entry or the service's list of users has one. */
