@@ -170,10 +170,12 @@ async function explainMissing(
       `the history needs another role; "fleet auth status" shows yours; ${mirror}`,
       `this token may not read the history of ${uuid}: ${reasonIn(refusal)}`,
     );
-  if (refusal?.status === 410 || (refusal?.status === 404 && (await isGone(client, uuid))))
+  const isDeleted =
+    refusal?.status === 410 || (refusal?.status === 404 && (await isGone(client, uuid, refusal)));
+  if (isDeleted)
     return new FleetError('not-found', `the bicycle ${uuid} was deleted, or you have no access`, {
-      status: refusal.status,
-      trace: refusal.trace,
+      status: refusal?.status,
+      trace: refusal?.trace,
       hint: 'a mirror remembers deleted bicycles: fleet mirror run',
     });
   return new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
@@ -187,7 +189,9 @@ function reasonIn({ message }: FleetError): string {
 }
 
 /** Whether neither the address of the bicycle nor the list shows it. A service that ignores the filter lists others. */
-async function isGone(client: Client, uuid: string): Promise<boolean> {
+async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
+  // Observed: an unknown path is only "Not found.".
+  if (/No Bicycle matches the given query/i.test(message)) return true;
   const found = await ifOffered(client.send({ path: BICYCLE.path(uuid), subject: 'the bicycle' }));
   if (found !== undefined) return false;
   const query: Query = [
